@@ -1,0 +1,52 @@
+"""One module a verb. Nothing is imported here: a command line loads the one verb it was asked for."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.actions.spec import Verb
+
+# Name as typed → module. The order is the order of `--help`. The module's `VERB` is the declaration.
+MODULES = {
+    "run": "run",
+    "create": "create",
+    "start": "start",
+    "status": "status",
+    "poll": "poll",
+    "log": "log",
+    "tail": "tail",
+    "wait": "wait",
+    "write": "write",
+    "kill": "kill",
+    "list": "list_jobs",
+    "tag set": "tag_set",
+    "notify set": "notify_set",
+    "clear": "clear",
+    "remove": "remove",
+    "restart": "restart",
+    "gc": "gc",
+    "schema": "schema",
+}
+ALIASES = {"exec": "run", "spawn": "run"}
+
+
+def names() -> list[str]:
+    return list(MODULES)
+
+
+def canonical(name: str) -> str | None:
+    """The verb that `name` means: hyphens, underscores and one space are the same; None if there is none."""
+    wanted = ALIASES.get(name, name)
+    flat = wanted.replace("_", " ").replace("-", " ")
+    for known in MODULES:
+        if known.replace("-", " ") == flat:
+            return known
+    return None
+
+
+def load(name: str) -> Verb:
+    """The declaration of a verb, by its canonical name."""
+    import importlib
+
+    verb: Verb = importlib.import_module(f"outlive.actions.{MODULES[name]}").VERB
+    return verb

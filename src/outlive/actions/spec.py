@@ -1,0 +1,184 @@
+"""How a verb is declared: its arguments, its result and its help, once. The CLI parser, the MCP tool schemas, the docs
+and `schema/` are all made from these declarations.
+"""
+
+from __future__ import annotations
+
+from outlive import limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.config import Config
+    from outlive.store.root import Store
+
+# What a value may be. CLI words are converted by `cli/parse.py`, MCP values are checked by `mcp/arguments.py`.
+STR = "string"
+INT = "integer"
+FLOAT = "number"
+BOOL = "boolean"
+STRS = "strings"  # CLI: the flag again and again. MCP: an array
+MS = "milliseconds"  # CLI: a bare number or 5s, 30m, 2h. MCP: a number
+SECONDS = "seconds"  # MCP only: a number, fractions allowed. Converted to milliseconds for the action
+ENV = "env"  # CLI: NAME=VALUE again and again. MCP: an object of strings
+WORDS = "words"  # CLI: the rest of the command line. MCP: a string, or an array of strings
+PATH = "path"  # a path; the CLI makes it absolute against its own directory
+
+
+class Arg:
+    """One argument of a verb.
+
+    `name` is the parameter of the action function. `cli`/`mcp` are the names on that face: None is `name` itself
+    (hyphenated with `--` in front on the CLI), "" means not offered there. A CLI name without `--` is positional.
+    `default` is what the action gets when the caller leaves it out; `cli_default`/`mcp_default` where the faces differ.
+    """
+
+    __slots__ = (
+        "name",
+        "kind",
+        "help",
+        "default",
+        "required",
+        "cli",
+        "mcp",
+        "aliases",
+        "choices",
+        "minimum",
+        "maximum",
+        "cli_default",
+        "mcp_default",
+        "metavar",
+        "hidden",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        help: str,  # noqa: A002 - the field's word
+        *,
+        default: Any = None,
+        required: bool = False,
+        cli: str | None = None,
+        mcp: str | None = None,
+        aliases: tuple[str, ...] = (),
+        choices: tuple[str, ...] = (),
+        minimum: float | None = None,
+        maximum: float | None = None,
+        cli_default: Any = None,
+        mcp_default: Any = None,
+        metavar: str | None = None,
+        hidden: bool = False,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.help = help
+        self.default = default
+        self.required = required
+        self.cli = ("--" + name.replace("_", "-")) if cli is None else cli
+        self.mcp = name if mcp is None else mcp
+        self.aliases = aliases
+        self.choices = choices
+        self.minimum = minimum
+        self.maximum = maximum
+        self.cli_default = default if cli_default is None else cli_default
+        self.mcp_default = default if mcp_default is None else mcp_default
+        self.metavar = metavar
+        self.hidden = hidden
+
+
+class Verb:
+    """One verb of both faces.
+
+    `run` is a plain function `(ctx, **arguments) -> result`, or a generator function that yields `Pause`s and returns
+    the result (see `actions/driver.py`): nothing in it knows which face called. `result` names the fields of the
+    answer, each defined once in `actions/fields.py`; a trailing `?` marks one that may be absent.
+    """
+
+    __slots__ = ("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail")
+
+    def __init__(
+        self,
+        name: str,
+        help: str,  # noqa: A002
+        run: Callable[..., Any],
+        *,
+        args: tuple[Arg, ...] = (),
+        result: str = "",
+        type: str | None = None,  # noqa: A002
+        mcp: bool = True,  # is it an action of the `process` tool?
+        cli: bool = True,
+        slow: bool = False,  # may touch thousands of files: the server runs it in a thread
+        detail: str = "",  # a paragraph below the usage line of --help
+    ) -> None:
+        self.name = name  # as typed: "status", "tag set"
+        self.type = type or name.replace(" ", "_").replace("-", "_")
+        self.help = help
+        self.args = args
+        self.result = tuple(result.split())
+        self.run = run
+        self.mcp = mcp
+        self.cli = cli
+        self.slow = slow
+        self.detail = detail
+
+
+class Context:
+    """What an action knows of its caller. `owner` is who the caller's jobs belong to; `client` keys the read position
+    that MCP keeps for each client (None: no position is kept, reading starts at 0)."""
+
+    __slots__ = ("store", "config", "face", "owner", "client", "cwd", "env", "launcher", "shell")
+
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        *,
+        face: str,
+        owner: str,
+        client: str | None,
+        cwd: str | None,
+        env: dict[str, str],
+        launcher: Any,
+        shell: tuple[str, ...],
+    ) -> None:
+        self.store = store
+        self.config = config
+        self.face = face  # "cli" | "mcp"
+        self.owner = owner
+        self.client = client
+        self.cwd = cwd  # where a job runs that names no directory
+        self.env = env  # what a job inherits
+        self.launcher = launcher  # launch.fork.Launcher or launch.nursery.Launcher
+        self.shell = shell  # wrapper for shell strings
+
+
+JOB = Arg(
+    "job",
+    STR,
+    "The job: its id, or any unique beginning or end of it (at least 6 characters).",
+    required=True,
+    cli="JOB",
+    mcp="job_id",
+    aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
+)
+MAX_BYTES = Arg(
+    "max_bytes",
+    INT,
+    "Most bytes of output to show; head and tail are kept.",
+    default=limits.SHOWN_BYTES,
+    minimum=1,
+    maximum=limits.MAX_SHOWN_BYTES,
+    metavar="N",
+)
+SINCE_SEQ = Arg(
+    "since_seq",
+    INT,
+    "Show output from this position on (a next_seq of an earlier answer).",
+    minimum=0,
+    aliases=("sinceSeq",),
+    metavar="SEQ",
+)
+RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten progress.", default=False)

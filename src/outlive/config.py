@@ -1,0 +1,163 @@
+"""config.toml and its environment: flag > environment > file > default. Agents cannot change it through any tool."""
+
+from __future__ import annotations
+
+import os
+
+from outlive import limits
+from outlive.errors import OutliveError, nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+STRINGS = "array of strings"
+# section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` of the environment goes before the file.
+KEYS: dict[str, dict[str, tuple[str, Any]]] = {
+    "shell": {
+        "unix": (STRINGS, None),
+        "windows": (STRINGS, None),
+    },
+    "exec": {
+        "background_ms": ("integer", limits.YIELD_MS),
+        "timeout_sec": ("number", limits.MCP_TIMEOUT_S),
+        "max_output_bytes": ("integer", limits.SHOWN_BYTES),
+        "pending_max_output_bytes": ("integer", limits.SHOWN_BYTES),
+        "cleanup_ms": ("integer", 1_800_000),
+        "notify_on_exit": ("boolean", True),
+        "notify_on_exit_empty_success": ("boolean", False),
+    },
+    "gc": {
+        "older_than": ("string", limits.GC_OLDER_THAN),
+        "max_jobs": ("integer", None),
+        "max_bytes": ("integer", None),
+    },
+}
+# Environment names of ours that are no configuration: job variables, and the root.
+_OWN = frozenset(
+    "OUTLIVE_ROOT OUTLIVE_LOG OUTLIVE_CONFIG OUTLIVE_JOB_ID OUTLIVE_SHELL OUTLIVE_EVENT_PATH OUTLIVE_EVENT_TYPE "
+    "OUTLIVE_OWNER OUTLIVE_CRASH_AT".split()
+)
+
+
+class Config:
+    """The values in force: `config.get("exec", "background_ms")`, and where each came from."""
+
+    def __init__(self, values: dict[tuple[str, str], Any], path: str | None) -> None:
+        self._values = values
+        self.path = path
+
+    def get(self, section: str, key: str) -> Any:
+        return self._values.get((section, key), KEYS[section][key][1])
+
+    def is_set(self, section: str, key: str) -> bool:
+        return (section, key) in self._values
+
+
+def default_path(env: Mapping[str, str]) -> str:
+    """`$XDG_CONFIG_HOME/outlive/config.toml`, else the platform's place."""
+    base = env.get("XDG_CONFIG_HOME")
+    if base and os.path.isabs(base):
+        return os.path.join(base, "outlive", "config.toml")
+    if os.uname().sysname == "Linux":  # platformdirs costs 15 ms and says the same here
+        return os.path.join(os.path.expanduser("~"), ".config", "outlive", "config.toml")
+    from platformdirs import user_config_path
+
+    return str(user_config_path("outlive") / "config.toml")
+
+
+def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
+    """The configuration of this process. Errors: config_error."""
+    path = explicit or env.get("OUTLIVE_CONFIG") or default_path(env)
+    values = _from_file(path, must_exist=bool(explicit or env.get("OUTLIVE_CONFIG")))
+    values.update(_from_env(env))
+    return Config(values, path if os.path.exists(path) else None)
+
+
+def _error(message: str, hint: str | None = None) -> OutliveError:
+    return OutliveError("config_error", message, hint=hint)
+
+
+def _from_file(path: str, *, must_exist: bool) -> dict[tuple[str, str], Any]:
+    try:
+        with open(path, "rb") as file:
+            text = file.read()
+    except FileNotFoundError:
+        if must_exist:
+            raise _error(f"no configuration file at {path}", "Name an existing file with --config.") from None
+        return {}
+    except OSError as error:
+        raise _error(f"while reading {path}: {error.strerror}") from error
+    import tomllib  # 5 ms, and most people have no file
+
+    try:
+        found = tomllib.loads(text.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise _error(f"{path} is not TOML: {error}") from error
+    values: dict[tuple[str, str], Any] = {}
+    for section, entries in found.items():
+        if section not in KEYS:
+            raise _unknown(f"section [{section}]", section, list(KEYS), path)
+        if not isinstance(entries, dict):
+            raise _error(f"{path}: {section} is a section; write [{section}]")
+        for key, value in entries.items():
+            if key not in KEYS[section]:
+                raise _unknown(f"key {key} in [{section}]", key, list(KEYS[section]), path)
+            values[section, key] = _checked(section, key, value, path)
+    return values
+
+
+def _from_env(env: Mapping[str, str]) -> dict[tuple[str, str], Any]:
+    values: dict[tuple[str, str], Any] = {}
+    names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in KEYS.items() for k in keys}
+    for name, text in env.items():
+        if not name.startswith("OUTLIVE_") or name in _OWN:
+            continue
+        if name not in names:
+            raise _unknown(f"variable {name}", name, list(names), "the environment")
+        section, key = names[name]
+        values[section, key] = _checked(section, key, _word(KEYS[section][key][0], text), name)
+    return values
+
+
+def _word(kind: str, text: str) -> Any:
+    """What the text of an environment variable means for a key of this kind."""
+    if kind == STRINGS:
+        import shlex
+
+        return shlex.split(text)
+    if kind == "boolean":
+        return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(text.lower(), text)
+    if kind in ("integer", "number"):
+        try:
+            return int(text) if kind == "integer" else float(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _checked(section: str, key: str, value: Any, where: str) -> Any:
+    kind = KEYS[section][key][0]
+    good = {
+        STRINGS: isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value),
+        "integer": isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+        "number": isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0,
+        "boolean": isinstance(value, bool),
+        "string": isinstance(value, str),
+    }[kind]
+    if not good:
+        raise _error(f"{where}: {section}.{key} must be {kind}, not {value!r}")
+    if (section, key) == ("gc", "older_than"):
+        from outlive.job import duration_ms
+
+        try:
+            duration_ms(value, "gc.older_than", bare_unit=None)
+        except OutliveError as error:
+            raise _error(f"{where}: {error.message}", error.hint) from error
+    return value
+
+
+def _unknown(what: str, word: str, known: list[str], where: str) -> OutliveError:
+    near = nearest(word, known)
+    return _error(f"{where}: unknown {what}", f"Did you mean {near}?" if near else f"Known: {', '.join(known)}.")

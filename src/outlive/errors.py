@@ -1,0 +1,102 @@
+"""The one error family. A caller sees `code, message, retryable`, and where it helps `hint` and `details`."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# The whole vocabulary (contract 1). The schema's enum is made from it.
+CODES = (
+    "job_not_found",
+    "ambiguous_job_id",
+    "invalid_argument",
+    "invalid_state",
+    "invalid_tag",
+    "stdin_closed",
+    "not_a_pty",
+    "launch_failed",
+    "denied",
+    "store_unsafe",
+    "config_error",
+    "io_error",
+    "internal_error",
+)
+
+_RETRYABLE = frozenset(
+    {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EINTR, errno.EBUSY}
+)
+
+
+class OutliveError(Exception):
+    """An expected failure. `usage` marks the ones that are the caller's wording (CLI status 2)."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        hint: str | None = None,
+        details: dict[str, Any] | None = None,
+        usage: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.retryable = retryable
+        self.hint = hint
+        self.details = details
+        self.usage = usage
+
+    def to_dict(self) -> dict[str, Any]:
+        """The `error` member of an error object."""
+        found: dict[str, Any] = {"code": self.code, "message": self.message, "retryable": self.retryable}
+        if self.hint is not None:
+            found["hint"] = self.hint
+        if self.details is not None:
+            found["details"] = self.details
+        return found
+
+
+def invalid(field: str, message: str, *, hint: str | None = None, usage: bool = False, **details: Any) -> OutliveError:
+    """`invalid_argument` about one field."""
+    return OutliveError(
+        "invalid_argument", message, hint=hint, details={"field": field, **details}, usage=usage
+    )
+
+
+def from_os(doing: str, error: OSError, *, code: str = "io_error") -> OutliveError:
+    """An OSError with what was being done: "while creating the job directory under X: No space left on device"."""
+    number = error.errno or 0
+    reason = os.strerror(number) if number else str(error)
+    return OutliveError(
+        code,
+        f"while {doing}: {reason}",
+        retryable=number in _RETRYABLE,
+        hint=_HINTS.get(number),
+        details={"errno": errno.errorcode.get(number, str(number))},
+    )
+
+
+_HINTS = {
+    errno.ENOSPC: "Free some space (`outlive gc` deletes old finished jobs) and try again.",
+    errno.EDQUOT: "The disk quota is used up: free some space (`outlive gc`) and try again.",
+    errno.EROFS: "The job root is on a read-only file system; choose another with --root or OUTLIVE_ROOT.",
+    errno.EACCES: "No permission; choose another job root with --root or OUTLIVE_ROOT.",
+    errno.EMFILE: "Too many open files in this process; try again when other calls have ended.",
+    errno.EAGAIN: "The process limit is reached; try again when other processes have ended.",
+}
+
+
+def nearest(word: str, known: list[str]) -> str | None:
+    """The known name that `word` most likely meant."""
+    import difflib  # 3 ms, and only a mistake needs it
+
+    # A prefix says more than the edit distance does: `--snapshot` means `--snapshot-after`.
+    starts = [name for name in known if word and name.startswith(word)]
+    found = starts[:1] or difflib.get_close_matches(word, known, n=1, cutoff=0.55)
+    return found[0] if found else None

@@ -1,0 +1,289 @@
+"""What a job is: its id, definition, state, outcome and the words for them. Pure: no file, no process.
+
+`dataclasses` and `typing` would cost every CLI call about 8 ms (they import inspect), so records are plain slotted
+classes here and types are for the checker only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+
+from outlive import limits
+from outlive.errors import OutliveError, invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# --- ids: ULIDs (https://github.com/ulid/spec), 26 characters of Crockford base32, 48 bits of ms + 80 random bits ---
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z")
+_ID_PART = re.compile(r"[0-9A-HJKMNP-TV-Z]{%d,26}\Z" % limits.ID_PART_CHARS)
+_last = (0, 0)  # (ms, random) of the newest id: ids of one process sort in the order they were made
+
+
+def new_id(now_ms: int | None = None) -> str:
+    """A ULID, larger than every one this process made before."""
+    global _last
+    ms = int(time.time() * 1000) if now_ms is None else now_ms
+    if ms <= _last[0]:  # same millisecond, or the clock went back
+        ms, random = _last[0], (_last[1] + 1) & ((1 << 80) - 1)
+    else:
+        random = int.from_bytes(os.urandom(10), "big") >> 1  # room to count up without overflow
+    _last = (ms, random)
+    value = (ms << 80) | random
+    return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -5, -5))
+
+
+def is_id(text: str) -> bool:
+    return _ID.match(text) is not None
+
+
+def is_id_part(text: str) -> bool:
+    """May this text name a job by a beginning or an end of its id? (Upper case.)"""
+    return _ID_PART.match(text) is not None
+
+
+def id_time_ms(job_id: str) -> int:
+    """Unix milliseconds at which this id was made."""
+    value = 0
+    for char in job_id[:10]:
+        value = value * 32 + _ALPHABET.index(char)
+    return value
+
+
+def short_id(job_id: str) -> str:
+    return job_id[-limits.SHORT_ID_CHARS :]
+
+
+# --- states, reasons (contract 2) ----------------------------------------------------------------------------------
+
+STATES = ("created", "running", "exited", "killed", "failed", "unknown")
+FINISHED = frozenset({"exited", "killed", "failed"})
+REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "quota", "oom", "launch", "lost", "reboot")
+
+
+# --- records -------------------------------------------------------------------------------------------------------
+
+
+class Record:
+    """A frozen set of named values with defaults. `of` ignores unknown names: newer writers may add some."""
+
+    __slots__ = ("_values",)
+    FIELDS: dict[str, Any] = {}
+
+    def __init__(self, **values: Any) -> None:
+        unknown = values.keys() - self.FIELDS.keys()
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no {sorted(unknown)}")
+        object.__setattr__(self, "_values", {**self.FIELDS, **values})
+
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> Any:
+        return cls(**{name: found[name] for name in cls.FIELDS if name in found})
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return object.__getattribute__(self, "_values")[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen; use replace({name}=…)")
+
+    def replace(self, **values: Any) -> Any:
+        return type(self)(**{**self._values, **values})
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.to_dict() == self.to_dict()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._values.items())})"
+
+
+class Definition(Record):
+    """What was asked for: the content of `meta.json`. Never holds the value of a masked variable."""
+
+    __slots__ = ()
+    FIELDS = {
+        "format": limits.JOB_FORMAT,
+        "schema_version": limits.SCHEMA_VERSION,
+        "job_id": "",
+        "command": [],  # as given: one element is a shell string, several are an argument vector
+        "shell": None,  # argv of the wrapper that runs a shell string; None: `command` is executed as it stands
+        "cwd": "/",
+        "env": {},  # literal, unmasked values
+        "env_files": [],  # absolute paths, read at each start
+        "mask": [],  # names whose values are shown as ***
+        "masked_env": [],  # masked names that were given a value (which is not here)
+        "timeout_ms": 0,  # 0: none
+        "idle_timeout_ms": 0,
+        "kill_after_ms": 0,
+        "progress_every_ms": 0,
+        "pty": False,
+        "stdin": "closed",  # closed | open | data (stdin.data in the job directory) | file | caller
+        "stdin_path": None,
+        "tags": [],
+        "title": None,
+        "name": "",
+        "owner": "cli",
+        "quota_bytes": limits.QUOTA_BYTES,
+        "notification": {},  # notify_command, notify_file, on_output_match
+        "dedupe_key": None,
+        "created_at": "",
+        "restarted_from": None,
+        "root": "",
+    }
+
+
+class State(Record):
+    """What is so now: the content of `state.json`.
+
+    `phase` tells a recovering process how far a start got: launching → spawning → running → finished. `identity` is
+    {boot_id, pid_ns, pid, start_time} of the command. `ending` is {cause, by, signal, at, kill_at_ns} once somebody or
+    a time-out asked for the end. Monotonic values are CLOCK_MONOTONIC nanoseconds of the same boot.
+    """
+
+    __slots__ = ()
+    FIELDS = {
+        "format": limits.JOB_FORMAT,
+        "schema_version": limits.SCHEMA_VERSION,
+        "job_id": "",
+        "state": "running",
+        "phase": "launching",
+        "pid": None,
+        "identity": None,
+        "supervisor": None,  # {pid, start_time}
+        "started_at": None,
+        "started_ns": None,
+        "boot_id": None,
+        "exit_code": None,
+        "signal": None,
+        "core_dumped": None,
+        "reason": None,
+        "errno": None,
+        "message": None,  # one sentence for `launch`, `lost`, `reboot`
+        "ending": None,
+        "finished_at": None,
+        "duration_ms": None,
+        "dropped_bytes": 0,
+        "stdin": None,  # open | closed
+        "updated_at": "",
+        "adopted": 0,  # how often supervision was taken over
+    }
+
+    @property
+    def finished(self) -> bool:
+        return self.state in FINISHED
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+
+def timestamp(seconds: float | None = None) -> str:
+    """RFC 3339 in UTC with milliseconds; now, if nothing is given."""
+    now = time.time() if seconds is None else seconds
+    whole, ms = divmod(round(now * 1000), 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{ms:03d}Z"
+
+
+def seconds_of(stamp: str) -> float:
+    """Unix seconds of an RFC 3339 time stamp; ValueError if it is none."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
+
+
+_UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\Z")
+
+
+def duration_ms(text: str, field: str, *, bare_unit: str | None = "ms") -> int:
+    """Milliseconds of `5s`, `30m`, `250`; `bare_unit` None: a unit is required. Errors: invalid_argument."""
+    match = _DURATION.match(text.strip())
+    if match:
+        found = float(match[1]) * _UNITS[match[2]]
+    elif bare_unit and re.fullmatch(r"\d+(\.\d+)?", text.strip()):
+        found = float(text) * _UNITS[bare_unit]
+    else:
+        units = "a number with a unit: ms, s, m, h, d or w" + (f" (bare numbers are {bare_unit})" if bare_unit else "")
+        raise invalid(field, f"{field} is not a duration: {text!r}", hint=f"Write {units}; for example 30m.")
+    if found > limits.MAX_DURATION_MS:
+        raise invalid(field, f"{field} is longer than ten years: {text!r}")
+    return round(found)
+
+
+_TAG = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\Z")
+
+
+def check_tags(tags: list[str]) -> list[str]:
+    """The tags without repeats, in the order given. Errors: invalid_tag."""
+    for tag in tags:
+        if not _TAG.match(tag) or len(tag) > limits.MAX_TAG_CHARS:
+            raise OutliveError(
+                "invalid_tag",
+                f"not a tag: {tag!r}",
+                hint="A tag is letters, digits and hyphens in segments joined by dots, for example project.build; "
+                "`.*` belongs to list filters only.",
+                details={"field": "tag", "tag": tag},
+            )
+    found = list(dict.fromkeys(tags))
+    if len(found) > limits.MAX_TAGS:
+        raise OutliveError("invalid_tag", f"{len(found)} tags; at most {limits.MAX_TAGS} are kept")
+    return found
+
+
+def check_tag_pattern(pattern: str) -> str:
+    """A list filter: a tag, or `PREFIX.*`. Errors: invalid_tag."""
+    check_tags([pattern[:-2] if pattern.endswith(".*") else pattern])
+    return pattern
+
+
+def tag_matches(pattern: str, tags: list[str]) -> bool:
+    """`a.b` is that tag; `a.*` is `a` and everything below it."""
+    if not pattern.endswith(".*"):
+        return pattern in tags
+    prefix = pattern[:-2]
+    return any(tag == prefix or tag.startswith(prefix + ".") for tag in tags)
+
+
+def name_of(command: list[str]) -> str:
+    """A name for lists: the verb and its first target, `npm run`, `pytest tests`."""
+    words = command if len(command) > 1 else _words(command[0])
+    if not words:
+        return command[0][: limits.NAME_CHARS].strip() or "command"
+    verb = words[0].rsplit("/", 1)[-1] or words[0]
+    target = next((word for word in words[1:] if not word.startswith("-")), None)
+    text = f"{verb} {target}" if target else verb
+    text = " ".join(text.split())
+    if len(text) <= limits.NAME_CHARS:
+        return text
+    half = (limits.NAME_CHARS - 1) // 2
+    return text[:half] + "…" + text[-half:]
+
+
+_WORD = re.compile(r"""'[^']*'|"[^"]*"|[^\s'";&|()<>]+""")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+def _words(text: str) -> list[str]:
+    """The first simple command of a shell string, roughly: for a name, not for execution."""
+    words: list[str] = []
+    end = 0
+    for match in _WORD.finditer(text):
+        if words and re.search(r"[;&|)\n]", text[end : match.start()]):
+            break
+        end = match.end()
+        word = match[0].strip("'\"")
+        if word and not (not words and _ASSIGNMENT.match(word)):
+            words.append(word)
+    return words

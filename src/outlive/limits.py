@@ -1,0 +1,62 @@
+"""Every number of outlive, with its unit in its name. Nothing here does anything."""
+
+from __future__ import annotations
+
+SCHEMA_VERSION = "0.1"
+JOB_FORMAT = 1  # of the job directory; readers accept every number up to this one
+
+# --- what a caller may leave out -------------------------------------------------------------------------------
+YIELD_MS = 10_000  # `exec`/`run` answer after this long if the command still runs
+MCP_TIMEOUT_S = 1_800.0  # end of a job started over MCP; the CLI has none
+MCP_KILL_AFTER_MS = 5_000
+KILL_GRACE_MS = 5_000
+KILL_WAIT_EXTRA_MS = 1_000  # `kill` waits for grace + this
+TAIL_LINES = 50
+TAIL_BYTES = 65_536
+LOG_LINES = 200
+SHOWN_BYTES = 32_768  # `output` of one answer
+SNIPPET_BYTES = 2_048
+LIST_JOBS = 50
+QUOTA_BYTES = 10 * 1024**3
+GC_OLDER_THAN = "30d"
+SEARCH_CONTEXT_LINES = 2
+
+# --- bounds of what a caller may ask ---------------------------------------------------------------------------
+MCP_CALL_MS = 50_000  # one blocking MCP call; clients give up at 60 s (TypeScript SDK default)
+MAX_SHOWN_BYTES = 1_048_576
+MAX_COMMAND_BYTES = 131_071  # MAX_ARG_STRLEN of execve(2) less the NUL: one longer string is E2BIG
+MAX_TAGS = 64
+MAX_TAG_CHARS = 128
+MAX_TITLE_CHARS = 120
+MAX_ENV_FILE_BYTES = 1_048_576
+MAX_PATTERN_CHARS = 1_000
+MAX_DURATION_MS = 10 * 366 * 86_400_000  # ten years: keeps every deadline inside what epoll and struct accept
+ID_PART_CHARS = 6  # shortest beginning or end of an id that names a job
+SHORT_ID_CHARS = 8
+CANDIDATES = 20  # ids listed by ambiguous_job_id
+NAME_CHARS = 48
+
+# --- pumping ---------------------------------------------------------------------------------------------------
+PIPE_BYTES = 65_536  # what one turn moves, and what a pipe holds by default (pipe(7))
+PIPE_FULL_BYTES = 1_048_576  # what a pipe found full is enlarged to; pipe-max-size default
+PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after so long without output
+KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, below bash's 255
+HINT_INTERVAL_S = 0.005  # output hints to one waiter are at least this far apart
+
+# --- ending ----------------------------------------------------------------------------------------------------
+SWEEP_INTERVAL_S = 0.02
+CLEAN_SWEEPS = 2  # a tree is gone when this many sweeps in a row found nothing alive
+UNKILLABLE_S = 10.0  # after so long of KILL sweeps the survivors are reported and left alone
+LINGER_CHECK_S = 1.0  # how often a lingering supervisor looks for descendants that are not its own children
+SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
+EXIT_INFO_S = 3.0  # how long an adopter waits for PIDFD_GET_INFO to know the code (PID 1 has to reap first)
+SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to disk
+
+# --- starting --------------------------------------------------------------------------------------------------
+LAUNCH_S = 30.0  # from the request to the supervisor's word; a loaded machine needs seconds
+CONTROL_S = 5.0  # a control request that only changes memory
+TMP_AGE_S = 3_600.0  # half-made directories are removed by gc after this
+CONTROL_BYTES = 65_536  # one control message; larger data travels as a memfd
+LISTEN_BACKLOG = 128
+MAX_STDIN_WRITE_BYTES = 64 * 1024**2
+WRITE_MS = 5_000  # how long `write` waits for the job to take the data
