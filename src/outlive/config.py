@@ -37,7 +37,7 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
 # Environment names of ours that are no configuration: job variables, and the root.
 _OWN = frozenset(
     "OUTLIVE_ROOT OUTLIVE_LOG OUTLIVE_CONFIG OUTLIVE_JOB_ID OUTLIVE_SHELL OUTLIVE_EVENT_PATH OUTLIVE_EVENT_TYPE "
-    "OUTLIVE_OWNER OUTLIVE_CRASH_AT".split()
+    "OUTLIVE_OWNER OUTLIVE_CRASH_AT OUTLIVE_DEBUG_FILE".split()
 )
 
 

@@ -48,6 +48,7 @@ SWEEP_INTERVAL_S = 0.02
 CLEAN_SWEEPS = 2  # a tree is gone when this many sweeps in a row found nothing alive
 UNKILLABLE_S = 10.0  # after so long of KILL sweeps the survivors are reported and left alone
 LINGER_CHECK_S = 1.0  # how often a lingering supervisor looks for descendants that are not its own children
+REOPENED_CHECK_S = 10.0  # how often pipes whose writers had all gone are looked at again
 SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
 EXIT_INFO_S = 3.0  # how long an adopter waits for PIDFD_GET_INFO to know the code (PID 1 has to reap first)
 SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to disk

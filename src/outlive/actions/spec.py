@@ -129,7 +129,7 @@ class Context:
     """What an action knows of its caller. `owner` is who the caller's jobs belong to; `client` keys the read position
     that MCP keeps for each client (None: no position is kept, reading starts at 0)."""
 
-    __slots__ = ("store", "config", "face", "owner", "client", "cwd", "env", "launcher", "shell")
+    __slots__ = ("store", "config", "face", "owner", "client", "cwd", "env", "launcher", "shell", "job_id")
 
     def __init__(
         self,
@@ -153,6 +153,7 @@ class Context:
         self.env = env  # what a job inherits
         self.launcher = launcher  # launch.fork.Launcher or launch.nursery.Launcher
         self.shell = shell  # wrapper for shell strings
+        self.job_id: str | None = None  # of the job this call started, set once it is known: ^C names it
 
 
 JOB = Arg(

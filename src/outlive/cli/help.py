@@ -1,0 +1,197 @@
+"""`outlive --help` and `outlive VERB --help`, made from the declarations: an option cannot be without its line."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+
+from outlive.actions.spec import BOOL, ENV, MS, STRS, WORDS
+from outlive.cli.parse import GLOBALS, is_positional
+from outlive.cli.values import metavar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from outlive.actions.spec import Arg, Verb
+
+WIDTH = 100
+_COLUMN = 30  # where the explanations begin
+
+# Heading → verbs, in this order. A verb that no heading names is shown under the last one.
+_GROUPS = (
+    ("Start", ("run", "create", "start", "restart")),
+    ("Look and wait", ("list", "status", "wait", "poll", "log", "tail", "screen", "events")),
+    ("Talk to a job", ("write", "send-keys", "submit", "paste", "resize", "attach")),
+    ("End and delete", ("kill", "clear", "remove", "gc")),
+    ("Mark", ("tag set", "notify set")),
+    ("Other", ()),
+)
+
+_INTRO = (
+    "Runs commands as jobs that outlive the agent, the client and the server that started them. "
+    "Every answer is one JSON object on stdout; logs go to stderr."
+)
+_EXAMPLES = (
+    ("outlive run make test", "answers when it ended, or after 10 s"),
+    ("outlive run --wait --propagate -- make test", "waits, and exits like make"),
+    ("outlive run --snapshot-after 0 'npm run dev'", "one word is a shell string; answers at once"),
+    ("outlive wait JOB --timeout-ms 30s", "until it ends, at most 30 seconds"),
+    ("outlive log JOB --search ERROR", ""),
+    ("outlive list --all --human", "a table of every directory's jobs"),
+)
+_DURATION = "DURATION: a bare number is milliseconds; or with a unit: 250ms, 5s, 30m, 2h, 7d."
+_JOB = "JOB: an id, or any unique beginning or end of it of at least 6 characters."
+
+
+def terminal_width() -> int:
+    """Columns to write in: COLUMNS, else the terminal's, at most and by default 100."""
+    found = os.environ.get("COLUMNS", "")
+    if found.isascii() and found.isdigit() and int(found):
+        return max(40, min(int(found), WIDTH))
+    try:
+        return max(40, min(os.get_terminal_size(1).columns or WIDTH, WIDTH))
+    except OSError:
+        return WIDTH
+
+
+def short_usage(verb: Verb | None) -> str:
+    """What stderr says after a usage error."""
+    if verb is None:
+        return "usage: outlive [--root PATH] VERB …\n`outlive --help` lists the verbs.\n"
+    return f"usage: {_usage(verb)}\n`outlive {verb.name} --help` explains the options.\n"
+
+
+def overview(verbs: Iterable[Verb], special: Mapping[str, tuple[str, str]], width: int) -> str:
+    """The text of `outlive --help`."""
+    lines = {verb.name: verb.help for verb in verbs} | {name: text for name, (_, text) in special.items()}
+    column = max(map(len, lines)) + 4
+    parts = ["usage: outlive [GLOBAL OPTIONS] VERB [OPTIONS] …", textwrap.fill(_INTRO, width)]
+    for heading, names in _GROUPS:
+        wanted = names or tuple(lines)
+        rows = [(name, lines.pop(name)) for name in wanted if name in lines]
+        if rows:
+            parts.append(_table(heading, rows, width, column))
+    rows = [(_global_signature(arg), arg.help) for arg in GLOBALS]
+    parts.append(_table("Global options, before or after the verb", rows, width))
+    parts.append(_examples(width))
+    parts.append(_fill("`outlive VERB --help` explains a verb.", width) + "\n" + _fill(f"{_JOB} {_DURATION}", width))
+    return "\n\n".join(parts) + "\n"
+
+
+def of_verb(verb: Verb, width: int) -> str:
+    """The text of `outlive VERB --help`."""
+    shown = [arg for arg in verb.args if arg.cli and not arg.hidden]
+    parts = [_fill(f"usage: {_usage(verb)}", width, indent="  "), _fill(verb.help, width)]
+    parts += [_fill(paragraph, width) for paragraph in verb.detail.split("\n\n") if paragraph.strip()]
+    positional = [(_name(arg), _explained(arg)) for arg in shown if is_positional(arg)]
+    options = [(_signature(arg), _explained(arg)) for arg in shown if not is_positional(arg)]
+    if positional:
+        parts.append(_table("Arguments", positional, width))
+    if options:
+        parts.append(_table("Options", options, width))
+    parts.append(_fill(f"Global options: {', '.join(map(_global_signature, GLOBALS))}.", width))
+    if any(arg.kind == MS for arg in shown):
+        parts.append(_fill(_DURATION, width))
+    return "\n\n".join(parts) + "\n"
+
+
+def _usage(verb: Verb) -> str:
+    shown = [arg for arg in verb.args if arg.cli and not arg.hidden]
+    words = ["outlive", verb.name]
+    flags = [arg for arg in shown if not is_positional(arg)]
+    words += [_signature(arg) for arg in flags if arg.required]
+    if any(not arg.required for arg in flags):
+        words.append("[OPTIONS]")
+    words += [_place(arg) for arg in shown if is_positional(arg)]
+    return " ".join(words)
+
+
+def _place(arg: Arg) -> str:
+    """A positional as the usage line writes it."""
+    if arg.kind == WORDS:
+        return f"[--] {_name(arg)}"
+    return _name(arg) if arg.required else f"[{_name(arg)}]"
+
+
+def _name(arg: Arg) -> str:
+    return f"{arg.cli}…" if arg.kind in (STRS, WORDS) else arg.cli
+
+
+def _signature(arg: Arg) -> str:
+    return arg.cli if arg.kind == BOOL else f"{arg.cli} {metavar(arg)}"
+
+
+def _explained(arg: Arg) -> str:
+    words = [arg.help]
+    if arg.kind in (STRS, ENV) and not is_positional(arg):
+        words.append("May be repeated.")
+    if arg.required and not is_positional(arg):
+        words.append("Required.")
+    words += _bounds(arg)
+    default = _default(arg)
+    if default:
+        words.append(f"Default: {default}.")
+    return " ".join(words)
+
+
+def _bounds(arg: Arg) -> list[str]:
+    if arg.minimum is not None and arg.maximum is not None:
+        return [f"{_amount(arg, arg.minimum)} to {_amount(arg, arg.maximum)}."]
+    if arg.maximum is not None:
+        return [f"At most {_amount(arg, arg.maximum)}."]
+    return [f"At least {_amount(arg, arg.minimum)}."] if arg.minimum else []
+
+
+def _default(arg: Arg) -> str | None:
+    default = arg.cli_default
+    if default is None or isinstance(default, bool) or default in ("", [], (), {}):
+        return None
+    if isinstance(default, (list, tuple)):
+        return ", ".join(map(str, default))
+    return _amount(arg, default)
+
+
+def _amount(arg: Arg, number: Any) -> str:
+    """A number with its unit: `10000 ms (10s)`, `50`."""
+    if arg.kind != MS or not number:
+        return str(number)
+    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)):
+        if number % size == 0:
+            return f"{number} ms ({number // size}{unit})"
+    return f"{number} ms"
+
+
+def _global_signature(arg: Arg) -> str:
+    short = {"verbose": "-v, -vv, ", "help": "-h, "}.get(arg.name, "")
+    return short + _signature(arg)
+
+
+def _examples(width: int) -> str:
+    lines = ["Examples:"]
+    for command, remark in _EXAMPLES:
+        line = f"  {command:<46}  # {remark}" if remark else f"  {command}"
+        if len(line) > width:
+            lines.append(f"  # {remark}")
+            line = f"  {command}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _table(heading: str, rows: list[tuple[str, str]], width: int, column: int | None = None) -> str:
+    column = column or min(_COLUMN, max(len(left) for left, _ in rows) + 4)
+    return "\n".join([f"{heading}:", *(_row(left, right, width, column) for left, right in rows)])
+
+
+def _row(left: str, right: str, width: int, column: int) -> str:
+    """Two columns; an entry too long for the left one has its explanation below it."""
+    indent = " " * column
+    start = f"  {left}"
+    if len(start) + 2 > column:
+        return start + "\n" + textwrap.fill(right, width, initial_indent=indent, subsequent_indent=indent)
+    return textwrap.fill(right, width, initial_indent=f"{start:<{column}}", subsequent_indent=indent)
+
+
+def _fill(text: str, width: int, indent: str = "") -> str:
+    return textwrap.fill(" ".join(text.split()), width, subsequent_indent=indent, break_on_hyphens=False)

@@ -1,0 +1,276 @@
+"""argv → verb → one JSON object on stdout and an exit status. No verb's logic is here, and what one verb does not need
+is not imported for it: `outlive status` may take 2.5 times as long as a bare python.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+
+from outlive import actions, envelope
+from outlive.cli import output, parse
+from outlive.errors import OutliveError, from_os, invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.actions.spec import Context, Verb
+
+ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+# Commands that do not answer with one object: name → (module:function, help). The function is called with the words
+# after the name and the global options, and returns the exit status.
+SPECIAL = {
+    "mcp": ("outlive.mcp.main:main", "Serve MCP on stdio."),
+    "demo": ("outlive.demo:main", "Show in a few seconds that a job outlives its server."),
+}
+_STORELESS = frozenset({"schema"})  # answer also where the root is unsafe or full
+_WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
+
+
+class _Call:
+    """What is known so far: error answers and ^C need it wherever the call stopped."""
+
+    __slots__ = ("context", "cwd", "env", "options", "started", "values", "verb")
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.env = dict(os.environ)
+        self.cwd = _cwd()
+        self.options = parse.no_options()
+        self.verb: Verb | None = None
+        self.values: dict[str, Any] = {}
+        self.context: Context | None = None
+
+    def log(self, level: int, text: str) -> None:
+        if output.level(self.options["verbose"], self.env) >= level:
+            output.note(f"outlive: {text}\n")
+
+
+def main(argv: list[str]) -> int:
+    output.open_standard_fds()
+    call = _Call()
+    try:
+        status = _dispatch(argv, call)
+    except KeyboardInterrupt:
+        return _interrupted(call)
+    except OutliveError as error:
+        status = _failed(call, error)
+    except OSError as error:  # of a system call no action gave words to: full disk, no more descriptors
+        _trace(call)
+        status = _failed(call, from_os(_doing(call, error), error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an error object
+        _trace(call)
+        status = _failed(call, OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
+    call.log(output.INFO, _summary(call, status))
+    return status
+
+
+_BUG = "This is a bug in outlive; the same call with -v shows where. The job, if there is one, is not affected."
+
+
+def _doing(call: _Call, error: OSError) -> str:
+    path = f" ({error.filename})" if isinstance(error.filename, str) else ""
+    return f"running outlive {call.verb.name}{path}" if call.verb else f"starting outlive{path}"
+
+
+def _dispatch(argv: list[str], call: _Call) -> int:
+    options = call.options
+    words = parse.leading(argv, options, call.cwd)
+    if words[:1] == ["help"]:
+        options["help"], words = True, words[1:]
+    if options["version"]:
+        return _version()
+    if words and words[0] in SPECIAL:
+        return _special(words[0], words[1:], call)
+    if options["help"] and not words:
+        return _help(None)
+    return _verb(words, call)
+
+
+def _verb(words: list[str], call: _Call) -> int:
+    name, words = parse.verb_name(words, SPECIAL)
+    verb = actions.load(name)
+    if not verb.cli:
+        raise invalid("verb", f"{name} is an action of the MCP server only", usage=True)
+    call.verb = verb
+    if not call.options["help"]:
+        call.values = parse.arguments(verb, words, call.options, call.cwd)
+    if call.options["help"]:
+        return _help(verb)
+    if call.options["version"]:
+        return _version()
+    _check_propagate(call.values)
+    result = _run(verb, call)
+    _print(call, envelope.answer(verb.type, result))
+    return _propagated(result) if call.values.get("propagate") else ANSWERED
+
+
+def _run(verb: Verb, call: _Call) -> dict[str, Any]:
+    from outlive import config
+    from outlive.actions import driver, spec
+
+    found = config.load(call.env, call.options["config"])
+    call.log(output.DEBUG, f"config={found.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
+    store = _open_store(verb, call)
+    call.context = spec.Context(
+        store,
+        found,
+        face="cli",
+        owner=call.env.get("OUTLIVE_OWNER") or "cli",
+        client=None,
+        cwd=call.cwd,
+        env=call.env,
+        launcher=_Launcher(),
+        shell=tuple(found.get("shell", "unix") or ("sh", "-lc")),
+    )
+    try:
+        result: dict[str, Any] = driver.drive(verb.run(call.context, **call.values))
+        return result
+    finally:
+        if store:
+            store.close()
+
+
+def _open_store(verb: Verb, call: _Call) -> Any:
+    if verb.name in _STORELESS:
+        return None
+    from outlive.store.root import Store
+
+    return Store.open(call.options["root"], call.env)
+
+
+class _Launcher:
+    """`launch.fork.Launcher`, imported at its first use: most verbs start nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        from outlive.launch.fork import Launcher
+
+        if "made" not in self.__dict__:
+            self.__dict__["made"] = Launcher()
+        return getattr(self.__dict__["made"], name)
+
+
+def _special(name: str, words: list[str], call: _Call) -> int:
+    import importlib
+
+    words = parse.take_globals(words, call.options, call.cwd)
+    if call.options["help"]:
+        words = ["--help", *words]
+    module, _, function = SPECIAL[name][0].partition(":")
+    run: Callable[[list[str], dict[str, Any]], int] = getattr(importlib.import_module(module), function)
+    return run(words, call.options)
+
+
+# --- answers -------------------------------------------------------------------------------------------------------
+
+
+def _print(call: _Call, found: dict[str, Any]) -> None:
+    try:
+        if call.options["human"]:
+            from outlive.cli import human
+
+            output.text(human.answer(found, human.Look.of_stdout(call.env)))
+        else:
+            output.write(envelope.encoded(found) + b"\n")
+    except OSError as error:  # a full disk behind stdout: the caller sees half an object, so say why
+        output.note(f"outlive: while writing the answer: {error.strerror}\n")
+        raise SystemExit(ERROR) from None
+
+
+def _failed(call: _Call, error: OutliveError) -> int:
+    if call.options["human"]:
+        from outlive.cli import human
+
+        output.note(human.error(error.to_dict()))
+    else:
+        _print(call, envelope.failure(error))
+    if not error.usage:
+        return ERROR
+    from outlive.cli import help as help_
+
+    output.note(help_.short_usage(call.verb))
+    return USAGE
+
+
+def _version() -> int:
+    from outlive import __version__
+
+    output.text(f"outlive {__version__}\n")
+    return ANSWERED
+
+
+def _help(verb: Verb | None) -> int:
+    from outlive.cli import help as help_
+
+    width = help_.terminal_width()
+    output.text(help_.of_verb(verb, width) if verb else help_.overview(_verbs(), SPECIAL, width))
+    return ANSWERED
+
+
+def _verbs() -> list[Verb]:
+    return [verb for verb in map(actions.load, actions.names()) if verb.cli]
+
+
+def _interrupted(call: _Call) -> int:
+    """The action's generator is closed by now: what it held is given back, the job goes on."""
+    text = "interrupted"
+    if call.verb and call.verb.name in _WAITING:
+        job = getattr(call.context, "job_id", None) or call.values.get("job") or call.values.get("jobs")
+        name = ", ".join(job) if isinstance(job, list) else job
+        text += f"; job {name} goes on" if name else "; a job that was started goes on (`outlive list` shows it)"
+    output.note(f"outlive: {text}\n")
+    return INTERRUPTED
+
+
+def _trace(call: _Call) -> None:
+    if output.level(call.options["verbose"], call.env) >= output.INFO:
+        import traceback
+
+        output.note(traceback.format_exc())
+
+
+def _summary(call: _Call, status: int) -> str:
+    verb = call.verb.name if call.verb else "-"
+    root = getattr(getattr(call.context, "store", None), "path", None) or call.options["root"]
+    took_ms = (time.monotonic() - call.started) * 1000
+    return f"root={root or '-'}, verb={verb}, status={status}, took {took_ms:.1f} ms"
+
+
+def _cwd() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # deleted under us, or a parent that may not be searched
+        return None
+
+
+# --- run --wait --propagate ----------------------------------------------------------------------------------------
+
+
+def _check_propagate(values: dict[str, Any]) -> None:
+    if values.get("propagate") and values.get("wait") is False:
+        hint = "Without --wait the job may have no exit code yet; add --wait."
+        raise invalid("propagate", "--propagate needs --wait", hint=hint, usage=True)
+
+
+def _propagated(result: dict[str, Any]) -> int:
+    """What a shell would have answered for the same command."""
+    if result.get("exit_code") is not None:
+        return int(result["exit_code"]) & 0xFF
+    if result.get("signal"):
+        return 128 + _signal_number(result["signal"])
+    if result.get("reason") == "launch":  # sh(1): 127 not found, 126 found but not executable
+        return 127 if result.get("errno") in ("ENOENT", errno.ENOENT) else 126
+    return ERROR
+
+
+def _signal_number(name: str) -> int:
+    from outlive.system.signals import number_of
+
+    base, _, above = name.partition("+")  # SIGRTMIN+3
+    if not above and base[3:].isdigit():  # SIG42: one without a name
+        return int(base[3:])
+    return (number_of(base) or 0) + int(above or 0)

@@ -1,0 +1,258 @@
+"""argv → the verb, its arguments by name, and the global options; made from `Verb.args` alone.
+
+Not argparse: importing it costs 6-10 ms, which is most of what `outlive status` may take in all, and it cannot end our
+options at the first word of the command (REMAINDER swallows options that stand before it), name the nearest option, or
+answer a mistake with an error object instead of exiting.
+
+Rules. An option is `--flag value` or `--flag=value`, a boolean the bare flag; nothing is abbreviated; of a repeated
+option the last counts, except kinds that collect. The word after a flag is its value whatever it looks like, unless it
+is one of our own flags or `--`: then the value was forgotten. The first word of a command ends our options, and `--`
+ends them anywhere.
+"""
+
+from __future__ import annotations
+
+from outlive import actions
+from outlive.actions.spec import BOOL, ENV, PATH, STRS, WORDS, Arg
+from outlive.cli import values
+from outlive.errors import OutliveError, invalid, nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from outlive.actions.spec import Verb
+
+GLOBALS = (
+    Arg("root", PATH, "The job root, instead of OUTLIVE_ROOT or the platform's place."),
+    Arg("config", PATH, "The configuration file, instead of the one in the configuration directory."),
+    Arg("human", BOOL, "Tables and text for a person instead of JSON.", default=False),
+    Arg("verbose", BOOL, "Log to stderr; -v what was done, -vv more.", default=False),
+    Arg("version", BOOL, "Print the version.", default=False),
+    Arg("help", BOOL, "Print this help.", default=False),
+)
+_GLOBAL_FLAGS = {arg.cli: arg for arg in GLOBALS} | {"-h": GLOBALS[-1]}
+
+
+def no_options() -> dict[str, Any]:
+    """The global options when none is given; `verbose` counts."""
+    return {**{arg.name: arg.cli_default for arg in GLOBALS}, "verbose": 0}
+
+
+def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, Any], dict[str, Any]]:
+    """Verb, arguments by name, global options. Errors: invalid_argument with `usage` set."""
+    options = no_options()
+    words = leading(argv, options, cwd)
+    name, words = verb_name(words)
+    verb = actions.load(name)
+    return verb, arguments(verb, words, options, cwd), options
+
+
+def leading(argv: list[str], options: dict[str, Any], cwd: str | None) -> list[str]:
+    """Reads the global options in front of the verb into `options`; what is left begins with the verb."""
+    return _Reader((), options, cwd, before_verb=True).read(argv)
+
+
+def verb_name(words: list[str], others: Iterable[str] = ()) -> tuple[str, list[str]]:
+    """The canonical name of the verb and the words after it. `others`: further names a hint may offer."""
+    if not words:
+        raise invalid("verb", "no verb given", hint="`outlive --help` lists the verbs.", usage=True)
+    for count in (1, 2):  # `tag set` is two words
+        name = actions.canonical(" ".join(words[:count])) if len(words) >= count else None
+        if name:
+            return name, words[count:]
+    near = nearest(words[0], [*actions.names(), *actions.ALIASES, *others])
+    known = f"`outlive --help` lists the verbs; to run a command: outlive run {words[0]} …"
+    hint = f"Did you mean {near}?" if near else known
+    raise invalid("verb", f"unknown verb: {words[0]}", hint=hint, usage=True)
+
+
+def arguments(verb: Verb, words: list[str], options: dict[str, Any], cwd: str | None) -> dict[str, Any]:
+    """Every argument of the verb by name, defaults applied; global options found go into `options`.
+
+    At `--help` and `--version` the reading stops, and nothing is asked for: the caller looks at `asks_only(options)`.
+    """
+    reader = _Reader(verb.args, options, cwd, verb=verb.name)
+    reader.read(words)
+    return {} if asks_only(options) else reader.finish()
+
+
+def asks_only(options: dict[str, Any]) -> bool:
+    """Is this a question about outlive itself?"""
+    return bool(options["help"] or options["version"])
+
+
+def take_globals(words: list[str], options: dict[str, Any], cwd: str | None) -> list[str]:
+    """`words` without the global options in it, for verbs that read their own arguments (help stays: it is theirs)."""
+    kept: list[str] = []
+    reader = _Reader((), options, cwd)
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            return kept + words[at:]
+        if word.partition("=")[0] in ("--root", "--config", "--human", "--verbose") or _verbosity(word):
+            at = reader.flag(words, at)
+        else:
+            kept.append(word)
+            at += 1
+    return kept
+
+
+class _Reader:
+    """One pass over the words, from left to right."""
+
+    def __init__(
+        self,
+        args: tuple[Arg, ...],
+        options: dict[str, Any],
+        cwd: str | None,
+        *,
+        verb: str = "",
+        before_verb: bool = False,
+    ) -> None:
+        self.args = args
+        self.options = options
+        self.cwd = cwd
+        self.verb = verb
+        self.before_verb = before_verb
+        self.given: dict[str, Any] = {}
+        self.flags = {**{arg.cli: arg for arg in args if arg.cli.startswith("-")}, **_GLOBAL_FLAGS}
+        self.slots = [arg for arg in args if is_positional(arg)]
+
+    def read(self, words: list[str]) -> list[str]:
+        """What is left: nothing, but in front of the verb everything from the verb on."""
+        at = 0
+        while at < len(words):
+            word = words[at]
+            if word == "--":
+                return self._rest(words[at + 1 :])
+            if not _is_flag(word):
+                if self._ends_options():
+                    return self._rest(words[at:])
+                self._positional(word)
+                at += 1
+                continue
+            at = self.flag(words, at)
+            if asks_only(self.options) and not self.before_verb:
+                return []
+        return []
+
+    def _ends_options(self) -> bool:
+        return self.before_verb or bool(self.slots and self.slots[0].kind == WORDS)
+
+    def _rest(self, words: list[str]) -> list[str]:
+        """What follows the end of our options."""
+        if self.before_verb:
+            return words
+        while words:
+            if self.slots and self.slots[0].kind == WORDS:
+                self.given[self.slots.pop(0).name] = words
+                break
+            self._positional(words[0])
+            words = words[1:]
+        return []
+
+    def _positional(self, word: str) -> None:
+        if not self.slots:
+            hint = f"`outlive {self.verb} --help` shows what it takes."
+            raise invalid(word, f"{self.verb} takes no further argument: {word!r}", hint=hint, usage=True)
+        arg = self.slots[0]
+        self._set(arg, word)
+        if arg.kind != STRS:
+            self.slots.pop(0)
+
+    def flag(self, words: list[str], at: int) -> int:
+        """Takes the flag at `at` and its value; the place of the next word."""
+        count = _verbosity(words[at])
+        if count:
+            self.options["verbose"] += count
+            return at + 1
+        name, equals, value = words[at].partition("=")
+        arg = self.flags.get(name)
+        if arg is None:
+            raise self._unknown(name)
+        if arg.kind == BOOL:
+            if equals:
+                raise invalid(arg.name, f"{name} takes no value", hint=f"Write {name} alone.", usage=True)
+            self._set(arg, True)
+            return at + 1
+        if equals:
+            self._set(arg, value)
+            return at + 1
+        self._set(arg, self._value_after(words, at, arg))
+        return at + 2
+
+    def _value_after(self, words: list[str], at: int, arg: Arg) -> str:
+        if at + 1 < len(words):
+            word = words[at + 1]
+            ours = word == "--" or word.partition("=")[0] in self.flags or _verbosity(word)
+            if not ours:
+                return word
+        hint = f"Write {arg.cli} {values.metavar(arg)}; a value that looks like an option is given as {arg.cli}=VALUE."
+        raise invalid(arg.name, f"{arg.cli} needs a value", hint=hint, usage=True)
+
+    def _set(self, arg: Arg, value: str | bool) -> None:
+        into = self.options if _GLOBAL_FLAGS.get(arg.cli) is arg else self.given
+        if isinstance(value, bool):
+            into[arg.name] = value
+        elif arg.kind == STRS:
+            into.setdefault(arg.name, []).append(values.checked(arg, value, self.cwd))
+        elif arg.kind == ENV:
+            into.setdefault(arg.name, {}).update([values.variable(arg, value)])
+        else:
+            into[arg.name] = values.checked(arg, value, self.cwd)
+
+    def _unknown(self, flag: str) -> OutliveError:
+        shown = [name for name, arg in self.flags.items() if not arg.hidden]
+        near = nearest(flag, shown)
+        of = f" of {self.verb}" if self.verb else ""
+        return invalid(flag, f"unknown option{of}: {flag}", hint=self._advice(flag, near), usage=True)
+
+    def _advice(self, flag: str, near: str | None) -> str:
+        if near:
+            return f"Did you mean {near}?"
+        if self.before_verb:
+            return f"Options of a verb come after it: outlive VERB {flag} …; `outlive --help` lists the global ones."
+        advice = f"`outlive {self.verb} --help` lists the options"
+        dashed = " A command that begins with a dash needs -- in front of it."
+        return f"{advice}.{dashed}" if any(arg.kind == WORDS for arg in self.args) else f"{advice}."
+
+    def finish(self) -> dict[str, Any]:
+        """The values in the order of the declarations. One offered here goes before its namesake of another face."""
+        found = {arg.name: self._value(arg) for arg in self.args if arg.cli}
+        for arg in self.args:
+            found.setdefault(arg.name, _fresh(arg.cli_default))
+        return found
+
+    def _value(self, arg: Arg) -> Any:
+        if arg.name in self.given:
+            return self.given[arg.name]
+        if arg.kind == WORDS:
+            hint = f"Write the command behind the options: outlive {self.verb} make test."
+            raise invalid(arg.name, "empty command", hint=hint, usage=True)
+        if arg.required:
+            hint = f"`outlive {self.verb} --help` shows what it takes."
+            raise invalid(arg.name, f"{self.verb} needs {arg.cli}", hint=hint, usage=True)
+        return _fresh(arg.cli_default)
+
+
+def is_positional(arg: Arg) -> bool:
+    return bool(arg.cli) and not arg.cli.startswith("-")
+
+
+def _is_flag(word: str) -> bool:
+    return word.startswith("-") and word != "-"  # "-" alone is a value: standard input
+
+
+def _verbosity(word: str) -> int:
+    """How often `-v` is in `-v`, `-vv`, `--verbose`; 0 for every other word."""
+    if word == "--verbose":
+        return 1
+    return len(word) - 1 if word[:2] == "-v" and not word[1:].strip("v") else 0
+
+
+def _fresh(default: Any) -> Any:
+    # A declaration is shared by every call of this process; its list must not be.
+    return default.copy() if isinstance(default, (list, dict)) else default

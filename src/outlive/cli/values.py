@@ -1,0 +1,114 @@
+"""One word of the command line → the value an argument's kind asks for. Errors: invalid_argument with `usage` set,
+the message says the flag as typed, `details.field` the argument."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.actions.spec import BOOL, ENV, FLOAT, INT, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
+from outlive.errors import OutliveError, invalid, nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_METAVARS = {
+    INT: "N",
+    FLOAT: "N",
+    MS: "DURATION",
+    SECONDS: "SECONDS",
+    STR: "TEXT",
+    STRS: "TEXT",
+    ENV: "NAME=VALUE",
+    PATH: "PATH",
+    WORDS: "COMMAND",
+    BOOL: "",
+}
+
+
+def metavar(arg: Arg) -> str:
+    """What help and hints write in the value's place."""
+    if arg.metavar:
+        return arg.metavar
+    return "|".join(arg.choices) if arg.choices else _METAVARS[arg.kind]
+
+
+def checked(arg: Arg, text: str, cwd: str | None) -> Any:
+    """The value of one word for this argument, inside its choices and bounds."""
+    if arg.choices and text not in arg.choices:
+        near = nearest(text, list(arg.choices))
+        hint = f"Did you mean {near}?" if near else None
+        known = ", ".join(arg.choices)
+        raise invalid(arg.name, f"{arg.cli} is one of {known}, not {text!r}", hint=hint, usage=True)
+    if arg.kind == PATH:
+        return _absolute(arg, text, cwd)
+    read = _NUMBERS.get(arg.kind)
+    return _bounded(arg, read(arg, text), text) if read else text
+
+
+def variable(arg: Arg, text: str) -> tuple[str, str]:
+    """Name and value of `NAME=VALUE`."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        hint = f"Write {arg.cli} {name}=VALUE; nothing is taken from the caller's environment by name."
+        raise invalid(arg.name, f"{arg.cli} {text} has no value", hint=hint, usage=True)
+    if not name:
+        raise invalid(arg.name, f"{arg.cli} {text!r} names no variable", hint="Write NAME=VALUE.", usage=True)
+    return name, value
+
+
+def _integer(arg: Arg, text: str) -> int:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    try:
+        if digits.isascii() and digits.isdigit():  # int() alone would take " 5", "1_000" and other scripts' digits
+            return int(text)
+    except ValueError:  # more digits than int() converts
+        pass
+    raise invalid(arg.name, f"{arg.cli} is a whole number, not {text!r}", usage=True)
+
+
+def _float(arg: Arg, text: str) -> float:
+    try:
+        found = float(text) if text.isascii() and "_" not in text else float("nan")
+    except ValueError:
+        found = float("nan")
+    if not float("-inf") < found < float("inf"):  # nan is in no interval
+        raise invalid(arg.name, f"{arg.cli} is a number, not {text!r}", usage=True)
+    return found
+
+
+def _milliseconds(arg: Arg, text: str) -> int:
+    from outlive.job import duration_ms
+
+    try:
+        return duration_ms(text, arg.cli)
+    except OutliveError as error:
+        raise invalid(arg.name, error.message, hint=error.hint, usage=True) from None
+
+
+_NUMBERS: dict[str, Callable[[Arg, str], float]] = {
+    INT: _integer,
+    FLOAT: _float,
+    SECONDS: _float,
+    MS: _milliseconds,
+}
+
+
+def _bounded(arg: Arg, found: float, text: str) -> float:
+    if arg.minimum is not None and found < arg.minimum:
+        raise invalid(arg.name, f"{arg.cli} is at least {arg.minimum}, not {text}", usage=True)
+    if arg.maximum is not None and found > arg.maximum:
+        raise invalid(arg.name, f"{arg.cli} is at most {arg.maximum}, not {text}", usage=True)
+    return found
+
+
+def _absolute(arg: Arg, text: str, cwd: str | None) -> str:
+    if not text:  # joined with the directory it would silently mean "here": --cwd "$UNSET"
+        raise invalid(arg.name, f"{arg.cli} is an empty path", usage=True)
+    if os.path.isabs(text):
+        return os.path.normpath(text)
+    if cwd is None:
+        message = f"{arg.cli} {text} is relative, and the current directory no longer exists"
+        raise invalid(arg.name, message, hint="Give an absolute path.", usage=True)
+    return os.path.normpath(os.path.join(cwd, text))

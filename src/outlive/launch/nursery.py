@@ -1,0 +1,97 @@
+"""A long-lived server does not fork: it is large and may have threads. It keeps a small process beside it, outside of its
+process tree, that has a pair ready; a start is then one message and one posix_spawn. The nursery ends with its server.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from outlive import limits
+from outlive.system import fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+
+_SOCKET_FD = 3
+# Without site and with nothing but our own package on the path. It leaves the server's process tree before it imports.
+_CODE = (
+    "import os\n"
+    "if os.fork(): os._exit(0)\n"
+    "os.setsid()\n"
+    "import sys; sys.path.insert(0, sys.argv[1])\n"
+    "from outlive.launch.seedbed import main\n"
+    "main()\n"
+)
+_PADDING = " " * 64  # argv is where the name in the process table is written
+
+
+class Launcher:
+    """The server's line to its nursery; started again if it was killed."""
+
+    def __init__(self) -> None:
+        self._sock: socket.socket | None = None
+        self._middle: int | None = None
+        self._start()
+
+    def _start(self) -> None:
+        here, there = fds.pair()
+        package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        argv = [sys.executable, "-I", "-S", "-c", _CODE, package, _PADDING]
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            moves = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
+            moves.append((os.POSIX_SPAWN_DUP2, there.fileno(), _SOCKET_FD))
+            # No environment: nothing of ours is for it, and an outer job's cookie would make it part of that job
+            self._middle = os.posix_spawn(sys.executable, argv, {}, file_actions=moves)
+        finally:
+            os.close(null)
+            there.close()
+        self._sock = here
+
+    def send(self, files: dict[str, int]) -> None:
+        """Hand a job to a pair. `files` as in `Pair.send`. Errors: OSError."""
+        self._reap_middle()
+        message, numbers = ",".join(files).encode(), tuple(files.values())
+        for last in (False, True):
+            if self._sock is None:
+                self._start()
+                self._reap_middle()
+            assert self._sock is not None
+            try:
+                fds.send(self._sock, message, numbers)
+                return
+            except (BrokenPipeError, ConnectionResetError):  # it was killed: nothing was taken, so once more
+                self._sock.close()
+                self._sock = None
+                if last:
+                    raise
+
+    def _reap_middle(self) -> None:
+        """The process that left the nursery behind is our child for some milliseconds."""
+        if self._middle is None:
+            return
+        deadline = time.monotonic() + limits.CONTROL_S
+        while time.monotonic() < deadline:
+            try:
+                done, _ = os.waitpid(self._middle, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if done:
+                break
+            time.sleep(0.001)
+        self._middle = None
+
+    def close(self) -> None:
+        """The nursery ends when it sees this. Jobs do not notice."""
+        if self._sock is not None:
+            self._sock.close()
+            self._sock = None
+        self._reap_middle()
+
+
+def start() -> Launcher:
+    """Start a nursery in the background; returns at once."""
+    return Launcher()

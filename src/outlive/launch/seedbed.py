@@ -1,0 +1,82 @@
+"""The nursery's own process: keeps one pair ready, gives it the next job, forks the next pair."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import selectors
+import signal
+import socket
+
+from outlive import limits
+from outlive.supervisor.pair import Pair, fork_pair
+from outlive.system import fds, process, signals, tree
+
+_SOCKET_FD = 3
+
+
+def main() -> None:
+    """Until the server's end of the socket is closed."""
+    fds.close_others({_SOCKET_FD})
+    os.chdir("/")
+    signals.clean_slate()
+    process.rename(tree.NURSERY)
+    gc.collect()
+    gc.freeze()  # what is here now is shared with every pair
+    sock = socket.socket(fileno=_SOCKET_FD)
+    children = signals.wakeup_pipe((signal.SIGCHLD,))
+    selector = selectors.DefaultSelector()
+    selector.register(sock, selectors.EVENT_READ)
+    selector.register(children, selectors.EVENT_READ)
+    spare = _fork()
+    while True:
+        ready = {key.fd for key, _ in selector.select()}
+        if children in ready:
+            os.read(children, 4096)
+            _reap()
+        if sock.fileno() not in ready:
+            continue
+        message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
+        if not message:
+            break
+        _give(spare, dict(zip(message.decode().split(","), numbers, strict=False)))
+        for fd in numbers:
+            os.close(fd)
+        if spare is not None:
+            spare.close()
+        spare = _fork()
+    if spare is not None:
+        spare.close()
+    os._exit(0)
+
+
+def _fork() -> Pair | None:
+    try:
+        return fork_pair(away=False)
+    except OSError:
+        return None
+
+
+def _give(spare: Pair | None, files: dict[str, int]) -> None:
+    """Hand the job on; if there is no pair, one is forked now, and if that fails its launcher is told why."""
+    try:
+        pair = spare or fork_pair(away=False)
+        pair.send(files)
+        if pair is not spare:
+            pair.close()
+    except OSError as error:
+        waiter = socket.socket(fileno=os.dup(files["waiter"]))
+        fds.send(waiter, json.dumps({"failed": error.strerror or str(error), "errno": error.errno or 0}).encode())
+        waiter.close()
+
+
+def _reap() -> None:
+    """Guardians whose job is over."""
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return

@@ -1,0 +1,183 @@
+"""A tool call → a verb and its arguments → the envelope. Knows nothing of JSON-RPC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from outlive import actions, limits
+from outlive.actions.spec import Context
+from outlive.envelope import answer
+from outlive.errors import invalid, nearest
+from outlive.mcp import drive
+from outlive.mcp.arguments import Reader, fold, offered
+from outlive.mcp.environment import job_directory
+from outlive.store.root import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from outlive.actions.spec import Verb
+    from outlive.config import Config
+    from outlive.mcp.environment import JobEnvironment
+
+EXEC, PROCESS = "exec", "process"
+RUN = "run"
+STARTING = frozenset({RUN, "create", "start", "restart"})  # the [exec] section of the configuration is theirs
+SPAWNING = frozenset({RUN, "start", "restart"})  # these need the job environment
+WAIT_ARGUMENTS = ("yield_ms", "background")  # what `exec` alone does not have: it answers at the end
+
+
+def process_verbs() -> dict[str, Verb]:
+    """Every verb of the process tool by its action's name."""
+    verbs = [actions.load(name) for name in actions.names() if name != RUN]
+    return {verb.name.replace(" ", "_"): verb for verb in verbs if verb.mcp}
+
+
+class Tools:
+    """What this server offers, and how a call of it is read."""
+
+    def __init__(self, run: Verb, process: Mapping[str, Verb], offers: Iterable[str], config: Config) -> None:
+        self.offers = frozenset(offers)
+        self.run = run
+        self.process = dict(process) if PROCESS in self.offers else {}
+        self.exec_alone = PROCESS not in self.offers
+        self._actions = {fold(name).replace(" ", ""): name for name in self.process}
+        elsewhere = self._owners_of_arguments()
+        self._exec = Reader(run, EXEC, defaults=defaults_of(run, config), elsewhere=elsewhere)
+        self._readers = {
+            name: Reader(verb, f"{PROCESS} {name}", defaults=defaults_of(verb, config), elsewhere=elsewhere)
+            for name, verb in self.process.items()
+        }
+
+    def read(self, tool: str, given: Mapping[str, Any]) -> tuple[Verb, dict[str, Any]]:
+        """The verb a call means, and its arguments. Errors: invalid_argument."""
+        if tool == EXEC:
+            return self.run, self._read_exec(given)
+        name = self._action(given.get("action"))
+        rest = {key: value for key, value in given.items() if key != "action"}
+        if name == "spawn":
+            return self.run, self._in_background(self._exec.read(rest))
+        return self.process[name], self._readers[name].read(rest)
+
+    def _read_exec(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        if not self.exec_alone:
+            return self._exec.read(given)
+        ignored = {fold(name) for name in WAIT_ARGUMENTS}
+        args = self._exec.read({key: value for key, value in given.items() if fold(key) not in ignored})
+        return {**args, **self._known({"wait": True, "background": False, "yield_ms": limits.MAX_DURATION_MS})}
+
+    def _in_background(self, args: dict[str, Any]) -> dict[str, Any]:
+        return {**args, **self._known({"background": True, "yield_ms": 0})}
+
+    def _known(self, args: dict[str, Any]) -> dict[str, Any]:
+        names = {arg.name for arg in self.run.args}
+        return {name: value for name, value in args.items() if name in names}
+
+    def _action(self, given: Any) -> str:
+        known = ", ".join(self.process)
+        if given is None:
+            raise invalid("action", "process needs an action", hint=f"Actions: {known}.")
+        wanted = fold(str(given).strip()).replace(" ", "")
+        if wanted in self._actions:
+            return self._actions[wanted]
+        if EXEC in self.offers and wanted == "spawn":
+            return "spawn"
+        if EXEC in self.offers and wanted in (EXEC, RUN):
+            hint = "Use the tool exec; process spawn starts a job in the background."
+            raise invalid("action", f"{given} is not an action of process", hint=hint)
+        near = nearest(str(given), list(self.process))
+        hint = (f"Did you mean {near}? " if near else "") + f"Actions: {known}."
+        raise invalid("action", f"{str(given)[:60]!r} is not an action of process", hint=hint)
+
+    def _owners_of_arguments(self) -> dict[str, list[str]]:
+        """Fold of an argument's name → the calls that take it."""
+        found: dict[str, list[str]] = {}
+        calls = [(EXEC, self.run)] if EXEC in self.offers else []
+        for shown, verb in [*calls, *((f"process {name}", verb) for name, verb in self.process.items())]:
+            for arg in offered(verb):
+                for name in {fold(arg.mcp), *map(fold, arg.aliases)}:
+                    found.setdefault(name, []).append(shown)
+        return found
+
+
+def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
+    """The configured defaults of a verb, by argument name on this face, in the units of the action."""
+    if verb.name in STARTING:
+        configured = {
+            "yield_ms": config.get("exec", "background_ms"),
+            "timeout": round(config.get("exec", "timeout_sec") * 1000),
+            "max_bytes": config.get("exec", "max_output_bytes"),
+        }
+    elif verb.name == "poll":
+        configured = {"max_bytes": config.get("exec", "pending_max_output_bytes")}
+    else:
+        return {}
+    args = {arg.mcp: arg for arg in offered(verb)}
+    return {
+        name: max(args[name].minimum or 0, min(value, args[name].maximum or value))
+        for name, value in configured.items()
+        if name in args
+    }
+
+
+def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+    """The arguments with waiting kept inside one call, and what the answer says about it (contract 3)."""
+    name = _waiting_argument(verb, args)
+    if name is None:
+        return args, {}
+    wanted = args[name]
+    if wanted is None and name == "wait_ms":  # its default is made from the grace
+        wanted = (args.get("grace_ms") or 0) + limits.KILL_WAIT_EXTRA_MS
+        if wanted <= limits.MCP_CALL_MS:
+            return args, {}
+    if wanted is not None and wanted <= limits.MCP_CALL_MS:
+        return args, {}
+    report = {} if wanted is None else {"requested_ms": wanted, "effective_ms": limits.MCP_CALL_MS}
+    return {**args, name: limits.MCP_CALL_MS}, report
+
+
+def _waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
+    """The parameter that says how long the call may take. `timeout_ms` of a starting verb is the job's."""
+    if verb.name in ("poll", "wait"):
+        return "timeout_ms" if "timeout_ms" in args else None
+    name = "wait_ms" if verb.name == "kill" else "yield_ms"
+    return None if name not in args or args.get("background") else name
+
+
+class Calls:
+    """Runs calls for one server: opens the store at the first one, so that a bad root is an answer, not a dead server."""
+
+    def __init__(
+        self, tools: Tools, config: Config, environment: JobEnvironment, *, root: str | None, launcher: Any
+    ) -> None:
+        self.tools = tools
+        self._config = config
+        self._environment = environment
+        self._root = root
+        self._launcher = launcher
+        self._store: Store | None = None
+
+    async def run(self, tool: str, given: Mapping[str, Any], owner: str) -> dict[str, Any]:
+        """The envelope of a call. Errors: OutliveError, and whatever an action lets through."""
+        verb, args = self.tools.read(tool, given)
+        unbounded = tool == EXEC and self.tools.exec_alone
+        args, report = (args, {}) if unbounded else clamp(verb, args)
+        env = await self._environment.get() if verb.name in SPAWNING else self._environment.now()
+        result = await drive.run(verb, self._context(owner, env), args)
+        return answer(verb.type, {**result, **report})
+
+    def _context(self, owner: str, env: dict[str, str]) -> Context:
+        if self._store is None:
+            self._store = Store.open(self._root, env)
+        return Context(
+            self._store,
+            self._config,
+            face="mcp",
+            owner=owner,
+            client=owner,
+            cwd=job_directory(env),
+            env=env,
+            launcher=self._launcher,
+            shell=tuple(self._config.get("shell", "unix") or ("sh", "-c")),
+        )

@@ -1,0 +1,36 @@
+"""Who is calling: the name under which jobs, read positions and seen notices are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOBODY = "mcp"
+# What clients put into the environment of the servers they start; the first that is there counts.
+SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "CODEX_SESSION_ID")
+_NAME_CHARS = 40
+
+
+def owner_of(client_name: str | None, env: Mapping[str, str]) -> str:
+    """`claude-code/3f2a…`: the client's name, then its session or project where the environment tells one."""
+    name = _plain(client_name or "") or NOBODY
+    session = next((env[key] for key in SESSION_VARIABLES if env.get(key)), None)
+    return f"{name}/{_label(session)}" if session else name
+
+
+def _label(value: str) -> str:
+    if "/" in value or len(value) > _NAME_CHARS:
+        # Two checkouts of one project have the same last component: the hash tells them apart.
+        mark = hashlib.sha256(os.path.normpath(value).encode("utf-8", "surrogateescape")).hexdigest()[:6]
+        return f"{_plain(os.path.basename(os.path.normpath(value))) or 'root'}-{mark}"
+    return _plain(value)
+
+
+def _plain(text: str) -> str:
+    """Owners are shown, typed into filters and used in file names."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:_NAME_CHARS]

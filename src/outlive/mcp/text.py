@@ -1,0 +1,376 @@
+"""What a model reads: the job's output first, then one short line of ours that says what to do next.
+
+Output is data: a blank line stands between it and our words. Some clients show only this text, others only the
+structured answer, so neither may need the other.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Found = dict[str, Any]
+
+_FOLLOW_UP = "Use process poll/log/wait/write/kill."
+
+
+def render(found: Found, *, process: bool = True) -> str:
+    """The text of an answer. `process`: is that tool there to be named?"""
+    if not found.get("ok"):
+        return _error(found["error"])
+    body, words = _BY_TYPE.get(found["type"], _plain)(found, process)
+    lines = [*words, *_clamped(found), *_notices(found)]
+    return "\n\n".join(part for part in (body, "\n".join(lines)) if part)
+
+
+def _error(error: Found) -> str:
+    lines = [f"{error['code']}: {error['message']}"]
+    if error.get("hint"):
+        lines.append(error["hint"])
+    candidates = (error.get("details") or {}).get("candidates")
+    if candidates:
+        lines.append("Candidates: " + ", ".join(_candidate(one) for one in candidates))
+    if error.get("retryable"):
+        lines.append("The same call may succeed later.")
+    return "\n".join(lines)
+
+
+def _candidate(one: Any) -> str:
+    return f"{one.get('job_id')} ({one.get('name')})" if isinstance(one, dict) else str(one)
+
+
+# --- one function a type: (body, lines of ours) ----------------------------------------------------------------------
+
+
+def _run(found: Found, process: bool) -> tuple[str, list[str]]:
+    lines = _gap(found, process)
+    if found.get("deduplicated"):
+        lines.append("A job with this dedupe_key was running already: this is that job, nothing was started.")
+    if found.get("restarted_from"):
+        lines.append(f"Restart of job {found['restarted_from']}; this is job {found['job_id']}.")
+    if not _succeeded(found):
+        lines.append(_state(found, process))
+    lines += _left_behind(found, process)
+    return _output(found, "(no output)"), [*lines, *_hint(found)]
+
+
+def _poll(found: Found, process: bool) -> tuple[str, list[str]]:
+    snippet = str(found.get("snippet") or "").rstrip("\n")
+    nothing = f"(no new output; the last was)\n{snippet}" if snippet else "(no new output)"
+    lines = [*_gap(found, process), _state(found, process)]
+    if found.get("retry_after_ms") and not found.get("output"):
+        lines.append(
+            f"Use process wait instead of polling; nothing is expected in the next {_ms(found, 'retry_after_ms')}."
+        )
+    return _output(found, nothing), [*lines, *_left_behind(found, process), *_hint(found)]
+
+
+def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
+    lines = _gap(found, process)
+    fired = found.get("fired")
+    if fired and not _is_exit(fired):
+        lines.append(f"Condition met: {_condition(fired)}.")
+    if found.get("timed_out"):
+        lines.append(f"Nothing happened in {_ms(found, 'waited_ms')}; the job goes on. Call process wait again.")
+    lines.append(_state(found, process))
+    for other in found.get("jobs") or []:
+        if isinstance(other, dict) and other.get("job_id") != found.get("job_id"):
+            lines.append(f"job {other.get('job_id')}: {_short_state(other)}")
+    return _output(found, ""), [*lines, *_left_behind(found, process), *_hint(found)]
+
+
+def _status(found: Found, process: bool) -> tuple[str, list[str]]:
+    lines = [_state(found, process)]
+    if found.get("command"):
+        lines.append(f"command: {_command(found['command'])}")
+    for key in ("name", "cwd", "owner", "started_at", "finished_at"):
+        if found.get(key):
+            lines.append(f"{key}: {found[key]}")
+    if found.get("tags"):
+        lines.append(f"tags: {', '.join(found['tags'])}")
+    if found.get("stdout_bytes") is not None:
+        lines.append(f"output: {found['stdout_bytes']} bytes stdout, {found.get('stderr_bytes', 0)} bytes stderr")
+    if found.get("state") == "running" and found.get("idle_ms") is not None:
+        lines.append(f"idle: {_ms(found, 'idle_ms')}")
+    return "", [*lines, *_left_behind(found, process), *_hint(found)]
+
+
+def _log(found: Found, process: bool) -> tuple[str, list[str]]:
+    first, last, total = (found.get(key) for key in ("first_line", "last_line", "total_lines"))
+    lines = _gap(found, process)
+    if first and last and total and (first > 1 or last < total):
+        lines.append(f"[lines {first}-{last} of {total}; offset (from 0) and limit show others]")
+    return _output(found, "(no output here)" if total else "(no output yet)"), [*lines, *_hint(found)]
+
+
+def _tail(found: Found, process: bool) -> tuple[str, list[str]]:
+    out, err = str(found.get("stdout_tail") or ""), str(found.get("stderr_tail") or "")
+    body = f"stdout:\n{out}\n\nstderr:\n{err}" if out and err else out or err or "(no output)"
+    observed = (found.get("stdout_observed_bytes") or 0) + (found.get("stderr_observed_bytes") or 0)
+    lines = []
+    if found.get("truncated") is True:
+        lines.append(
+            f"[the end of {observed} bytes; process action=log job_id={found['job_id']} offset=0 shows the start]"
+        )
+    return body, [*lines, *_hint(found)]
+
+
+def _create(found: Found, process: bool) -> tuple[str, list[str]]:
+    job_id = found["job_id"]
+    return "", [
+        f"Created job {job_id}; nothing runs yet. process action=start job_id={job_id} starts it.",
+        *_hint(found),
+    ]
+
+
+def _write(found: Found, process: bool) -> tuple[str, list[str]]:
+    closed = "; its stdin is now closed" if found.get("stdin") == "closed" or found.get("eof") else ""
+    lines = [f"Wrote {found.get('bytes_written', 0)} bytes to job {found['job_id']}{closed}."]
+    lines += [f"Warning: {warning}" for warning in found.get("warnings") or []]
+    return "", [*lines, *_hint(found)]
+
+
+def _kill(found: Found, process: bool) -> tuple[str, list[str]]:
+    job_id, state = found["job_id"], found.get("state")
+    if state in ("exited", "killed", "failed"):
+        lines = [f"Job {job_id} has ended: {_ending(found)}"]
+    else:
+        lines = [f"{found.get('signal')} was sent to job {job_id}, which still runs. process wait tells when it ends."]
+    survivors = found.get("survivors") or []
+    if survivors:
+        lines.append(f"{_count(len(survivors), 'process')} of it still alive:")
+        lines += [f"  {one.get('pid')} {_command(one.get('command') or '')}" for one in survivors]
+    return "", [*lines, *_hint(found)]
+
+
+def _list(found: Found, process: bool) -> tuple[str, list[str]]:
+    jobs = found.get("jobs") or []
+    if not jobs:
+        return "", ["No running or recent jobs of this client. all=true shows everybody's.", *_hint(found)]
+    lines = [_list_line(job) for job in jobs]
+    if found.get("truncated"):
+        lines.append("[there are more; limit=0 shows all]")
+    return "\n".join(lines), _hint(found)
+
+
+def _list_line(job: Found) -> str:
+    duration = job.get("duration_ms") if job.get("duration_ms") is not None else job.get("elapsed_ms")
+    parts = [
+        str(job.get("short_id") or job.get("job_id")),
+        _short_state(job),
+        _duration(duration) if duration is not None else "",
+        "[waiting for input]" if job.get("waiting_for_input") else "",
+    ]
+    label = job.get("name") or _command(job.get("command") or "")
+    return "  ".join(part for part in parts if part) + (f"  {label}" if label else "")
+
+
+def _removed(found: Found, process: bool) -> tuple[str, list[str]]:
+    word = "Removed" if found["type"] == "remove" else "Cleared"
+    return "", [f"{word} job {found['job_id']}; {found.get('freed_bytes') or 0} bytes freed.", *_hint(found)]
+
+
+def _tag_set(found: Found, process: bool) -> tuple[str, list[str]]:
+    return "", [f"Tags of job {found['job_id']}: {', '.join(found.get('tags') or []) or 'none'}.", *_hint(found)]
+
+
+def _notify_set(found: Found, process: bool) -> tuple[str, list[str]]:
+    return "", [f"Notification of job {found['job_id']}: {_json(found.get('notification'))}", *_hint(found)]
+
+
+def _gc(found: Found, process: bool) -> tuple[str, list[str]]:
+    dry = found.get("dry_run")
+    count = sum(job.get("action") == "would_delete" for job in found.get("jobs") or []) if dry else found.get("deleted")
+    word = "Would delete" if dry else "Deleted"
+    freed = f"{found.get('freed_bytes') or 0} bytes"
+    age = f" older than {found['older_than']}" if found.get("older_than") else ""
+    return "", [
+        f"{word} {_count(count or 0, 'finished job')}{age} ({freed}); {found.get('skipped') or 0} kept.",
+        *_hint(found),
+    ]
+
+
+def _plain(found: Found, process: bool) -> tuple[str, list[str]]:
+    """A type without words of its own."""
+    rest = {key: value for key, value in found.items() if key not in ("schema_version", "ok", "type", "notices")}
+    output = rest.pop("output", None)
+    return "\n\n".join(part for part in (str(output or ""), _json(rest)) if part), []
+
+
+_BY_TYPE: dict[str, Callable[[Found, bool], tuple[str, list[str]]]] = {
+    "run": _run,
+    "start": _run,
+    "restart": _run,
+    "create": _create,
+    "status": _status,
+    "poll": _poll,
+    "wait": _wait,
+    "log": _log,
+    "tail": _tail,
+    "write": _write,
+    "kill": _kill,
+    "list": _list,
+    "clear": _removed,
+    "remove": _removed,
+    "tag_set": _tag_set,
+    "notify_set": _notify_set,
+    "gc": _gc,
+}
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def _output(found: Found, nothing: str) -> str:
+    return str(found.get("output") or "").rstrip("\r\n") or nothing
+
+
+def _succeeded(found: Found) -> bool:
+    return found.get("state") == "exited" and found.get("exit_code") == 0
+
+
+def _state(found: Found, process: bool) -> str:
+    """One line: how it ended, or that it runs and what can be done."""
+    state = found.get("state")
+    if state == "running":
+        return _running(found, process)
+    if state == "created":
+        return f"Job {found.get('job_id')} is created, not started. process action=start starts it."
+    if state == "unknown":
+        return f"The state of job {found.get('job_id')} cannot be read."
+    return _ending(found)
+
+
+def _running(found: Found, process: bool) -> str:
+    about = [f"job {found.get('job_id')}"]
+    if found.get("pid"):
+        about.append(f"pid {found['pid']}")
+    line = f"Command still running ({', '.join(about)}"
+    if found.get("timeout_ms"):
+        line += f"; ends after {found['timeout_ms'] / 1000:g} s"
+    line += ")."
+    if found.get("waiting_for_input"):
+        prompt = f" ({found['prompt'].strip()})" if found.get("prompt") else ""
+        line += f" It is waiting for input{prompt}: process write sends it."
+    return f"{line} {_FOLLOW_UP}" if process else line
+
+
+def _ending(found: Found) -> str:
+    """How it ended, as a sentence."""
+    reason, signal, message = found.get("reason"), found.get("signal"), found.get("message")
+    with_signal = f" ({signal})" if signal else ""
+    limit = f" after {found['timeout_ms'] / 1000:g} s" if found.get("timeout_ms") else ""
+    sentences = {
+        "timeout": f"Command timed out{limit} and was ended{with_signal}. What it did until then may have taken effect; "
+        "a larger timeout (seconds, 0 = none) lets it run longer.",
+        "idle_timeout": f"Command was ended{with_signal} because it printed nothing for longer than idle_timeout_ms.",
+        "kill": f"Command was killed on request{with_signal}.",
+        "oom": f"Command was killed because memory ran out{with_signal}.",
+        "quota": f"Command was ended{with_signal} because its output passed the quota.",
+        "launch": f"Command could not be started: {message or found.get('errno') or 'exec failed'}.",
+        "lost": f"The outcome is lost: {message or 'nothing was left to read it from'}. It may have run to its end.",
+        "reboot": f"The machine was restarted while it ran; the outcome is lost{f': {message}' if message else ''}.",
+    }
+    if found.get("exit_code") is not None and reason in (None, "exit", "kill", "signal"):
+        return f"Command exited with code {found['exit_code']}" + (" after a kill request" if reason == "kill" else "")
+    if reason in sentences:
+        return sentences[reason].replace("..", ".")
+    if signal:
+        return f"Command was ended by signal {signal}."
+    return f"Command ended ({found.get('state')})."
+
+
+def _short_state(job: Found) -> str:
+    state = str(job.get("state"))
+    if job.get("reason") in ("timeout", "idle_timeout", "launch", "lost", "reboot", "oom", "quota"):
+        return f"{state} ({job['reason']})"
+    if state == "exited":
+        return f"exited {job.get('exit_code')}"
+    return f"{state} {job['signal']}" if state == "killed" and job.get("signal") else state
+
+
+def _gap(found: Found, process: bool) -> list[str]:
+    """What was left out, and the call that shows it."""
+    gap = found.get("truncated")
+    if not isinstance(gap, dict):
+        return []
+    size = f"{_count(gap['lines'], 'line')}, " if gap.get("lines") else ""
+    line = f"[{size}{gap.get('bytes')} bytes of output not shown"
+    if process:
+        return [f"{line}; process action=log job_id={found.get('job_id')} since_seq={gap.get('from_seq')} shows them]"]
+    return [f"{line}; all of it is in {found['stdout_log_path']}]" if found.get("stdout_log_path") else f"{line}]"]
+
+
+def _left_behind(found: Found, process: bool) -> list[str]:
+    """Descendants that outlive the command."""
+    left = found.get("descendants")
+    count = len(left) if isinstance(left, (list, dict)) else left
+    if not count or found.get("state") in ("running", "created"):
+        return []
+    end = f" process action=kill job_id={found.get('job_id')} ends them." if process else ""
+    return [f"{_count(count, 'process')} it started still {'runs' if count == 1 else 'run'}.{end}"]
+
+
+def _clamped(found: Found) -> list[str]:
+    if found.get("requested_ms") is None or found.get("effective_ms") is None:
+        return []
+    asked, got = _duration(found["requested_ms"]), _duration(found["effective_ms"])
+    return [f"[one call lasts at most {got}; {asked} were asked for. Call again to go on.]"]
+
+
+def _notices(found: Found) -> list[str]:
+    lines = []
+    for notice in found.get("notices") or []:
+        last = f": {notice['last_line']}" if notice.get("last_line") else ""
+        lines.append(f"[job {notice.get('job_id')} ({notice.get('name')}): {_short_state(notice)}{last}]")
+    return lines
+
+
+def _hint(found: Found) -> list[str]:
+    return [str(found["hint"])] if found.get("hint") else []
+
+
+def _is_exit(fired: Any) -> bool:
+    return fired == "exit" or (isinstance(fired, dict) and fired.get("condition") == "exit")
+
+
+def _condition(fired: Any) -> str:
+    if not isinstance(fired, dict):
+        return str(fired)
+    return ", ".join(
+        value if key == "condition" else f"{key} {value}" for key, value in fired.items() if value is not None
+    )
+
+
+def _command(command: Any) -> str:
+    text = " ".join(map(str, command)) if isinstance(command, list) else str(command)
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else line[:199] + "…"
+
+
+def _count(number: int, noun: str) -> str:
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number} {noun if number == 1 else plural}"
+
+
+def _ms(found: Found, key: str) -> str:
+    return _duration(found.get(key) or 0)
+
+
+def _duration(ms: float) -> str:
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    seconds = ms / 1000
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,99 @@
+"""Small files that are either the old or the new content, never something between."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_counter = 0
+
+
+class Damaged(Exception):
+    """The file is there, but what it holds is not what was written."""
+
+
+def write_atomic(dir_fd: int, name: str, data: bytes) -> None:
+    """Replace `name` in the directory behind `dir_fd` (mode 0600). Visible at once and whole; not synced.
+
+    The temporary name holds pid and a counter and is created exclusively: two writers never share one.
+    """
+    global _counter
+    _counter += 1
+    temporary = f".{name}.{os.getpid()}.{_counter}"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=dir_fd)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+    except BaseException:
+        os.close(fd)
+        os.unlink(temporary, dir_fd=dir_fd)
+        raise
+    os.close(fd)
+    os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+
+
+def read(dir_fd: int, name: str) -> bytes:
+    """The whole file. Errors: OSError; a symbolic link is refused (ELOOP)."""
+    fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
+    try:
+        pieces = []
+        while piece := os.read(fd, 1 << 20):
+            pieces.append(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(fd)
+
+
+def sync(dir_fd: int, names: tuple[str, ...] = ()) -> None:
+    """fsync these files and the directory, so that they survive the machine too. What is missing is passed over."""
+    for name in names:
+        try:
+            fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
+        except OSError:
+            continue
+        try:
+            os.fsync(fd)
+        except OSError:
+            continue
+        finally:
+            os.close(fd)
+    try:
+        os.fsync(dir_fd)
+    except OSError:
+        return
+
+
+def dump(content: dict[str, Any]) -> bytes:
+    """One line of JSON that carries a CRC-32 of the rest in `checksum`: power loss may leave zeros or half a file."""
+    body = json.dumps(content, separators=(",", ":"), ensure_ascii=True)
+    return f'{body[:-1]},"checksum":"{zlib.crc32(body.encode()):08x}"}}\n'.encode()
+
+
+def load(data: bytes) -> dict[str, Any]:
+    """What `dump` wrote. Errors: Damaged."""
+    try:
+        found = json.loads(data)
+    except ValueError as error:
+        raise Damaged(_damage(data)) from error
+    if not isinstance(found, dict):
+        raise Damaged("it is not a JSON object")
+    said = found.pop("checksum", None)
+    if said is not None:
+        body = json.dumps(found, separators=(",", ":"), ensure_ascii=True)
+        if said != f"{zlib.crc32(body.encode()):08x}":
+            raise Damaged("its checksum does not fit")
+    return found
+
+
+def _damage(data: bytes) -> str:
+    if not data:
+        return "it is empty"
+    if not data.strip(b"\0"):
+        return "it is filled with zeros"
+    return "it is cut off or garbled"

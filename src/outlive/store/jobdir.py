@@ -1,0 +1,217 @@
+"""One job's directory: its files, its locks, its making."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from outlive import limits
+from outlive.errors import OutliveError, from_os
+from outlive.job import Definition, State, timestamp
+from outlive.store import files
+from outlive.store.root import TEMPORARY
+from outlive.system import locks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.store.root import Store
+
+META, STATE, LOCK, META_LOCK = "meta.json", "state.json", "lock", "meta.lock"
+ORDER, EVENTS = "order", "events.ndjson"
+LOGS = ("stdout.log", "stderr.log")
+COMPLETION = "completion_event.json"
+STDIN_DATA = "stdin.data"
+IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
+SEEN = ".seen"  # <client hash>: where that client's last answer ended
+SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
+
+_NEW = os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class JobDir:
+    """An open job directory. Close it, or use it as a context manager."""
+
+    def __init__(self, store_path: str, job_id: str, fd: int) -> None:
+        self.job_id = job_id
+        self.path = os.path.join(store_path, job_id)
+        self.fd = fd
+
+    @classmethod
+    def open(cls, store: Store, job_id: str) -> JobDir:
+        """Errors: job_not_found (also for a link in its place), io_error."""
+        try:
+            fd = os.open(job_id, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=store.fd)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise OutliveError("job_not_found", f"no job {job_id!r}: it was removed") from error
+        except OSError as error:
+            raise from_os(f"opening the directory of job {job_id}", error) from error
+        return cls(store.path, job_id, fd)
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __enter__(self) -> JobDir:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def log_path(self, stream: int) -> str:
+        return os.path.join(self.path, LOGS[stream])
+
+    def open_file(self, name: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+        return os.open(name, flags | os.O_CLOEXEC | os.O_NOFOLLOW, mode, dir_fd=self.fd)
+
+    # --- definition and state ---
+
+    def read_meta(self) -> Definition:
+        """Errors: files.Damaged, OSError, OutliveError for a newer format."""
+        return Definition.of(_known_format(files.load(files.read(self.fd, META)), self.path))
+
+    def write_meta(self, definition: Definition) -> None:
+        files.write_atomic(self.fd, META, files.dump(definition.to_dict()))
+
+    def change_meta(self, change: Any) -> Definition:
+        """Replace the definition by `change(definition)`, one writer at a time."""
+        lock = self.open_file(META_LOCK, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            changed: Definition = change(self.read_meta())
+            self.write_meta(changed)
+            files.sync(self.fd, (META,))
+        finally:
+            os.close(lock)
+        return changed
+
+    def read_state(self) -> State | None:
+        """None: none was ever written. Errors: files.Damaged, OutliveError for a newer format."""
+        try:
+            data = files.read(self.fd, STATE)
+        except FileNotFoundError:
+            return None
+        return State.of(_known_format(files.load(data), self.path))
+
+    def write_state(self, state: State) -> State:
+        """Visible when this returns, to every reader, as a whole."""
+        stamped: State = state.replace(updated_at=timestamp())
+        files.write_atomic(self.fd, STATE, files.dump(stamped.to_dict()))
+        return stamped
+
+    # --- locks: the sign of life ---
+
+    def open_lock(self) -> int:
+        """A new open file description of the lock file: what is locked through it is its own."""
+        return self.open_file(LOCK, os.O_RDWR)
+
+    def is_supervised(self) -> bool:
+        """Does a supervisor, a guardian or a launcher hold the job now?"""
+        fd = self.open_file(LOCK)
+        try:
+            return locks.is_held(fd, SUPERVISOR_BYTE) or locks.is_held(fd, GUARDIAN_BYTE)
+        finally:
+            os.close(fd)
+
+    # --- sizes ---
+
+    def log_size(self, stream: int) -> int:
+        try:
+            return os.stat(LOGS[stream], dir_fd=self.fd, follow_symlinks=False).st_size
+        except FileNotFoundError:
+            return 0
+
+    def disk_bytes(self) -> int:
+        """What deleting this directory gives back."""
+        total = 0
+        for place in (".", IO, SEEN):
+            try:
+                fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
+            except OSError:
+                continue
+            with os.scandir(fd) as entries:
+                total += sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries)
+            os.close(fd)
+        return total
+
+
+def _known_format(found: dict[str, Any], path: str) -> dict[str, Any]:
+    if found.get("format", 1) > limits.JOB_FORMAT:
+        raise OutliveError(
+            "io_error",
+            f"{path} was written by a newer outlive (format {found['format']}, this one knows {limits.JOB_FORMAT})",
+            hint="Update outlive to read this job.",
+        )
+    return found
+
+
+class NewJob:
+    """A job directory in the making, under a temporary name, with both locks held before anybody can see it."""
+
+    def __init__(self, store: Store, job_id: str) -> None:
+        """Errors: OSError; nothing is left behind."""
+        self.store = store
+        self.temporary = TEMPORARY + job_id
+        self.locks: tuple[int, ...] = ()
+        os.mkdir(self.temporary, 0o700, dir_fd=store.fd)
+        fd = -1
+        try:
+            fd = os.open(self.temporary, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=store.fd)
+            self.dir = JobDir(store.path, job_id, fd)
+            self._make_files()
+        except BaseException:
+            if fd >= 0:
+                os.close(fd)
+            self._remove()
+            raise
+
+    def _make_files(self) -> None:
+        for name in (LOCK, ORDER, *LOGS):
+            os.close(os.open(name, _NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
+        os.mkdir(IO, 0o700, dir_fd=self.dir.fd)
+        for name in FIFOS:
+            os.mkfifo(name, 0o600, dir_fd=self.dir.fd)
+        self.locks = take_both(self.dir)
+
+    def publish(self) -> None:
+        """Rename into place: from here on readers see the job."""
+        os.rename(self.temporary, self.dir.job_id, src_dir_fd=self.store.fd, dst_dir_fd=self.store.fd)
+        self.temporary = self.dir.job_id
+
+    def discard(self) -> None:
+        """Take everything back, published or not."""
+        self.close()
+        self._remove()
+
+    def close(self) -> None:
+        for fd in self.locks:
+            os.close(fd)
+        self.locks = ()
+        self.dir.close()
+
+    def _remove(self) -> None:
+        from outlive.store.removal import remove_tree
+
+        self.store.unmark_live(self.temporary.removeprefix(TEMPORARY))
+        remove_tree(self.store.fd, self.temporary)
+
+
+def take_both(job: JobDir) -> tuple[int, int]:
+    """Two descriptions, each holding one byte: the one for the supervisor, the one for its guardian.
+
+    Errors: BlockingIOError if somebody holds one of them.
+    """
+    taken: list[int] = []
+    try:
+        for byte in (SUPERVISOR_BYTE, GUARDIAN_BYTE):
+            fd = job.open_lock()
+            taken.append(fd)
+            if not locks.take(fd, byte):
+                raise BlockingIOError(f"byte {byte} of {job.path}/{LOCK} is locked")
+    except BaseException:
+        for fd in taken:
+            os.close(fd)
+        raise
+    return taken[0], taken[1]

@@ -1,0 +1,157 @@
+"""Which root, is it safe, and which jobs are in it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from outlive import limits
+from outlive.errors import OutliveError, from_os
+from outlive.job import is_id, is_id_part
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+LIVE = ".live"  # one empty file for each job that has not ended: `list` finds the running ones among 10,000
+TEMPORARY = ".tmp-"
+TRASH = ".gc-"
+
+
+def default_path(env: Mapping[str, str]) -> str:
+    """`OUTLIVE_ROOT`, else `$XDG_DATA_HOME/outlive/jobs`, else the platform's place."""
+    if env.get("OUTLIVE_ROOT"):
+        return os.path.abspath(env["OUTLIVE_ROOT"])
+    base = env.get("XDG_DATA_HOME")
+    if base and os.path.isabs(base):  # a relative one is to be ignored (XDG Base Directory Specification)
+        return os.path.join(base, "outlive", "jobs")
+    if os.uname().sysname == "Linux":  # platformdirs costs 15 ms and says the same here
+        home = env.get("HOME") or os.path.expanduser("~")
+        return os.path.join(home, ".local", "share", "outlive", "jobs")
+    from platformdirs import user_data_path
+
+    return str(user_data_path("outlive") / "jobs")
+
+
+class Store:
+    """A root that was found safe. All access below it is relative to `fd`, so that a swapped path changes nothing."""
+
+    def __init__(self, path: str, fd: int) -> None:
+        self.path = path
+        self.fd = fd
+
+    @classmethod
+    def open(cls, path: str | None, env: Mapping[str, str]) -> Store:
+        """Open the root, making it (0700) if it is not there. Errors: store_unsafe, io_error."""
+        wanted = os.path.realpath(path or default_path(env))
+        try:
+            os.makedirs(wanted, mode=0o700, exist_ok=True)
+            fd = os.open(wanted, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileExistsError as error:
+            raise OutliveError("io_error", f"the job root {wanted} is not a directory") from error
+        except OSError as error:
+            raise from_os(f"opening the job root {wanted}", error) from error
+        try:
+            _check(wanted, os.fstat(fd))
+        except OutliveError:
+            os.close(fd)
+            raise
+        return cls(wanted, fd)
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+    def ids(self) -> list[str]:
+        """The ids of all jobs, newest first. Costs one directory listing and opens nothing."""
+        return sorted(filter(is_id, os.listdir(self.fd)), reverse=True)
+
+    def live_ids(self) -> list[str]:
+        """The ids of the jobs that may still run, newest first."""
+        try:
+            fd = os.open(LIVE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
+        except OSError:
+            return []
+        try:
+            return sorted(filter(is_id, os.listdir(fd)), reverse=True)
+        finally:
+            os.close(fd)
+
+    def mark_live(self, job_id: str) -> None:
+        for _ in range(2):
+            try:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+                os.close(os.open(f"{LIVE}/{job_id}", flags, 0o600, dir_fd=self.fd))
+                return
+            except FileNotFoundError:
+                try:
+                    os.mkdir(LIVE, 0o700, dir_fd=self.fd)
+                except FileExistsError:
+                    continue
+
+    def unmark_live(self, job_id: str) -> None:
+        try:
+            os.unlink(f"{LIVE}/{job_id}", dir_fd=self.fd)
+        except OSError:
+            return
+
+    def find(self, text: str) -> str:
+        """The id that `text` names: a whole id, or a unique beginning or end of one.
+
+        Nothing but the id alphabet ever reaches the file system. Errors: job_not_found, ambiguous_job_id.
+        """
+        wanted = text.strip().upper() if isinstance(text, str) else ""
+        if is_id(wanted):
+            if self._has(wanted):
+                return wanted
+        elif is_id_part(wanted):
+            found = [job for job in self.ids() if job.startswith(wanted) or job.endswith(wanted)]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise _ambiguous(text, found)
+        raise _not_found(text, wanted)
+
+    def _has(self, job_id: str) -> bool:
+        try:
+            return stat.S_ISDIR(os.stat(job_id, dir_fd=self.fd, follow_symlinks=False).st_mode)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR):
+                return False
+            raise from_os(f"looking for job {job_id} under {self.path}", error) from error
+
+    def leftovers(self) -> Iterator[str]:
+        """Names of half-made and half-deleted job directories."""
+        yield from (name for name in os.listdir(self.fd) if name.startswith((TEMPORARY, TRASH)))
+
+
+def _check(path: str, found: os.stat_result) -> None:
+    """Whoever can write here can make us run or read anything as ourselves."""
+    if found.st_uid != os.geteuid():
+        raise OutliveError(
+            "store_unsafe",
+            f"the job root {path} belongs to uid {found.st_uid}, not to uid {os.geteuid()}",
+            hint="Choose a directory of your own with --root or OUTLIVE_ROOT.",
+        )
+    if found.st_mode & 0o022:
+        raise OutliveError(
+            "store_unsafe",
+            f"the job root {path} is writable by others (mode {stat.S_IMODE(found.st_mode):04o})",
+            hint=f"Run: chmod 700 {path}",
+        )
+
+
+def _not_found(text: str, wanted: str) -> OutliveError:
+    hint = "`list` with all shows the jobs of every directory and client."
+    if not is_id_part(wanted) and not is_id(wanted):
+        hint = f"A job is named by its id or by {limits.ID_PART_CHARS} or more characters of its beginning or end. " + hint
+    return OutliveError("job_not_found", f"no job {text!r}", hint=hint)
+
+
+def _ambiguous(text: str, found: list[str]) -> OutliveError:
+    return OutliveError(
+        "ambiguous_job_id",
+        f"{len(found)} jobs begin or end with {text!r}",
+        hint="Give more characters, or one of details.candidates.",
+        details={"candidates": found[: limits.CANDIDATES], "truncated": len(found) > limits.CANDIDATES},
+    )

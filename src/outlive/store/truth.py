@@ -1,0 +1,150 @@
+"""What is true of a job, whoever died. The order of the looks is the point of this module.
+
+outcome → both lock bytes → outcome again → identity → boot id → lost. A supervisor may write the outcome and let go of
+the lock between two looks; without the second look at the outcome a reader said `lost` in 150 of 150 built cases.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.errors import OutliveError
+from outlive.job import Definition, State, id_time_ms, timestamp
+from outlive.store import files
+from outlive.store.jobdir import STATE, take_both
+from outlive.system import process, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.store.jobdir import JobDir
+    from outlive.store.root import Store
+
+LOST = "its supervisor and its guardian were killed, and nobody saw the command end"
+REBOOT = "the machine went down while it ran"
+NEVER = "its launcher was killed before the command started; it never ran"
+MAYBE = "its supervisor was killed while it started; it may have run"
+
+
+class Look:
+    """One look. `orphaned`: the command runs and nobody supervises it. `damage`: why a file could not be read."""
+
+    __slots__ = ("definition", "state", "supervised", "orphaned", "damage")
+
+    def __init__(
+        self,
+        definition: Definition,
+        state: State,
+        *,
+        supervised: bool = False,
+        orphaned: bool = False,
+        damage: str | None = None,
+    ) -> None:
+        self.definition = definition
+        self.state = state
+        self.supervised = supervised
+        self.orphaned = orphaned
+        self.damage = damage
+
+
+def look(store: Store, job: JobDir) -> Look:
+    """The truth about a job. An end that nobody saw is written down (by one reader, under the lock)."""
+    definition, damage = _definition(job)
+    try:
+        state, supervised = _read(job)
+    except files.Damaged as error:
+        return _unreadable(job, definition, f"{STATE}: {error}")
+    if damage is not None and state is None:
+        return _unreadable(job, definition, damage)
+    if state is not None and (state.finished or state.state == "created" or supervised):
+        return Look(definition, state, supervised=supervised, damage=damage)
+    if supervised:  # being launched: no state was written yet
+        return Look(definition, State(job_id=job.job_id, started_at=definition.created_at), supervised=True)
+    return _dead(store, job, definition, state or State(job_id=job.job_id), damage)
+
+
+def _read(job: JobDir) -> tuple[State | None, bool]:
+    """(the state, is it supervised); what is said after the locks were seen free is final."""
+    state = job.read_state()
+    supervised = _is_supervised(job)
+    if supervised or (state is not None and state.finished):
+        return state, supervised
+    return job.read_state(), False
+
+
+def _is_supervised(job: JobDir) -> bool:
+    try:
+        return job.is_supervised()
+    except FileNotFoundError:
+        return False
+
+
+def _definition(job: JobDir) -> tuple[Definition, str | None]:
+    try:
+        return job.read_meta(), None
+    except files.Damaged as error:
+        damage = f"meta.json: {error}"
+    except FileNotFoundError:
+        damage = "meta.json: it is missing"
+    made = timestamp(id_time_ms(job.job_id) / 1000)
+    empty: Definition = Definition(job_id=job.job_id, created_at=made, name="(unknown)", owner="", cwd="")
+    return empty, damage
+
+
+def _unreadable(job: JobDir, definition: Definition, damage: str) -> Look:
+    supervised = _is_supervised(job)
+    state: State = State(
+        job_id=job.job_id,
+        state="unknown",
+        started_at=definition.created_at,
+        message=damage + ("; its supervisor is alive" if supervised else ""),
+    )
+    return Look(definition, state, supervised=supervised, damage=damage)
+
+
+def _dead(store: Store, job: JobDir, definition: Definition, state: State, damage: str | None) -> Look:
+    """Nobody holds the job and it has no outcome: its supervisors were killed, or the machine was."""
+    found = _judge(job, state)
+    if found is None:
+        return Look(definition, state, orphaned=True, damage=damage)
+    reason, message = found
+    ended: State = state.replace(
+        state="failed",
+        phase="finished",
+        reason=reason,
+        message=message,
+        finished_at=timestamp(),
+        started_at=state.started_at or definition.created_at,
+    )
+    return Look(definition, _write_down(store, job, ended), damage=damage)
+
+
+def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
+    """(reason, sentence), or None: the command still runs."""
+    if state.boot_id and state.boot_id != process.boot_id():
+        return "reboot", REBOOT
+    if state.pid is None and state.phase != "spawning":
+        return "launch", NEVER
+    if process.is_same(state.identity) and process.is_alive(state.pid):
+        return None
+    if tree.with_cookie(job.job_id):
+        return None
+    return "lost", MAYBE if state.pid is None else LOST
+
+
+def _write_down(store: Store, job: JobDir, ended: State) -> State:
+    try:
+        taken = take_both(job)
+    except (BlockingIOError, OSError):
+        return ended  # somebody else is at it, or the store is read-only: the answer is the same
+    try:
+        now = job.read_state()
+        if now is not None and now.finished:
+            return now
+        written = job.write_state(ended)
+        store.unmark_live(job.job_id)
+    except (OSError, OutliveError, files.Damaged):
+        return ended
+    finally:
+        for fd in taken:
+            os.close(fd)
+    return written

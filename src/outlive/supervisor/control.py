@@ -1,0 +1,156 @@
+"""The control socket: whoever may open the job's directory may ask its supervisor for something, or wait with it.
+
+One SEQPACKET connection a reader. It sends JSON objects with `op`; it gets an answer object for each, and in between
+one-byte hints: `o` there is output, `s` the state changed. A hint says "look", never what there is to see: the truth is
+in the files, and end of file means "look, and connect again".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+
+from outlive import limits
+from outlive.store.jobdir import CONTROL, IO
+from outlive.system import fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.store.jobdir import JobDir
+    from outlive.supervisor.loop import Loop
+
+OUTPUT, STATE = b"o", b"s"
+
+
+def listen(job: JobDir) -> socket.socket:
+    """Bind the socket in the job's directory, in place of a dead supervisor's."""
+    io = job.open_file(IO, os.O_RDONLY | os.O_DIRECTORY)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        try:
+            os.unlink(CONTROL, dir_fd=job.fd)
+        except FileNotFoundError:
+            pass
+        old = os.umask(0o177)
+        try:
+            # sun_path holds 107 bytes; through the fd every path is short (unix(7))
+            sock.bind(f"/proc/self/fd/{io}/{CONTROL.rpartition('/')[2]}")
+        finally:
+            os.umask(old)
+        sock.listen(limits.LISTEN_BACKLOG)
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    finally:
+        os.close(io)
+    return sock
+
+
+class Connection:
+    """One reader. `wants_output`: is it told of output too, or only of changes of state?"""
+
+    __slots__ = ("sock", "wants_output")
+
+    def __init__(self, sock: socket.socket, *, wants_output: bool = False) -> None:
+        sock.setblocking(False)
+        self.sock = sock
+        self.wants_output = wants_output
+
+    def tell(self, message: bytes) -> None:
+        """Send, or drop it: a full queue already holds a hint, and a reader that reads nothing must not stop us."""
+        try:
+            fds.send(self.sock, message)
+        except OSError:
+            return
+
+    def answer(self, **content: Any) -> None:
+        self.tell(json.dumps(content).encode())
+
+
+class Control:
+    """All readers of one job. `serve` handles a request: (connection, request, fds)."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        listener: socket.socket,
+        serve: Callable[[Connection, dict[str, Any], list[int]], None],
+    ) -> None:
+        self._loop = loop
+        self._listener = listener
+        self._serve = serve
+        self._connections: dict[int, Connection] = {}
+        self._hinted = 0.0
+        loop.read(listener.fileno(), self._accept)
+
+    def add(self, sock: socket.socket, *, wants_output: bool) -> None:
+        connection = Connection(sock, wants_output=wants_output)
+        self._connections[sock.fileno()] = connection
+        self._loop.read(sock.fileno(), lambda: self._receive(connection))
+
+    def output(self) -> None:
+        """There is new output. Hints are spaced: a reader that is told has to read anyway."""
+        if not self._connections or self._loop.is_set("hint"):
+            return
+        wait = limits.HINT_INTERVAL_S - (time.monotonic() - self._hinted)
+        if wait > 0:
+            self._loop.after("hint", wait, self._hint_output)
+        else:
+            self._hint_output()
+
+    def state(self) -> None:
+        for connection in list(self._connections.values()):
+            connection.tell(STATE)
+
+    def _hint_output(self) -> None:
+        self._hinted = time.monotonic()
+        for connection in list(self._connections.values()):
+            if connection.wants_output:
+                connection.tell(OUTPUT)
+
+    def _accept(self) -> None:
+        try:
+            sock, _ = self._listener.accept()
+        except OSError:  # gone again, or no fd left: the reader tries once more
+            return
+        self.add(sock, wants_output=False)
+
+    def _receive(self, connection: Connection) -> None:
+        try:
+            message, files = fds.receive(connection.sock, limits.CONTROL_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            message, files = b"", []
+        if not message:
+            self._drop(connection)
+            return
+        try:
+            request = json.loads(message)
+            if request["op"] == "watch":
+                connection.wants_output = bool(request.get("output"))
+            else:
+                self._serve(connection, request, files)
+        except (ValueError, KeyError, TypeError) as error:
+            connection.answer(ok=False, code="invalid_argument", message=f"not a request: {error}")
+        finally:
+            for fd in files:
+                os.close(fd)
+
+    def _drop(self, connection: Connection) -> None:
+        self._loop.forget(connection.sock.fileno())
+        self._connections.pop(connection.sock.fileno(), None)
+        connection.sock.close()
+
+    def close(self) -> None:
+        """Hang up on everybody: end of file tells them to look."""
+        for connection in list(self._connections.values()):
+            self._drop(connection)
+        self._loop.forget(self._listener.fileno())
+        self._listener.close()

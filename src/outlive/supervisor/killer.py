@@ -1,0 +1,95 @@
+"""Ending a whole tree: TERM, a grace, then KILL in sweeps until two in a row find nothing alive."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from outlive import limits
+from outlive.system import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from outlive.supervisor.loop import Loop
+    from outlive.system.tree import Member
+
+
+class Killer:
+    """`members` tells who is alive; `on_gone` is called when nobody is, or nobody that can be killed."""
+
+    def __init__(self, loop: Loop, members: Callable[[bool], list[Member]], on_gone: Callable[[], None]) -> None:
+        self._loop = loop
+        self._members = members
+        self._on_gone = on_gone
+        self._clean = 0
+        self._give_up_at = 0.0
+
+    @property
+    def busy(self) -> bool:
+        return self._loop.is_set("grace") or self._loop.is_set("sweep")
+
+    def send(self, number: int, group: int | None) -> None:
+        """One signal as it is: to the job's process group while its leader is there, else to all that is left."""
+        if group is not None and _send_group(group, number):
+            return
+        for member in self._members(False):
+            process.send_signal(member.pid, member.start, number)
+
+    def end(self, number: int, grace_s: float) -> None:
+        """TERM and KILL after the grace, or KILL at once. A second call may only shorten the grace."""
+        if number == signal.SIGKILL or grace_s <= 0:
+            if number != signal.SIGKILL:
+                self._polite()
+            self._start_sweeps()
+            return
+        self._polite()
+        if not self._loop.is_set("sweep"):
+            self._loop.after("grace", grace_s, self._start_sweeps)
+
+    def resume(self, kill_at: float) -> None:
+        """Take over from a killer that died: KILL at this time (time.monotonic seconds)."""
+        self._loop.at("grace", kill_at, self._start_sweeps)
+
+    def check(self) -> None:
+        """Somebody died: is it done before the grace is over?"""
+        if self._loop.is_set("grace") and not self._members(True):
+            self._loop.cancel("grace")
+            self._on_gone()
+
+    def _polite(self) -> None:
+        for member in self._members(True):
+            process.send_signal(member.pid, member.start, signal.SIGTERM)
+            process.send_signal(member.pid, member.start, signal.SIGCONT)  # a stopped one could not act on it
+
+    def _start_sweeps(self) -> None:
+        self._loop.cancel("grace")
+        self._clean = 0
+        self._give_up_at = time.monotonic() + limits.UNKILLABLE_S
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """A fork may slip past one sweep, so one clean one proves nothing."""
+        members = self._members(True)
+        for member in members:
+            process.send_signal(member.pid, member.start, signal.SIGKILL)
+        self._clean = 0 if members else self._clean + 1
+        if self._clean >= limits.CLEAN_SWEEPS or time.monotonic() > self._give_up_at:
+            self._on_gone()
+            return
+        self._loop.after("sweep", limits.SWEEP_INTERVAL_S, self._sweep)
+
+
+def _send_group(group: int, number: int) -> bool:
+    """Signal a process group whose leader we have not reaped: only then its number cannot mean another group."""
+    if group <= 1:
+        return False
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,110 @@
+"""Guardian and supervisor as two processes: forked together, told later what to do.
+
+Both wait for one message each and end if none comes, so a pair can be kept ready. The guardian then sleeps until its
+supervisor ends; if that was not the end of the job, it goes on with it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive import limits
+from outlive.store.jobdir import SUPERVISOR_BYTE
+from outlive.supervisor import start
+from outlive.supervisor.escrow import Escrow, adopt_socket
+from outlive.supervisor.request import Request
+from outlive.supervisor.supervise import SURVIVED
+from outlive.system import detach, fds, locks, process, signals, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+
+
+class Pair:
+    """The launcher's two lines to a pair that waits."""
+
+    def __init__(self, guardian: socket.socket, supervisor: socket.socket) -> None:
+        self._guardian = guardian
+        self._supervisor = supervisor
+
+    def send(self, files: dict[str, int]) -> None:
+        """Give the pair its job, by open files: request, lock0, lock1, waiter and, if the caller gave one, stdin."""
+        for_supervisor = {name: fd for name, fd in files.items() if name != "lock1"}
+        # The guardian first: it must know the job before its supervisor can be lost in it.
+        fds.send(self._guardian, b"job", (files["lock1"], files["request"]))
+        fds.send(self._supervisor, ",".join(for_supervisor).encode(), tuple(for_supervisor.values()))
+
+    def close(self) -> None:
+        """A pair that was given nothing ends by this."""
+        self._guardian.close()
+        self._supervisor.close()
+
+
+def fork_pair(*, away: bool) -> Pair:
+    """Fork guardian and supervisor. `away`: as nobody's child; else the caller has to reap the guardian."""
+    guardian_here, guardian_there = fds.pair()
+    supervisor_here, supervisor_there = fds.pair()
+    keep = {guardian_there.fileno(), supervisor_there.fileno()}
+
+    def body() -> int:
+        return _guard(guardian_there, supervisor_there)
+
+    try:
+        (detach.fork_away if away else detach.fork_into)(body, keep, tree.GUARDIAN)
+    except OSError:
+        guardian_here.close()
+        supervisor_here.close()
+        raise
+    finally:
+        guardian_there.close()
+        supervisor_there.close()
+    return Pair(guardian_here, supervisor_here)
+
+
+def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
+    """The guardian's whole life."""
+    signals.survive(SURVIVED)
+    process.become_subreaper()
+    escrow, stdin_escrow = Escrow(), Escrow()
+    keep = {supervisor_sock.fileno()} | escrow.filenos() | stdin_escrow.filenos()
+    child = detach.fork_into(lambda: _supervise(supervisor_sock, escrow, stdin_escrow), keep, tree.SUPERVISOR)
+    supervisor_sock.close()
+    message, files = fds.receive(sock, limits.CONTROL_BYTES)
+    sock.close()
+    status = _reap(child)
+    if not message or os.waitstatus_to_exitcode(status) == 0:
+        return 0
+    request = Request.from_file(files[1])
+    job = start.open_job(request)
+    lock = job.open_lock()
+    job.close()
+    if not locks.take(lock, SUPERVISOR_BYTE):  # somebody else goes on with it
+        return 0
+    start.take_over(escrow, stdin_escrow, request, lock)
+    return 0
+
+
+def _reap(child: int) -> int:
+    """Wait for the supervisor and leave everything else alone: after its death its children become ours."""
+    _, status = os.waitpid(child, 0)
+    return status
+
+
+def _supervise(sock: socket.socket, escrow: Escrow, stdin_escrow: Escrow) -> int:
+    """The supervisor's whole life."""
+    signals.survive(SURVIVED)
+    process.become_subreaper()
+    message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
+    sock.close()
+    if not message:
+        return 0
+    files = dict(zip(message.decode().split(","), numbers, strict=True))
+    request = Request.from_file(files["request"])
+    waiter = adopt_socket(files["waiter"])
+    # lock0 stays open until we end: that is the sign of life
+    if request.mode == "adopt":
+        start.adopt(request, waiter, escrow, stdin_escrow)
+    else:
+        start.start(request, files.get("stdin"), waiter, escrow, stdin_escrow)
+    return 0

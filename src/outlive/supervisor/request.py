@@ -1,0 +1,40 @@
+"""What a supervisor is told when it starts. Travels in a memfd: an environment does not fit into a socket message, and
+must never touch the disk.
+"""
+
+from __future__ import annotations
+
+import json
+
+from outlive.job import Record
+from outlive.system import fds
+
+
+class Request(Record):
+    """`mode` start: run the command. adopt: see a running command to its end whose supervisors are dead.
+
+    `environment` is what the job inherits, `overrides` what was given for it (env files, then env): notification
+    commands get the first only.
+    """
+
+    __slots__ = ()
+    FIELDS = {
+        "mode": "start",
+        "root": "",
+        "job_id": "",
+        "definition": {},
+        "environment": {},
+        "overrides": {},
+        "umask": 0o022,
+        "sink_shell": ["sh", "-c"],
+    }
+
+    def to_file(self) -> int:
+        """An fd that holds this request."""
+        # ASCII with escapes: names and values that are not UTF-8 are lone surrogates here and come back as they were
+        return fds.memory_file("request", json.dumps(self.to_dict(), ensure_ascii=True).encode())
+
+    @classmethod
+    def from_file(cls, fd: int) -> Request:
+        found: Request = cls.of(json.loads(fds.read_all(fd)))
+        return found

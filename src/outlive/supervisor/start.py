@@ -1,0 +1,200 @@
+"""From a request to a supervised command: the start, the takeover by a guardian, the adoption by a reader."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import time
+
+from outlive import limits
+from outlive.job import Definition, State, timestamp
+from outlive.store.jobdir import FIFOS, STDIN_DATA, JobDir
+from outlive.supervisor import outcome
+from outlive.supervisor.control import listen
+from outlive.supervisor.escrow import Escrow, adopt_socket
+from outlive.supervisor.pump import open_readers
+from outlive.supervisor.supervise import Held, Supervisor
+from outlive.system import fds, process, spawn, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+
+    from outlive.supervisor.request import Request
+
+
+def open_job(request: Request) -> JobDir:
+    path = os.path.join(request.root, request.job_id)
+    return JobDir(request.root, request.job_id, os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+
+
+def start(
+    request: Request,
+    stdin_fd: int | None,
+    waiter: socket.socket | None,
+    escrow: Escrow,
+    stdin_escrow: Escrow,
+) -> None:
+    """Run the command of `request` and see it to its end."""
+    process.rename(f"{tree.SUPERVISOR} {request.job_id}")
+    job = open_job(request)
+    definition: Definition = Definition.of(request.definition)
+    state = State(job_id=request.job_id, boot_id=process.boot_id(), supervisor=_self(), phase="spawning")
+    try:
+        readers = open_readers(job)
+        listener = listen(job)
+        escrow.put({"stdout": readers[0], "stderr": readers[1], "listener": listener.fileno()})
+        stdin, pipe = _stdin(definition, job, stdin_fd, stdin_escrow)
+        job.write_state(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
+        state = _spawn(job, request, definition, state, stdin)
+    except OSError as error:  # nothing ran: the launcher takes the job back, and says why
+        _refuse(job, state, waiter, error)
+        return
+    supervisor = Supervisor(job, request, state, Held(readers, listener, pipe, stdin_escrow), parent=True)
+    if definition.stdin == "open" and not state.finished:
+        _feed_first(supervisor, job)
+    supervisor.run(waiter)
+
+
+def _refuse(job: JobDir, state: State, waiter: socket.socket | None, error: OSError) -> None:
+    name = errno.errorcode.get(error.errno or 0)
+    where = f" {error.filename}" if isinstance(error.filename, str) else ""
+    message = f"{error.strerror or error}{where}"
+    try:
+        job.write_state(outcome.never_ran(state, message, name))
+    except OSError:  # the disk is full: the launcher's answer is what counts
+        pass
+    if waiter is not None:
+        fds.send(waiter, json.dumps({"failed": message, "errno": error.errno or 0}).encode())
+
+
+def take_over(escrow: Escrow, stdin_escrow: Escrow, request: Request, lock: int) -> None:
+    """The supervisor was killed; we are the command's parent now, and hold what it held."""
+    process.rename(f"{tree.SUPERVISOR} {request.job_id}")
+    job = open_job(request)
+    held_fds = escrow.take()
+    stdin_fds = stdin_escrow.take()
+    pipe = stdin_fds.get("stdin")
+    if pipe is not None:
+        stdin_escrow.put({"stdin": pipe})
+    readers = [held_fds["stdout"], held_fds["stderr"]] if "stdout" in held_fds else open_readers(job)
+    listener = adopt_socket(held_fds["listener"]) if "listener" in held_fds else listen(job)
+    state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id())
+    state = _recover(job, state, parent=True)
+    Supervisor(job, request, state, Held(readers, listener, pipe, stdin_escrow), parent=True).run(None)
+    os.close(lock)
+
+
+def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, stdin_escrow: Escrow) -> None:
+    """Both were killed and a reader found the command running. The FIFOs kept what it wrote: it holds their other end."""
+    process.rename(f"{tree.SUPERVISOR} {request.job_id}")
+    job = open_job(request)
+    readers = open_readers(job)
+    listener = listen(job)
+    escrow.put({"stdout": readers[0], "stderr": readers[1], "listener": listener.fileno()})
+    state = job.read_state() or State(job_id=request.job_id)
+    state = _recover(job, state, parent=False)
+    Supervisor(job, request, state, Held(readers, listener, None, stdin_escrow), parent=False).run(waiter)
+
+
+def _recover(job: JobDir, state: State, *, parent: bool) -> State:
+    """What is true of the command now, written down. Never runs anything."""
+    if state.finished:
+        return state
+    state = state.replace(supervisor=_self(), adopted=state.adopted + 1)
+    if not parent:
+        state = state.replace(stdin="closed" if state.stdin else None)
+    if state.pid is None:
+        found = _find_command(job.job_id)
+        if found is None:
+            return job.write_state(_never_recorded(state))
+        state = state.replace(pid=found, identity=process.identity(found), phase="running")
+        if state.started_at is None:
+            state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
+    return job.write_state(state)
+
+
+def _find_command(job_id: str) -> int | None:
+    """The command of a start that was killed before it wrote the pid down: our own child, else by its cookie."""
+    ours = [(process.start_time(pid) or 0, pid) for pid in tree.children(os.getpid())]
+    found = ours or [(member.start, member.pid) for member in tree.with_cookie(job_id)]
+    return min(found)[1] if found else None  # the oldest: what it has started itself came later
+
+
+def _never_recorded(state: State) -> State:
+    if state.phase == "spawning":
+        return outcome.lost(state, "its supervisor was killed while it started; it may have run")
+    return outcome.never_ran(state, "its supervisor was killed before it started; it never ran", None)
+
+
+def _self() -> dict[str, int | None]:
+    return {"pid": os.getpid(), "start_time": process.start_time(os.getpid())}
+
+
+def _stdin(
+    definition: Definition, job: JobDir, stdin_fd: int | None, stdin_escrow: Escrow
+) -> tuple[int, int | None]:
+    """(what the command reads, the write end we keep)."""
+    if definition.stdin == "open":
+        read_end, write_end = os.pipe()
+        stdin_escrow.put({"stdin": write_end})
+        return read_end, write_end
+    if definition.stdin == "data":
+        return job.open_file(STDIN_DATA), None
+    if stdin_fd is not None:
+        return stdin_fd, None
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), None
+
+
+def _feed_first(supervisor: Supervisor, job: JobDir) -> None:
+    try:
+        fd = job.open_file(STDIN_DATA)
+    except FileNotFoundError:
+        return
+    supervisor.feed_first(fds.read_all(fd))
+    os.close(fd)
+
+
+def _spawn(job: JobDir, request: Request, definition: Definition, state: State, stdin: int) -> State:
+    """Between the mark and the recorded identity. The state returned is written."""
+    writers = [job.open_file(name, os.O_WRONLY) for name in FIFOS]
+    keepers = open_readers(job)
+    argv = [*definition.shell, definition.command[0]] if definition.shell else list(definition.command)
+    env = {
+        **request.environment,
+        **request.overrides,
+        tree.COOKIE: request.job_id,
+        "OUTLIVE_ROOT": request.root,
+        "OUTLIVE_SHELL": "exec",
+    }
+    stdio = {0: stdin, 1: writers[0], 2: writers[1], **dict(zip(_keeper_numbers(), keepers, strict=True))}
+    state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
+    try:
+        pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask)
+    except OSError as error:
+        if isinstance(error, spawn.BeforeExec):
+            raise
+        why = spawn.why_not(argv[0], env, error)
+        return job.write_state(outcome.never_ran(state, why, errno.errorcode.get(error.errno or 0)))
+    finally:
+        for fd in (*writers, *keepers, stdin):
+            os.close(fd)
+    state = state.replace(
+        phase="running",
+        pid=pid,
+        identity=process.identity(pid),
+        stdin="open" if definition.stdin == "open" else "closed",
+    )
+    try:
+        return job.write_state(state)
+    except OSError:  # it runs: a full disk is no reason to lose it
+        return state
+
+
+def _keeper_numbers() -> tuple[int, int]:
+    """High fds for the keepers, inside what the command may have (getrlimit(2))."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    top = min(limits.KEEPER_FDS[1], soft - 1) if soft != resource.RLIM_INFINITY else limits.KEEPER_FDS[1]
+    return top - 1, top

@@ -1,0 +1,358 @@
+"""The supervisor of one job: a table of phase × event → action, and the actions.
+
+RUNNING until the command has ended, LINGERING while something it left behind lives or its pipes are open. One process
+runs this: the supervisor itself, a guardian that took over from a killed one, or an adopter started by a reader.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from outlive import limits
+from outlive.errors import OutliveError
+from outlive.job import Definition, timestamp
+from outlive.store import files
+from outlive.store.jobdir import META, STATE, JobDir
+from outlive.store.root import Store
+from outlive.supervisor import outcome
+from outlive.supervisor.control import Control
+from outlive.supervisor.feed import Feed
+from outlive.supervisor.killer import Killer
+from outlive.supervisor.loop import Loop
+from outlive.supervisor.pump import Pump
+from outlive.supervisor.sinks import Sinks
+from outlive.system import fds, process, signals, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+    from outlive.job import State
+    from outlive.supervisor.control import Connection
+    from outlive.supervisor.escrow import Escrow
+    from outlive.supervisor.request import Request
+    from outlive.system.tree import Member
+
+RUNNING, LINGERING = "running", "lingering"
+# What must not end a supervisor: a terminal that closes, a shutdown that ends the job first, a write to nobody.
+SURVIVED = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGPIPE,
+    signal.SIGALRM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGXFSZ,
+)
+
+
+class Held:
+    """The open files of a running job: what an escrow holds, and what a survivor needs to go on."""
+
+    __slots__ = ("readers", "listener", "stdin_pipe", "stdin_escrow")
+
+    def __init__(
+        self, readers: list[int], listener: socket.socket, stdin_pipe: int | None, stdin_escrow: Escrow
+    ) -> None:
+        self.readers = readers
+        self.listener = listener
+        self.stdin_pipe = stdin_pipe
+        self.stdin_escrow = stdin_escrow
+
+
+class Supervisor:
+    """`pid` is the command's; `parent` tells whether it is our child (an adopter is nobody's parent)."""
+
+    def __init__(self, job: JobDir, request: Request, state: State, held: Held, *, parent: bool) -> None:
+        self._job = job
+        self._request = request
+        self._definition: Definition = Definition.of(request.definition)
+        self._state = state
+        self._parent = parent
+        self._phase = LINGERING if state.finished else RUNNING
+        self._loop = Loop()
+        self._pump = Pump(job, self._loop, held.readers, self._on_output, lambda: self.event("look"))
+        self._control = Control(self._loop, held.listener, self._serve)
+        self._feed = Feed(self._loop, held.stdin_pipe, held.stdin_escrow, self._stdin_closed)
+        self._killer = Killer(self._loop, self._members, self._tree_gone)
+        self._sinks = Sinks(job, self._loop, request, self._check_done)
+        self._pidfd: int | None = None
+        self._reaped = False
+        self._asked_kernel = False
+        # phase × event → action. What is not in the table means nothing in that phase.
+        self._table = {
+            (RUNNING, "child"): self._settle,
+            (RUNNING, "timeout"): lambda: self._end_for("timeout"),
+            (RUNNING, "idle"): self._idle,
+            (RUNNING, "progress"): self._progress,
+            (LINGERING, "child"): self._check_done,
+            (LINGERING, "look"): self._check_done,
+        }
+
+    def event(self, name: str) -> None:
+        action = self._table.get((self._phase, name))
+        if action is not None:
+            action()
+
+    # --- life ---
+
+    def run(self, waiter: socket.socket | None) -> None:
+        """See the job to its end. Returns when nothing of it is left."""
+        wakeup = signals.wakeup_pipe((signal.SIGCHLD, *SURVIVED))
+        self._loop.read(wakeup, lambda: self._woken(wakeup))
+        if waiter is not None:
+            self._control.add(waiter, wants_output=True)
+        self._control.state()
+        self._pump.start()
+        if self._phase == RUNNING:
+            self._watch_command()
+            self._set_timers()
+        else:
+            self._reap_command()
+            self._after_end()
+        self._loop.run()
+        self._finish()
+
+    def feed_first(self, data: bytes) -> None:
+        """stdin_data of a job whose stdin stays open."""
+        self._feed.put(data, eof=False)
+
+    def _watch_command(self) -> None:
+        if self._state.pid is None:
+            return
+        self._pidfd = process.open_pidfd(self._state.pid)
+        if self._pidfd is not None:
+            self._loop.read(self._pidfd, self._command_ended)
+        else:  # no pidfds here: SIGCHLD tells; or it is gone already
+            self.event("child")
+
+    def _command_ended(self) -> None:
+        if self._pidfd is not None:
+            self._loop.forget(self._pidfd)
+        self.event("child")
+
+    def _set_timers(self) -> None:
+        definition, state = self._definition, self._state
+        if definition.timeout_ms and state.started_ns is not None:
+            end = state.started_ns / 1e9 + definition.timeout_ms / 1000
+            self._loop.at("timeout", end, lambda: self.event("timeout"))
+        if definition.idle_timeout_ms:
+            self._loop.after("idle", definition.idle_timeout_ms / 1000, lambda: self.event("idle"))
+        if definition.progress_every_ms:
+            self._loop.after("progress", definition.progress_every_ms / 1000, lambda: self.event("progress"))
+        if state.ending and state.ending.get("kill_at_ns"):
+            self._killer.resume(state.ending["kill_at_ns"] / 1e9)
+        self._loop.after("sync", limits.SYNC_AFTER_S, self._sync)
+
+    def _woken(self, wakeup: int) -> None:
+        try:
+            os.read(wakeup, 4096)
+        except BlockingIOError:
+            return
+        self._reap_orphans()
+        self._killer.check()
+        if self._phase == LINGERING or self._pidfd is None:
+            self.event("child")
+
+    # --- the end of the command ---
+
+    def _settle(self) -> None:
+        """The order that must hold: output moved, status looked at, outcome visible, reaped, synced, told."""
+        self._pump.take_what_is_there()
+        finished = self._outcome()
+        if finished is None:
+            if self._pidfd is not None:  # else every SIGCHLD asks again
+                self._loop.after("settle", limits.SWEEP_INTERVAL_S, self._settle)
+            return
+        try:
+            self._state = self._job.write_state(finished)
+        except OSError:  # a full disk: stay, hold the truth, try again (the child is not reaped before it is written)
+            self._loop.after("settle", 0.5, self._settle)
+            return
+        self._phase = LINGERING
+        for timer in ("timeout", "idle", "progress", "settle", "sync"):
+            self._loop.cancel(timer)
+        self._control.state()
+        self._reap_command()
+        self._after_end()
+
+    def _outcome(self) -> State | None:
+        """None: not known yet."""
+        pid = self._state.pid
+        if self._parent:
+            found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            if found is None:
+                return None
+            return outcome.ended(self._state, _wait_status(found), dropped=self._pump.dropped)
+        status = process.exit_status(self._pidfd) if self._pidfd is not None else None
+        if status is not None:
+            return outcome.ended(self._state, status, dropped=self._pump.dropped)
+        if process.is_same(self._state.identity) and process.is_alive(pid):
+            return None
+        if not self._loop.is_set("unknown"):  # PID 1 has to reap it before the kernel tells
+            if self._asked_kernel:
+                return outcome.lost(self._state, "its supervisors were killed, and the kernel did not keep its exit code")
+            self._asked_kernel = True
+            self._loop.after("unknown", limits.EXIT_INFO_S, lambda: None)
+        return None
+
+    def _reap_command(self) -> None:
+        if self._parent and not self._reaped and self._state.pid is not None:
+            try:
+                os.waitpid(self._state.pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
+        self._reaped = True
+
+    def _after_end(self) -> None:
+        self._unmark_live()
+        self._sync()
+        try:
+            definition = self._job.read_meta()  # `notify set` may have changed it meanwhile
+        except (OSError, OutliveError, files.Damaged):
+            definition = self._definition
+        self._sinks.finished(definition, self._state)
+        self._feed.close()
+        self._reap_orphans()
+        self._check_done()
+
+    def _check_done(self) -> None:
+        """Lingering ends when no descendant lives, both pipes are at their end, and everybody was told."""
+        if self._sinks.busy or self._killer.busy:
+            return
+        living = bool(self._members(not self._parent))
+        if not living and not self._pump.look_again():
+            self._loop.stop()
+        elif not self._parent:  # nobody signals an adopter
+            self._loop.after("look", limits.LINGER_CHECK_S, lambda: self.event("look"))
+        elif self._pump.ended:  # a descendant may open its stdout again, by name
+            self._loop.after("look", limits.REOPENED_CHECK_S, lambda: self.event("look"))
+
+    def _finish(self) -> None:
+        if self._pump.dropped != self._state.dropped_bytes:
+            self._write(dropped_bytes=self._pump.dropped)
+        self._pump.sync()
+        self._control.state()
+        self._control.close()
+
+    # --- ending it ---
+
+    def _end_for(self, cause: str) -> None:
+        self._record_ending(cause, "outlive", "SIGTERM", self._definition.kill_after_ms)
+        self._killer.end(signal.SIGTERM, self._definition.kill_after_ms / 1000)
+
+    def _idle(self) -> None:
+        quiet = time.monotonic() - self._pump.last_output
+        left = self._definition.idle_timeout_ms / 1000 - quiet
+        if left > 0:
+            self._loop.after("idle", left, lambda: self.event("idle"))
+        else:
+            self._end_for("idle_timeout")
+
+    def _record_ending(self, cause: str, by: str, signal_name: str, grace_ms: int) -> None:
+        """Before the signal is sent: a survivor goes on with it, and the outcome can say who asked."""
+        if self._phase != RUNNING:
+            return
+        ends = signal_name in ("SIGTERM", "SIGKILL")
+        kill_at = time.monotonic_ns() + grace_ms * 1_000_000 if ends else None
+        ending = {"cause": cause, "by": by, "signal": signal_name, "at": timestamp(), "kill_at_ns": kill_at}
+        old = self._state.ending
+        if old and old["kill_at_ns"] is not None:  # it is ending already: the first cause stays
+            if kill_at is None:
+                return
+            ending = {**old, "kill_at_ns": min(old["kill_at_ns"], kill_at)}
+        self._write(ending=ending)
+
+    def _members(self, full: bool) -> list[Member]:
+        """Who of the job lives. `full` also looks for the cookie, in case somebody is not below us."""
+        skip = [self._sinks.pid] if self._sinks.pid is not None else []
+        found = tree.below(os.getpid(), skip)
+        if full or not self._parent:
+            known = {member.pid for member in found}
+            found += [member for member in tree.with_cookie(self._request.job_id) if member.pid not in known]
+        return found
+
+    def _tree_gone(self) -> None:
+        if self._phase == LINGERING:
+            self._check_done()
+
+    def _reap_orphans(self) -> None:
+        """Descendants that lost their parent are ours. By pid: P_ALL would hand the command out again and again."""
+        for pid in tree.children(os.getpid()):
+            if pid == self._state.pid and not self._reaped:
+                continue
+            try:
+                done, status = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                continue
+            if done and pid == self._sinks.pid:
+                self._sinks.reaped(status)
+
+    # --- readers ---
+
+    def _on_output(self) -> None:
+        self._control.output()
+
+    def _serve(self, connection: Connection, request: dict[str, Any], files_sent: list[int]) -> None:
+        """One request of a reader; its answer goes back on the connection."""
+        if request["op"] == "kill":
+            self._kill_request(request)
+            connection.answer(ok=True)
+        elif request["op"] == "write":
+            data = fds.read_all(files_sent[0]) if files_sent else b""
+            wait_s = float(request.get("wait_s", 0.0))
+            self._feed.put(data, eof=bool(request.get("eof")), connection=connection, wait_s=wait_s)
+        else:
+            connection.answer(ok=False, code="invalid_argument", message=f"unknown op {request['op']!r}")
+
+    def _kill_request(self, request: dict[str, Any]) -> None:
+        number, grace_ms = int(request["signal"]), int(request.get("grace_ms", limits.KILL_GRACE_MS))
+        self._record_ending("kill", str(request.get("by", "")), signals.name_of(number), grace_ms)
+        if number in (signal.SIGTERM, signal.SIGKILL):
+            self._killer.end(number, grace_ms / 1000)
+        else:
+            self._killer.send(number, self._state.pid if self._parent and not self._reaped else None)
+
+    # --- records ---
+
+    def _stdin_closed(self) -> None:
+        if self._phase == RUNNING:
+            self._write(stdin="closed")
+
+    def _progress(self) -> None:
+        self._write()
+        self._loop.after("progress", self._definition.progress_every_ms / 1000, lambda: self.event("progress"))
+
+    def _write(self, **changes: Any) -> None:
+        self._state = self._state.replace(**changes)
+        try:
+            self._state = self._job.write_state(self._state)
+        except OSError:
+            return  # full or removed: it stays in memory, and the next write tries again
+        self._control.state()
+
+    def _sync(self) -> None:
+        """After it was visible, never before: a power cut may tell the previous generation, a killed process nothing."""
+        files.sync(self._job.fd, (META, STATE))
+        if self._phase == LINGERING:
+            self._pump.sync()
+
+    def _unmark_live(self) -> None:
+        try:
+            store = Store(self._request.root, os.open(self._request.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        except OSError:
+            return
+        store.unmark_live(self._request.job_id)
+        store.close()
+
+
+def _wait_status(found: os.waitid_result) -> int:
+    """The wait(2) status that a siginfo of waitid(2) stands for."""
+    if found.si_code == os.CLD_EXITED:
+        return found.si_status << 8
+    return found.si_status | (0x80 if found.si_code == os.CLD_DUMPED else 0)

@@ -1,0 +1,67 @@
+"""Leaving the process that started us, so that whatever ends it does not end us."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+from outlive.system import fds, process, signals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+
+def fork_into(body: Callable[[], int], keep: set[int], title: str) -> int:
+    """Fork a child that runs `body` with only the fds of `keep` (0-2 are /dev/null) and ends with its result.
+
+    Hygiene comes first, in this order: own session, stdio, fds, directory, dispositions, mask, name. Returns the pid.
+    """
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 70  # EX_SOFTWARE
+    try:
+        os.setsid()
+        fds.null_stdio()
+        fds.close_others(keep)
+        os.chdir("/")
+        signals.clean_slate()
+        process.rename(title)
+        gc.freeze()  # what was there before the fork stays shared: no collection touches it again
+        code = body()
+    except BaseException as error:  # noqa: BLE001 - nothing above us but the parent's stack
+        _last_words(error)
+    finally:
+        os._exit(code)
+
+
+def fork_away(body: Callable[[], int], keep: set[int], title: str) -> None:
+    """The same in a grandchild whose parent is gone: its parent is PID 1 (or the next subreaper) when this returns.
+
+    A client that walks the process tree of its server does not find it.
+    """
+    middle = os.fork()
+    if middle == 0:
+        code = 1
+        try:
+            fork_into(body, keep, title)
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(middle, 0)
+    if status:
+        raise OSError(os.waitstatus_to_exitcode(status), "a detached process could not be forked")
+
+
+def _last_words(error: BaseException) -> NoReturn | None:
+    """OUTLIVE_DEBUG_FILE gets the traceback of a detached process that should never have one."""
+    path = os.environ.get("OUTLIVE_DEBUG_FILE")
+    if not path:
+        return None
+    import traceback
+
+    with open(path, "a", encoding="utf-8") as file:
+        traceback.print_exception(error, file=file)
+    return None

@@ -1,0 +1,165 @@
+"""File descriptors: who keeps which, and how they travel."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import fcntl
+import os
+import socket
+import termios
+
+_CLOSE_RANGE_CLOEXEC = 4  # close_range(2), since Linux 5.11
+_SYS_CLOSE_RANGE = 436  # the same number on every architecture (it came after the tables were unified)
+
+
+def cloexec_from(first: int) -> None:
+    """Mark every fd from `first` on close-on-exec.
+
+    `socket.recv_fds` returns inheritable fds whatever flags say, so this runs before each spawn.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        if libc.syscall(_SYS_CLOSE_RANGE, ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), _CLOSE_RANGE_CLOEXEC) == 0:
+            return
+    except AttributeError:  # no syscall(): not Linux
+        pass
+    for fd in open_fds():
+        if fd >= first:
+            try:
+                os.set_inheritable(fd, False)
+            except OSError:  # the directory's own fd, gone by now
+                continue
+
+
+def open_fds() -> list[int]:
+    """The fds of this process, in ascending order."""
+    for place in ("/proc/self/fd", "/dev/fd"):
+        try:
+            return sorted(int(name) for name in os.listdir(place))
+        except OSError:
+            continue
+    return list(range(1024))
+
+
+def close_others(keep: set[int]) -> None:
+    """Close everything from 3 on but `keep` (an inherited listening socket would keep a port busy for ever)."""
+    kept = sorted(fd for fd in keep if fd > 2)
+    first = 3
+    for fd in kept:
+        os.closerange(first, fd)  # close_range(2) underneath, also for the huge last range
+        first = fd + 1
+    os.closerange(first, _highest() + 1)
+
+
+def _highest() -> int:
+    fds = open_fds()
+    return max(fds) if fds else 3
+
+
+def null_stdio() -> None:
+    """Point 0, 1 and 2 at /dev/null: whoever reads our caller's pipe must see it close."""
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd, inheritable=True)
+    if null > 2:
+        os.close(null)
+
+
+def memory_file(name: str, data: bytes) -> int:
+    """An fd whose file is only in memory, at offset 0. Messages above a socket's limit travel as one of these."""
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create(name, os.MFD_CLOEXEC)
+    else:
+        import tempfile
+
+        fd, path = tempfile.mkstemp(prefix="outlive-")
+        os.unlink(path)
+    try:
+        write_all(fd, data)
+        os.lseek(fd, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def read_all(fd: int) -> bytes:
+    """The whole file behind `fd`, whatever its offset is."""
+    size = os.fstat(fd).st_size
+    pieces = []
+    at = 0
+    while at < size:
+        piece = os.pread(fd, min(size - at, 1 << 20), at)
+        if not piece:
+            break
+        pieces.append(piece)
+        at += len(piece)
+    return b"".join(pieces)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """Two ends that carry whole messages and fds. (macOS has no SEQPACKET; its datagram pairs keep order too.)"""
+    kind = socket.SOCK_SEQPACKET if hasattr(socket, "SOCK_SEQPACKET") and _linux() else socket.SOCK_DGRAM
+    return socket.socketpair(socket.AF_UNIX, kind)
+
+
+def _linux() -> bool:
+    return os.path.isdir("/proc/self/fd")
+
+
+def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = ()) -> None:
+    """One message with fds (unix(7), SCM_RIGHTS). Never SIGPIPE."""
+    flags = getattr(socket, "MSG_NOSIGNAL", 0)
+    if fds:
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
+        sock.sendmsg([message], rights, flags)
+    else:
+        sock.send(message, flags)
+
+
+def receive(sock: socket.socket, size: int, most_fds: int = 8) -> tuple[bytes, list[int]]:
+    """One message and its fds; b"" when the other end is gone. A message that was cut is refused, not half obeyed."""
+    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+    room = socket.CMSG_SPACE(most_fds * array.array("i").itemsize)
+    message, control, answer_flags, _ = sock.recvmsg(size, room, flags)
+    fds = array.array("i")
+    for level, kind, data in control:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+    if answer_flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+        for fd in fds:
+            os.close(fd)
+        return b"\0", []
+    return message, list(fds)
+
+
+def waiting_bytes(fd: int) -> int:
+    """How many bytes a pipe holds now (FIONREAD, pipe(7))."""
+    count = array.array("i", [0])
+    fcntl.ioctl(fd, termios.FIONREAD, count)
+    return count[0]
+
+
+def pipe_size(fd: int) -> int:
+    """Capacity of a pipe in bytes; 65536 where it cannot be asked."""
+    if not hasattr(fcntl, "F_GETPIPE_SZ"):
+        return 65_536
+    return fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ)
+
+
+def set_pipe_size(fd: int, size: int) -> bool:
+    """Change the capacity; False if the kernel will not (EPERM: the user's pipe pages are used up; EBUSY: it is full)."""
+    if not hasattr(fcntl, "F_SETPIPE_SZ"):
+        return False
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, size)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,179 @@
+"""Who a process is. A pid alone is nobody: it is used again. Identity is boot, pid namespace, pid and start time."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import signal
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
+# pidfd.h, Linux 6.13 (EXIT: 6.15): _IOWR(0xFF, 11, struct pidfd_info), 64 bytes in its first version
+_PIDFD_GET_INFO = (3 << 30) | (64 << 16) | (0xFF << 8) | 11
+_PIDFD_INFO_EXIT = 1 << 3
+_EXIT_CODE_AT = 60
+
+_boot_id: str | None = None
+
+
+def boot_id() -> str:
+    """The kernel's id of this boot ("" where there is none). After a reboot no old pid means anything."""
+    global _boot_id
+    if _boot_id is None:
+        try:
+            with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+                _boot_id = file.read().strip()
+        except OSError:
+            _boot_id = ""
+    return _boot_id
+
+
+def pid_namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def stat_fields(pid: int) -> list[bytes] | None:
+    """/proc/PID/stat from field 3 (state) on; None if the process is gone. (proc_pid_stat(5))"""
+    try:
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        data = os.read(fd, 4096)
+    except OSError:  # ESRCH: it went while the file was open
+        return None
+    finally:
+        os.close(fd)
+    return data[data.rindex(b")") + 2 :].split()  # the name may hold spaces and parentheses
+
+
+def start_time(pid: int) -> int | None:
+    """Clock ticks after boot at which the process started; None if it is gone."""
+    fields = stat_fields(pid)
+    return int(fields[19]) if fields else None
+
+
+def identity(pid: int) -> dict[str, Any]:
+    return {"boot_id": boot_id(), "pid_ns": pid_namespace(), "pid": pid, "start_time": start_time(pid)}
+
+
+def is_same(found: dict[str, Any] | None) -> bool:
+    """Does the process with this identity still exist (as a zombie too)?"""
+    if not found or found.get("boot_id") != boot_id() or found.get("pid_ns") != pid_namespace():
+        return False
+    start = found.get("start_time")
+    return start is not None and start_time(found["pid"]) == start
+
+
+def is_alive(pid: int) -> bool:
+    """Is it there and not a zombie?"""
+    fields = stat_fields(pid)
+    return fields is not None and fields[0] not in (b"Z", b"X")
+
+
+def open_pidfd(pid: int) -> int | None:
+    """A handle on the process (pidfd_open(2)); None where there is none or it is gone."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError as error:
+        if error.errno in (errno.ESRCH, errno.ENOSYS, errno.EINVAL):
+            return None
+        raise
+
+
+def send_signal(pid: int, start: int | None, number: int) -> bool:
+    """Signal exactly this process, through a pidfd that was opened before its identity was checked; False if gone.
+
+    Checking first and signalling the number afterwards would leave a gap in which the pid can be used again.
+    """
+    if pid <= 1:
+        return False
+    pidfd = open_pidfd(pid)
+    if pidfd is None:
+        if hasattr(os, "pidfd_open"):
+            return False
+        return _send_plain(pid, start, number)
+    try:
+        if start is not None and start_time(pid) != start:
+            return False
+        signal.pidfd_send_signal(pidfd, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # alive, and not ours to signal (a set-uid program)
+    finally:
+        os.close(pidfd)
+    return True
+
+
+def _send_plain(pid: int, start: int | None, number: int) -> bool:
+    if start is not None and start_time(pid) not in (start, None):
+        return False
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def exit_status(pidfd: int) -> int | None:
+    """The wait status of a process that is not our child and has been reaped; None if the kernel does not say.
+
+    PIDFD_GET_INFO with PIDFD_INFO_EXIT (Linux 6.15) answers once somebody, usually PID 1, has reaped it.
+    """
+    request = bytearray(64)
+    struct.pack_into("Q", request, 0, _PIDFD_INFO_EXIT)
+    try:
+        fcntl.ioctl(pidfd, _PIDFD_GET_INFO, request)
+    except OSError:
+        return None
+    (mask,) = struct.unpack_from("Q", request, 0)
+    if not mask & _PIDFD_INFO_EXIT:
+        return None
+    return int(struct.unpack_from("i", request, _EXIT_CODE_AT)[0])
+
+
+def become_subreaper() -> bool:
+    """Orphans below us come to us instead of to PID 1 (prctl(2)); False where there is no such thing."""
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, *map(ctypes.c_ulong, (1, 0, 0, 0))) == 0)
+    except AttributeError:
+        return False
+
+
+def rename(title: str) -> None:
+    """Show `title` in the process table, and drop the inherited argv and environment from it.
+
+    Agents run `pkill python`; a forked CLI would also show its caller's argv (with what it may hold) for the life of
+    the job, and its environment would carry the cookie of an outer job. The areas are those of proc_pid_stat(5),
+    fields 48-51; both are ordinary writable memory of the process.
+    """
+    try:
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_NAME, ctypes.c_char_p(title.split()[0].encode()[:15]), *map(ctypes.c_ulong, (0, 0, 0)))
+        fields = stat_fields(os.getpid())
+        if not fields or len(fields) < 49:
+            return
+        arg_start, arg_end, env_start, env_end = (int(fields[i]) for i in (45, 46, 47, 48))
+    except (AttributeError, OSError, ValueError):
+        return
+    if not 0 < arg_start < arg_end or not env_start <= env_end:
+        return
+    room = arg_end - arg_start
+    ctypes.memset(arg_start, 0, room)
+    ctypes.memmove(arg_start, title.encode()[: room - 1], min(len(title.encode()), room - 1))
+    ctypes.memset(env_start, 0, env_end - env_start)

@@ -1,0 +1,126 @@
+"""Starting a program: posix_spawn(3) from a single-threaded process, 0.6 ms instead of 2 for fork and exec."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from outlive.system import fds, signals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_NOT_FOUND = (errno.ENOENT, errno.ENOTDIR, errno.EACCES)
+# Before exec(2): the process could not be made. Everything else is about the program.
+NO_PROCESS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+
+
+class BeforeExec(OSError):
+    """It failed before exec(2): nothing ran, and the same may succeed later or elsewhere."""
+
+
+def spawn(
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    stdio: Mapping[int, int],
+    *,
+    cwd: str,
+    umask: int | None = None,
+    new_session: bool = True,
+) -> int:
+    """Start `argv` and return its pid.
+
+    stdio: child fd → our fd; nothing else is inherited. cwd and umask are set on *this* process around the call, which
+    is why it must have one thread. Errors: BeforeExec, OSError of execve(2).
+    """
+    fds.cloexec_from(3)
+    back = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    old_umask = None
+    try:
+        try:
+            os.chdir(cwd)
+        except OSError as error:
+            raise BeforeExec(error.errno, error.strerror, cwd) from error
+        if umask is not None:
+            old_umask = os.umask(umask)
+        return _spawn_found(argv, env, _moves(stdio), new_session)
+    finally:
+        if old_umask is not None:
+            os.umask(old_umask)
+        os.fchdir(back)
+        os.close(back)
+
+
+def _moves(stdio: Mapping[int, int]) -> list[tuple[int, int, int]]:
+    """dup2 for each, ordered and duplicated so that no source is overwritten before it is used."""
+    clash = [source for source in stdio.values() if source in stdio and stdio[source] != source]
+    if clash:
+        raise ValueError(f"fds {clash} are both source and target")
+    return [(os.POSIX_SPAWN_DUP2, source, target) for target, source in stdio.items()]
+
+
+def _spawn_found(
+    argv: Sequence[str], env: Mapping[str, str], moves: list[tuple[int, int, int]], new_session: bool
+) -> int:
+    """execvpe's rules: with a slash the path itself, otherwise along the PATH of the *job's* environment."""
+    first: OSError | None = None
+    for path in _candidates(argv[0], env):
+        try:
+            return _spawn_at(path, argv, env, moves, new_session)
+        except OSError as error:
+            if error.errno in NO_PROCESS:
+                raise BeforeExec(error.errno, error.strerror) from error
+            # A file that is there but may not be run says more than the next "not found" (execvp(3)).
+            if first is None or (first.errno == errno.ENOENT and error.errno != errno.ENOENT):
+                first = error
+            if error.errno not in _NOT_FOUND:
+                raise
+    raise first or FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
+
+
+def _candidates(program: str, env: Mapping[str, str]) -> list[str]:
+    if "/" in program:
+        return [program]
+    path = env.get("PATH") or os.defpath
+    return [os.path.join(folder or ".", program) for folder in path.split(os.pathsep)]
+
+
+def _spawn_at(
+    path: str, argv: Sequence[str], env: Mapping[str, str], moves: list[tuple[int, int, int]], new_session: bool
+) -> int:
+    def start(program: str, words: Sequence[str]) -> int:
+        return os.posix_spawn(
+            program,
+            words,
+            env,
+            file_actions=moves,
+            setsid=new_session,
+            setsigmask=(),
+            setsigdef=signals.all_resettable(),
+        )
+
+    try:
+        return start(path, argv)
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+        return start("/bin/sh", ["sh", path, *argv[1:]])  # a script without #! is run by sh, as shells do
+
+
+def why_not(program: str, env: Mapping[str, str], error: OSError) -> str:
+    """One sentence about a failed exec; ENOENT may also mean that the interpreter of a script is missing."""
+    reason = os.strerror(error.errno or 0)
+    for path in _candidates(program, env):
+        try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                continue
+            with open(path, "rb") as file:
+                line = file.readline(256)
+        except OSError:
+            continue
+        if error.errno == errno.ENOENT and line.startswith(b"#!"):
+            return f"{path}: its interpreter {line[2:].strip().decode('utf-8', 'replace')} was not found"
+        return f"{path}: {reason}"
+    return f"{program}: command not found" if error.errno == errno.ENOENT else f"{program}: {reason}"

@@ -1,0 +1,133 @@
+"""Which processes belong to a job: everything below its supervisor, and everything that carries its cookie.
+
+Supervisors are subreapers, so a descendant that left its session or lost its parent is still below us. The cookie,
+`OUTLIVE_JOB_ID=<id>` in the environment, finds the rest: after an adoption, where we are nobody's parent.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.system import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+COOKIE = "OUTLIVE_JOB_ID"
+SINK_MARK = "OUTLIVE_EVENT_TYPE"  # what a notification command has in its environment, and a job has not
+
+# Names in the process table. No word is shared by two of them, or with the server: no one pattern ends them all.
+GUARDIAN = "holdfast"
+SUPERVISOR = "outrunner"
+NURSERY = "seedbed"
+_OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, NURSERY))
+
+
+class Member:
+    """One living process of a job."""
+
+    __slots__ = ("pid", "start")
+
+    def __init__(self, pid: int, start: int) -> None:
+        self.pid = pid
+        self.start = start
+
+
+def children(pid: int) -> list[int]:
+    """The children of every thread of `pid`, zombies too. (proc_tid_children(5))"""
+    found: list[int] = []
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return found if os.path.isdir("/proc/self") else _children_by_ps(pid)
+    for thread in threads:
+        try:
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                found += [int(word) for word in file.read().split()]
+        except OSError:
+            continue
+    return found
+
+
+def _children_by_ps(pid: int) -> list[int]:
+    """Without /proc (macOS): what ps says."""
+    import subprocess
+
+    table = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, check=False).stdout
+    pairs = (line.split() for line in table.splitlines())
+    return [int(words[0]) for words in pairs if len(words) == 2 and int(words[1]) == pid]
+
+
+def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
+    """The living descendants of `root`, parents first; not `skip` nor what is below it.
+
+    The guardians and supervisors of *other* jobs, started from inside this one, end the walk too: those jobs are to
+    outlive their starter. They are told by their name and by having wiped their environment.
+    """
+    members: list[Member] = []
+    todo = [root]
+    seen = {root, *skip}
+    while todo:
+        for pid in children(todo.pop()):
+            if pid in seen:
+                continue
+            seen.add(pid)
+            fields = process.stat_fields(pid)
+            if fields is None or _is_ours(pid):
+                continue
+            todo.append(pid)
+            if fields[0] not in (b"Z", b"X"):
+                members.append(Member(pid, int(fields[19])))
+    return members
+
+
+def with_cookie(job_id: str) -> list[Member]:
+    """The living processes whose environment carries this job's cookie; sinks are not among them."""
+    wanted = f"{COOKIE}={job_id}".encode()
+    members = []
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return members
+    for name in names:
+        if not name.isdigit():
+            continue
+        words = environment(int(name))
+        if wanted not in words or any(word.startswith(SINK_MARK.encode() + b"=") for word in words):
+            continue
+        fields = process.stat_fields(int(name))
+        if fields is not None and fields[0] not in (b"Z", b"X"):
+            members.append(Member(int(name), int(fields[19])))
+    return members
+
+
+def environment(pid: int) -> list[bytes]:
+    """The environment a process was started with; empty if it may not be read."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read().split(b"\0")
+    except OSError:
+        return []
+
+
+def command_line(pid: int) -> str:
+    """argv joined by spaces, or the name in brackets as ps shows it; "" if it is gone."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().rstrip(b"\0").split(b"\0")
+    except OSError:
+        return ""
+    return b" ".join(words).decode("utf-8", "replace") or f"[{comm(pid).decode('utf-8', 'replace')}]"
+
+
+def comm(pid: int) -> bytes:
+    try:
+        with open(f"/proc/{pid}/comm", "rb") as file:
+            return file.read().rstrip(b"\n")
+    except OSError:
+        return b""
+
+
+def _is_ours(pid: int) -> bool:
+    return comm(pid) in _OURS and not any(environment(pid))

@@ -1,0 +1,143 @@
+"""Every test has a home, a job root and a directory of its own, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from support import leaks
+from support.cli import Cli, Jobs
+from support.mcp_client import ERAS, McpSession, RawMcp
+
+TEST_S = 300  # a test that hangs is ended with a traceback
+_OUTER = ("OUTLIVE_", "XDG_", "CLAUDE", "CODEX", "CURSOR", "OPENCLAW", "VSCODE", "MCP_")  # who runs the tests is nobody's
+_failed = pytest.StashKey[bool]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "leaves_jobs: processes may outlive this test; they are ended after it instead of failing it"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    report = yield
+    item.stash[_failed] = item.stash.get(_failed, False) or report.failed
+    return report
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The test's own directory. HOME, XDG_* and OUTLIVE_ROOT lie in it: the user's own store is out of reach."""
+    for name in [name for name in os.environ if name.startswith(_OUTER)]:
+        monkeypatch.delenv(name)
+    where = {
+        "HOME": "home",
+        "XDG_CONFIG_HOME": "home/.config",
+        "XDG_DATA_HOME": "home/.local/share",
+        "XDG_STATE_HOME": "home/.local/state",
+        "XDG_CACHE_HOME": "home/.cache",
+        "XDG_RUNTIME_DIR": "run",
+    }
+    for name, path in where.items():
+        (tmp_path / path).mkdir(mode=0o700, parents=True, exist_ok=True)
+        monkeypatch.setenv(name, str(tmp_path / path))
+    monkeypatch.setenv("OUTLIVE_ROOT", str(tmp_path / "jobs"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(request: pytest.FixtureRequest, place: Path) -> Iterator[None]:
+    """No process, no zombie and no open file of a test survives it."""
+    before = leaks.Before()
+    with _limit():
+        yield
+    failed = request.node.stash.get(_failed, False)
+    may_live = request.node.get_closest_marker("leaves_jobs") is not None
+    left = leaks.found(before, place, jobs_may_live=failed or may_live)
+    if left and not failed:  # a test that failed half-way has not come to its own clearing up
+        pytest.fail("the test left behind:\n" + "\n".join(left), pytrace=False)
+
+
+@contextlib.contextmanager
+def _limit() -> Iterator[None]:
+    def over(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"the test ran for {TEST_S} s")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.alarm(TEST_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def root(place: Path) -> Path:
+    """The job root of this test. It exists once something made it."""
+    return place / "jobs"
+
+
+@pytest.fixture
+def work(place: Path) -> Path:
+    """The empty directory that is the current one."""
+    return place / "work"
+
+
+@pytest.fixture
+def cli(root: Path) -> Cli:
+    """The installed command."""
+    return Cli(root)
+
+
+@pytest.fixture
+def jobs(cli: Cli) -> Jobs:
+    """All jobs of this test: `jobs.end()` kills and deletes them."""
+    return Jobs(cli)
+
+
+@pytest.fixture(params=ERAS)
+def era(request: pytest.FixtureRequest) -> str:
+    """A test that uses this, or a fixture that does, runs once for each era of the protocol."""
+    found: str = request.param
+    return found
+
+
+@pytest.fixture
+def mcp_connect(era: str, place: Path) -> Iterator[Callable[..., McpSession]]:
+    """`mcp_connect(client_name=…, args=…, env=…, cwd=…)` starts a server and connects the SDK's client to it."""
+    with contextlib.ExitStack() as stack:
+
+        def connect(**how: Any) -> McpSession:
+            return stack.enter_context(McpSession(**{"log": place / "mcp.log", "era": era, **how}))
+
+        yield connect
+
+
+@pytest.fixture
+def mcp_session(mcp_connect: Callable[..., McpSession]) -> McpSession:
+    """A server with the SDK's client connected to it, in each era."""
+    return mcp_connect()
+
+
+@pytest.fixture
+def raw_mcp(place: Path) -> Iterator[Callable[..., RawMcp]]:
+    """`raw_mcp(era="modern", …)` starts a server and gives a line of JSON-RPC to it, hands shaken (`start=False`: not)."""
+    with contextlib.ExitStack() as stack:
+
+        def connect(*, start: bool = True, **how: Any) -> RawMcp:
+            raw = stack.enter_context(RawMcp(**{"log": place / "mcp.log", **how}))
+            return raw.start() if start else raw
+
+        yield connect

@@ -1,0 +1,1 @@
+"""What the tests stand on. Nothing in here is a test."""

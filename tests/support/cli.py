@@ -1,0 +1,170 @@
+"""The installed command, driven as a user or a script drives it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from support import schema
+
+OUTLIVE = (sys.executable, "-m", "outlive")
+
+
+class Answer(NamedTuple):
+    """What one call gave: exit status, the one object of stdout, stderr as text. `answer["job_id"]` reads the object."""
+
+    status: int
+    json: dict[str, Any]
+    stderr: str
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.json[key] if isinstance(key, str) else tuple(self)[key]
+
+
+class Text(NamedTuple):
+    """What a call gave that is no object: --help, --version, --human."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Cli:
+    """Runs `outlive` in this test's environment. `env` of a call is laid over it; a value None takes a name away."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def run(
+        self,
+        *argv: str | os.PathLike[str],
+        input: str | bytes | None = None,  # noqa: A002 - subprocess's word
+        env: Mapping[str, str | None] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        timeout: float = 60,
+    ) -> Answer:
+        """One call and its one object, which keeps every schema and whose exit status says what the object says."""
+        text = self.text(*argv, input=input, env=env, cwd=cwd, timeout=timeout)
+        answer = Answer(text.status, one_object(text), text.stderr)
+        _check_status(answer, argv, logs="OUTLIVE_LOG" in environment(env))
+        schema.check_answer(answer.json)
+        return answer
+
+    def ok(self, *argv: str | os.PathLike[str], **how: Any) -> dict[str, Any]:
+        """The object of a call that must be answered."""
+        answer = self.run(*argv, **how)
+        assert answer.json["ok"], f"outlive {_shown(argv)}: {answer.json['error']}"
+        return answer.json
+
+    def error(self, *argv: str | os.PathLike[str], code: str, status: int | None = None, **how: Any) -> dict[str, Any]:
+        """The `error` of a call that must fail with this code (and this exit status)."""
+        answer = self.run(*argv, **how)
+        assert not answer.json["ok"], f"outlive {_shown(argv)} was answered: {answer.json}"
+        assert answer.json["error"]["code"] == code, answer.json["error"]
+        assert status in (None, answer.status), f"exit status {answer.status}, not {status}: {answer.json['error']}"
+        found: dict[str, Any] = answer.json["error"]
+        return found
+
+    def text(
+        self,
+        *argv: str | os.PathLike[str],
+        input: str | bytes | None = None,  # noqa: A002
+        env: Mapping[str, str | None] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        timeout: float = 60,
+    ) -> Text:
+        """One call whatever it prints. stdout ends when the call does: nothing it started may hold the pipe."""
+        data = input.encode() if isinstance(input, str) else input
+        stdin: dict[str, Any] = {"stdin": subprocess.DEVNULL} if data is None else {"input": data}
+        done = subprocess.run(
+            [*OUTLIVE, *map(os.fspath, argv)],
+            capture_output=True,
+            env=environment(env),
+            cwd=cwd,
+            timeout=timeout,
+            check=False,
+            **stdin,
+        )
+        stderr = done.stderr.decode()
+        assert "Traceback" not in stderr, stderr
+        return Text(done.returncode, done.stdout.decode(), stderr)
+
+    def spawn(
+        self,
+        *argv: str | os.PathLike[str],
+        env: Mapping[str, str | None] | None = None,
+        **how: Any,
+    ) -> subprocess.Popen[bytes]:
+        """A call that goes on while the test does other things. Use it as a context manager, or wait for it."""
+        how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+        return subprocess.Popen([*OUTLIVE, *map(os.fspath, argv)], env=environment(env), **how)
+
+
+class Jobs:
+    """All jobs of the test."""
+
+    def __init__(self, cli: Cli) -> None:
+        self._cli = cli
+
+    def all(self) -> list[dict[str, Any]]:
+        """Every job of the root, as `list` tells it."""
+        found: list[dict[str, Any]] = self._cli.ok("list", "--all", "--limit", "0")["jobs"]
+        return found
+
+    def end(self) -> None:
+        """Kill and delete every job, as a user would."""
+        for job in self.all():
+            self._cli.ok("remove", job["job_id"])
+
+
+def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
+    """This test's environment with some changes."""
+    found = dict(os.environ)
+    for name, value in (changes or {}).items():
+        if value is None:
+            found.pop(name, None)
+        else:
+            found[name] = value
+    return found
+
+
+def one_object(text: Text) -> dict[str, Any]:
+    """The one JSON object of stdout; AssertionError if there is more, less or something that is not JSON."""
+
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in found]
+        assert len(set(names)) == len(names), f"a name twice in one object: {names}"
+        return dict(found)
+
+    def constant(word: str) -> Any:
+        raise AssertionError(f"{word} is not JSON")
+
+    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=constant)
+    said = f"exit status {text.status}, stdout {text.stdout[:2000]!r}, stderr {text.stderr[:2000]!r}"
+    try:
+        found, end = decoder.raw_decode(text.stdout)
+    except ValueError as error:
+        raise AssertionError(f"stdout is not one JSON object ({error}): {said}") from None
+    assert isinstance(found, dict), f"stdout is JSON, but not an object: {said}"
+    assert text.stdout[end:] == "\n", f"after the object comes {text.stdout[end:][:200]!r}, not one newline: {said}"
+    return found
+
+
+def _check_status(answer: Answer, argv: tuple[str | os.PathLike[str], ...], *, logs: bool) -> None:
+    said = f"outlive {_shown(argv)}: exit status {answer.status} with {answer.json}"
+    if answer.json.get("ok"):
+        assert answer.status == 0 or "--propagate" in argv, said
+    else:
+        assert answer.status in (1, 2), said
+    # stderr is for logs that were asked for, and for the usage of a call that was worded wrongly.
+    logs = logs or bool({"-v", "-vv", "--verbose"} & set(argv))
+    assert logs or answer.status == 2 or not answer.stderr, f"{said}; unasked for on stderr: {answer.stderr!r}"
+
+
+def _shown(argv: tuple[str | os.PathLike[str], ...]) -> str:
+    return " ".join(map(str, argv))

@@ -1,0 +1,53 @@
+"""What a test may not leave behind: processes, zombies, open files."""
+
+from __future__ import annotations
+
+import gc
+import os
+from pathlib import Path
+
+from support import processes
+
+# Ending is asynchronous (a supervisor still writes, a server still closes): how long that may take before it is a leak.
+SETTLE_S = 15
+
+
+class Before:
+    """What this process held when the test began."""
+
+    def __init__(self) -> None:
+        self.children = set(processes.children())
+        self.files = open_files()
+
+
+def found(before: Before, place: Path, *, jobs_may_live: bool = False, settle_s: float = SETTLE_S) -> list[str]:
+    """What is left, a line each. Leftover processes of `place` are ended in any case."""
+    left = {} if jobs_may_live else processes.wait_gone(place, settle_s)
+    ended = processes.end_all(place)
+    lines = [f"still running: {what}" for pid, what in left.items()]
+    lines += [f"could not be ended: {what}" for what in processes.of(place).values()]
+    if not jobs_may_live:
+        lines += [f"still running: {what}" for what in ended if what not in left.values()]
+    gc.collect()  # a Popen or a socket in a cycle is closed by its finalizer; what stays open now is held
+    lines += [f"child {pid} {_what(state)}" for pid, state in _new_children(before).items()]
+    lines += [f"fd {fd} left open: {target}" for fd, target in sorted(open_files() - before.files)]
+    return lines
+
+
+def open_files() -> set[tuple[int, str]]:
+    """(fd, what it is) of this process. The descriptor that does the listing is not among them."""
+    files: set[tuple[int, str]] = set()
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            files.add((int(name), os.readlink(f"/proc/self/fd/{name}")))
+        except OSError:  # the listing's own
+            continue
+    return files
+
+
+def _new_children(before: Before) -> dict[int, str]:
+    return {pid: state for pid, state in processes.children().items() if pid not in before.children}
+
+
+def _what(state: str) -> str:
+    return "is a zombie: nobody waited for it" if state == "Z" else f"still lives (state {state})"

@@ -1,0 +1,163 @@
+"""Which processes belong to a test, and how to end exactly those.
+
+Every test has a directory of its own that holds its HOME and its OUTLIVE_ROOT. What a test starts inherits both in its
+environment; a supervisor wipes its environment but holds files of the job directory open. So a process is the test's
+if an environment entry of it names the place, or a file, a directory or its executable in use lies below it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from support.wait import POLL_S
+
+_COOKIES = (b"OUTLIVE_ROOT=", b"HOME=")
+
+
+def of(place: Path) -> dict[int, str]:
+    """pid → what it is and why it was taken for one of `place`; never this process, never a zombie."""
+    found: dict[int, str] = {}
+    for pid in _pids():
+        if pid == os.getpid() or _state(pid) in ("Z", "X", ""):
+            continue
+        why = _tie(pid, str(place))
+        if why:
+            found[pid] = f"pid {pid} ({_command(pid)}): {why}"
+    return found
+
+
+def children() -> dict[int, str]:
+    """pid → state letter of this process's own children, zombies (`Z`) among them."""
+    me = os.getpid()
+    return {pid: _state(pid) for pid in _pids() if _parent(pid) == me}
+
+
+def is_alive(pid: int) -> bool:
+    """Is there such a process, and is it more than a zombie?"""
+    return _state(pid) not in ("Z", "X", "")
+
+
+def parent(pid: int) -> int:
+    """The parent's pid; 0 if the process is gone."""
+    return _parent(pid)
+
+
+def command_line(pid: int) -> list[str]:
+    """argv of a process; empty if it is gone."""
+    return [os.fsdecode(word) for word in _read(pid, "cmdline").rstrip(b"\0").split(b"\0") if word]
+
+
+def descendants(pid: int) -> set[int]:
+    """Everything below `pid` in the process tree, as a client sees it that kills a whole tree."""
+    above = {one: _parent(one) for one in _pids()}
+    found: set[int] = set()
+    newest = {pid}
+    while newest:
+        newest = {one for one, up in above.items() if up in newest} - found
+        found |= newest
+    return found
+
+
+def wait_gone(place: Path, timeout: float) -> dict[int, str]:
+    """What is still there when nothing is, or `timeout` seconds are over."""
+    deadline = time.monotonic() + timeout
+    while (left := of(place)) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return left
+
+
+def end_all(place: Path, timeout: float = 20) -> list[str]:
+    """SIGKILL what belongs to `place`, again and again (a guardian takes over from its supervisor). Names them."""
+    ended: dict[int, str] = {}
+    deadline = time.monotonic() + timeout
+    while (left := of(place)) and time.monotonic() < deadline:
+        for pid, what in left.items():
+            ended[pid] = what
+            _kill(pid, place)
+        time.sleep(POLL_S)
+    return list(ended.values())
+
+
+def _kill(pid: int, place: Path) -> None:
+    """The pid may be somebody else's by now: hold the process, look again, then signal what is held."""
+    try:
+        held = os.pidfd_open(pid)
+    except (OSError, AttributeError):
+        return
+    try:
+        if _tie(pid, str(place)):
+            signal.pidfd_send_signal(held, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    finally:
+        os.close(held)
+
+
+def _tie(pid: int, place: str) -> str:
+    for entry in _read(pid, "environ").split(b"\0"):
+        if entry.startswith(_COOKIES) and _below(os.fsdecode(entry.partition(b"=")[2]), place):
+            return os.fsdecode(entry)
+    for name in ("cwd", "exe"):
+        target = _link(f"/proc/{pid}/{name}")
+        if _below(target, place):
+            return f"{name} {target}"
+    for number in _names(f"/proc/{pid}/fd"):
+        target = _link(f"/proc/{pid}/fd/{number}")
+        if _below(target, place):
+            return f"fd {number} {target}"
+    return ""
+
+
+def _below(path: str, place: str) -> bool:
+    # A removed file reads "PATH (deleted)", which still begins with its directory.
+    return path.removesuffix(" (deleted)") == place or path.startswith(place + "/")
+
+
+def _pids() -> list[int]:
+    return [int(name) for name in _names("/proc") if name.isdigit()]
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:  # gone, or not ours to look into
+        return []
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _stat(pid: int) -> list[bytes]:
+    """The fields of /proc/PID/stat from the state on: the name before it may hold anything, also `)` and spaces."""
+    return _read(pid, "stat").rpartition(b")")[2].split()
+
+
+def _state(pid: int) -> str:
+    fields = _stat(pid)
+    return fields[0].decode() if fields else ""
+
+
+def _parent(pid: int) -> int:
+    fields = _stat(pid)
+    return int(fields[1]) if len(fields) > 1 else 0
+
+
+def _command(pid: int) -> str:
+    words = " ".join(command_line(pid))
+    name = _read(pid, "comm").decode(errors="replace").strip()
+    return f"{name}: {words[:200]}" if words else name

@@ -1,0 +1,175 @@
+"""The house rules that a program can check: who may import whom, how long a module may be, what a call may load."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import outlive
+from support.cli import OUTLIVE, Cli, Text, one_object
+
+SOURCE = Path(outlive.__file__).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+MAX_LINES = 500
+# From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
+FLOORS = (
+    ("",),  # outlive/__init__.py
+    ("limits",),
+    ("errors",),
+    ("job",),
+    ("config",),
+    ("envelope",),
+    ("system",),
+    ("store",),
+    ("supervisor",),
+    ("launch",),
+    ("view",),
+    ("actions",),
+    ("cli", "mcp"),
+    ("demo", "__main__"),
+)
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+# Both are long-lived and many, and start within milliseconds: the ground floor only.
+LEAN_ROOMS = {"supervisor": {"limits", "errors", "job", "system", "store"}, "system": {"limits", "errors", "job"}}
+STDLIB_ONLY = ("limits", "errors", "job", "envelope", "system", "store", "supervisor", "launch")
+LATE_ONLY = {"re2"}  # imported by a job that has a pattern to watch, so never at the top of a module
+HEAVY = {"asyncio", "typing", "dataclasses", "pydantic", "anyio", "mcp", "platformdirs", "ulid", "re2", "inspect"}
+
+
+class Import(NamedTuple):
+    where: str  # "store/root.py:12"
+    room: str
+    target: str  # "outlive.job", "os"
+    late: bool  # inside a function
+
+    def of_ours(self) -> str | None:
+        """The room it leads to; None if it leads out of the house."""
+        if self.target.split(".")[0] != "outlive":
+            return None
+        return (self.target.split(".") + [""])[1]
+
+    def __str__(self) -> str:
+        return f"{self.where} imports {self.target}"
+
+
+def room_of(path: Path) -> str:
+    first = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    return "" if first == "__init__" else first
+
+
+def imports() -> Iterator[Import]:
+    for path in MODULES:
+        tree = ast.parse(path.read_bytes(), str(path))
+        late = {
+            id(node)
+            for function in ast.walk(tree)
+            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+            for node in ast.walk(function)
+        }
+        for node in ast.walk(tree):
+            for target in _targets(node, path):
+                where = f"{path.relative_to(SOURCE)}:{node.lineno}"  # type: ignore[attr-defined]
+                yield Import(where, room_of(path), target, id(node) in late)
+
+
+def _targets(node: ast.AST, path: Path) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [name.name for name in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    assert not node.level, f"{path}:{node.lineno}: relative import; rooms are named in full"
+    if node.module == "outlive":  # `from outlive import limits` leads to a room, `import __version__` to none
+        return [f"outlive.{name.name}" if name.name in FLOOR else "outlive" for name in node.names]
+    return [str(node.module)]
+
+
+def test_every_module_has_its_place_in_the_house() -> None:
+    assert {room_of(path) for path in MODULES} <= FLOOR.keys()
+
+
+def test_imports_only_point_down() -> None:
+    upward = [
+        str(one)
+        for one in imports()
+        if (room := one.of_ours()) is not None and room != one.room and FLOOR[room] >= FLOOR[one.room]
+    ]
+    assert not upward
+
+
+def test_what_starts_fast_imports_from_the_ground_floor_only() -> None:
+    broken = [
+        str(one)
+        for one in imports()
+        if one.room in LEAN_ROOMS and one.of_ours() not in {None, "", one.room, *LEAN_ROOMS[one.room]}
+    ]
+    assert not broken
+
+
+def test_the_lower_rooms_need_nothing_but_the_standard_library() -> None:
+    broken = [
+        str(one)
+        for one in imports()
+        if one.room in STDLIB_ONLY
+        and one.of_ours() is None
+        and (top := one.target.split(".")[0]) not in sys.stdlib_module_names
+        and not (one.late and top in LATE_ONLY)
+    ]
+    assert not broken
+
+
+def test_actions_know_nothing_of_the_faces() -> None:
+    assert not [str(one) for one in imports() if one.room == "actions" and one.of_ours() in ("cli", "mcp")]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_module_is_short_enough_to_be_read(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+def loaded(*words: str) -> tuple[set[str], Text]:
+    """What a fresh interpreter imports for these words, and what it answered. It tells of each import as it happens,
+    so a process that ends itself at once hides nothing."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
+    )
+    lines = [line for line in done.stderr.decode().splitlines() if line.startswith("import time:")]
+    names = {line.rpartition("|")[2].strip() for line in lines[1:]}
+    return names, Text(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def heavy(names: set[str]) -> set[str]:
+    at_start, _ = loaded("-c", "pass")  # .pth files of the environment are none of our doing
+    return {name for name in names - at_start if name.split(".")[0] in HEAVY}
+
+
+@pytest.mark.parametrize("verb", ["status", "run", "poll", "tail", "log", "wait", "kill", "list", "tag", "remove"])
+def test_a_call_of_the_command_line_loads_nothing_heavy(verb: str, cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "--", "true")["job_id"]
+    words = {"run": ("run", "true"), "list": ("list",), "tag": ("tag", "set", job, "--tag", "a")}.get(verb, (verb, job))
+    names, answer = loaded(*OUTLIVE[1:], *words)
+    assert one_object(answer)["ok"], answer
+    assert "outlive.cli.main" in names
+    assert not heavy(names)
+    assert not {name for name in names if name.startswith("outlive.mcp")}
+
+
+def test_a_supervisor_loads_nothing_heavy() -> None:
+    modules = [path for path in MODULES if room_of(path) == "supervisor"]
+    dotted = [".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in modules]
+    names, answer = loaded("-c", "import " + ", ".join(name.removesuffix(".__init__") for name in dotted))
+    assert answer.status == 0, answer.stderr
+    assert not heavy(names)
+
+
+def test_verbs_load_one_by_one() -> None:
+    names, answer = loaded(*OUTLIVE[1:], "list")
+    assert answer.status == 0, answer
+    verbs = {name for name in names if name.startswith("outlive.actions.")}
+    assert "outlive.actions.list_jobs" in verbs
+    assert not verbs & {"outlive.actions.run", "outlive.actions.gc", "outlive.actions.schema"}

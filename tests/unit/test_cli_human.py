@@ -1,0 +1,205 @@
+"""Answers for a person, and that nothing in them reaches the terminal as a control character."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from outlive.cli import human
+from outlive.job import seconds_of
+
+NOW = "2026-03-15T12:00:00.000Z"
+LOOK = human.Look(now=seconds_of(NOW))
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31mred\x08\r\u202egpj.exe\x7f\ud800"
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def job(**changes: Any) -> dict[str, Any]:
+    return {
+        "job_id": "01JQ0000000000000000ABCDEF",
+        "short_id": "00ABCDEF",
+        "state": "exited",
+        "exit_code": 0,
+        "signal": None,
+        "reason": "exit",
+        "name": "make test",
+        "command": ["make", "test"],
+        "tags": ["ci", "build.x"],
+        "started_at": "2026-03-15T11:57:00.000Z",
+        **changes,
+    }
+
+
+def listed(*jobs: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"ok": True, "type": "list", "root": "/r", "jobs": list(jobs), "truncated": False, "skipped": 0, **more}
+
+
+def shown(type_: str, **fields: Any) -> str:
+    return human.answer({"schema_version": "0.1", "ok": True, "type": type_, **fields}, LOOK)
+
+
+def test_a_list_is_a_table_with_one_line_a_job() -> None:
+    text = human.answer(listed(job(), job(state="running", exit_code=None, reason=None, name="npm run dev")), LOOK)
+    assert text.splitlines() == [
+        "JOB       STATE    RESULT  AGE   NAME         TAGS",
+        "00ABCDEF  exited   0       3min  make test    ci build.x",
+        "00ABCDEF  running          3min  npm run dev  ci build.x",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "result"),
+    [
+        ({"exit_code": 3}, "3"),
+        ({"state": "killed", "exit_code": None, "reason": "signal", "signal": "SIGSEGV"}, "SIGSEGV"),
+        ({"state": "killed", "exit_code": None, "reason": "timeout", "signal": "SIGTERM"}, "timeout"),
+        ({"state": "exited", "exit_code": 143, "reason": "timeout"}, "timeout"),
+        ({"state": "failed", "exit_code": None, "reason": "lost"}, "lost"),
+    ],
+)
+def test_a_timeout_looks_like_a_timeout_and_a_code_like_a_code(fields: dict[str, Any], result: str) -> None:
+    assert human.answer(listed(job(**fields)), LOOK).splitlines()[1].split()[2] == result
+
+
+def test_an_empty_list_says_what_was_looked_at() -> None:
+    assert "--all" in human.answer(listed(), LOOK)
+
+
+def test_a_list_that_was_cut_says_so() -> None:
+    text = human.answer(listed(job(), truncated=True, skipped=2), LOOK)
+    assert "--limit 0" in text
+    assert "2 could not be read" in text
+
+
+def test_rows_are_cut_at_the_width_of_the_terminal() -> None:
+    look = human.Look(now=LOOK.now, width=40)
+    for row in human.answer(listed(job(name="長い名前" * 9), job(name="é" * 90)), look).splitlines():
+        assert human.columns(row) <= 40
+
+
+def test_wide_and_combining_characters_keep_the_columns_straight() -> None:
+    rows = human.table(("A", "B"), [["日本", "x"], ["e\u0301", "x"], ["abcd", "x"]], LOOK).splitlines()
+    assert {human.columns(row[: row.rindex("x")]) for row in rows[1:]} == {6}
+
+
+def test_colours_are_there_only_where_they_are_asked_for() -> None:
+    assert "\x1b" not in human.answer(listed(job()), LOOK)
+    coloured = human.answer(listed(job()), human.Look(colour=True, now=LOOK.now))
+    assert "\x1b[32m" in coloured
+    assert coloured.count("\x1b[0m") == len(coloured.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("tty", "env", "colour"),
+    [(False, {}, False), (True, {}, True), (True, {"NO_COLOR": "1"}, False), (True, {"TERM": "dumb"}, False)],
+)
+def test_only_a_terminal_gets_colours_and_no_color_is_respected(
+    monkeypatch: pytest.MonkeyPatch, tty: bool, env: dict[str, str], colour: bool
+) -> None:
+    monkeypatch.setattr("os.isatty", lambda fd: tty)
+    assert human.Look.of_stdout(env).colour is colour
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        human.answer(listed(job(name=EVIL, tags=[EVIL], state="x" + EVIL, reason=EVIL, short_id=EVIL)), LOOK),
+        shown("status", job_id=EVIL, name=EVIL, command=[EVIL, EVIL], tags=[EVIL], nested={EVIL: EVIL}, **{EVIL: 1}),
+        shown("run", job_id="J", output=EVIL, hint=EVIL, snapshot={"stdout_tail": EVIL}),
+        shown("tail", stdout_tail=EVIL, stderr_tail=EVIL),
+        shown("kill", survivors=[{"pid": 1, "command": EVIL, EVIL: EVIL}], mixed=[1, EVIL]),
+        shown("screen", lines=[EVIL]),
+        human.error({"message": EVIL, "hint": EVIL, "details": {"candidates": [EVIL]}}),
+    ],
+)
+def test_no_control_character_reaches_the_terminal(text: str) -> None:
+    assert not CONTROL.search(text)
+
+
+def test_a_name_with_a_line_break_stays_in_its_row() -> None:
+    assert len(human.answer(listed(job(name="a\nb\u2028c")), LOOK).splitlines()) == 2
+    assert human.line("a\nb\t\x1b") == "a\\nb\\t\\x1b"
+
+
+def test_an_answer_is_its_fields_and_below_them_the_output() -> None:
+    text = shown(
+        "run",
+        job_id="01J",
+        state="exited",
+        exit_code=0,
+        signal=None,
+        command=["echo", "hello world"],
+        duration_ms=1_500,
+        stdout_bytes=2_048,
+        truncated=False,
+        tags=[],
+        output="hello\x1b[1m world\n",
+        snapshot={"stdout_tail": "hello world\n"},
+        hint="More: log.",
+    )
+    assert text == (
+        "job id     01J\n"
+        "state      exited\n"
+        "exit code  0\n"
+        "command    echo 'hello world'\n"
+        "duration   1.5 s\n"
+        "stdout     2 KiB\n"
+        "truncated  no\n"
+        "\n"
+        "hello world\n"
+        "\n"
+        "(More: log.)\n"
+    )
+
+
+def test_a_shell_string_is_shown_as_it_was_given() -> None:
+    assert "command  echo hi | wc\n" in shown("status", job_id="J", command=["echo hi | wc"])
+
+
+def test_a_log_is_its_text_alone() -> None:
+    assert shown("log", job_id="J", output="one\ntwo", total_lines=2) == "one\ntwo\n"
+    assert shown("log", job_id="J", output="") == "(no output)\n"
+
+
+def test_a_tail_shows_both_streams() -> None:
+    assert shown("tail", job_id="J", stdout_tail="out", stderr_tail="err\n") == "out\n\n--- stderr ---\nerr\n"
+
+
+def test_a_list_of_objects_is_a_table() -> None:
+    text = shown("gc", deleted=1, jobs=[{"job_id": "A", "bytes": 7}, {"job_id": "B", "reason": "young"}])
+    assert [line.split() for line in text.splitlines()] == [
+        ["deleted", "1"],
+        ["jobs"],
+        ["JOB_ID", "BYTES", "REASON"],
+        ["A", "7"],
+        ["B", "young"],
+    ]
+
+
+def test_the_schema_is_json_for_a_person_too() -> None:
+    assert json.loads(shown("schema", schema={"a": [1]})) == {"a": [1]}
+
+
+def test_an_error_is_its_message_and_its_hint() -> None:
+    assert human.error({"message": "no job 'x'", "hint": "Try list."}) == "error: no job 'x'\nhint: Try list.\n"
+    assert human.answer({"ok": False, "type": "error", "error": {"message": "m"}}, LOOK) == "error: m\n"
+
+
+def test_an_ambiguous_name_lists_what_it_may_mean() -> None:
+    assert human.error({"message": "2 jobs", "details": {"candidates": ["A", "B"]}}) == "error: 2 jobs\n  A\n  B\n"
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [(0, "0 ms"), (250, "250 ms"), (1_500, "1.5 s"), (200_000, "3 min 20 s"), (7_500_000, "2 h 5 min"), (86_400_000, "1 d")],
+)
+def test_durations_are_short(ms: int, text: str) -> None:
+    assert human.duration(ms) == text
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (1_536, "1.5 KiB"), (10 * 1024**3, "10 GiB"), (2**50, "1024 TiB")])
+def test_sizes_are_short(count: int, text: str) -> None:
+    assert human.size(count) == text

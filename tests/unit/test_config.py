@@ -1,0 +1,182 @@
+"""Configuration: flag before environment before file before default, and no word that is not understood."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive import config
+from outlive.config import KEYS, Config
+from outlive.errors import OutliveError
+
+
+def load(text: str | None = None, *, explicit: str | None = None, **env: str) -> Config:
+    """What is in force with this file in the usual place and these variables."""
+    if text is not None:
+        path = Path(config.default_path(os.environ))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return config.load({**os.environ, **env}, explicit)
+
+
+def refused(text: str | None = None, **how: str) -> OutliveError:
+    with pytest.raises(OutliveError) as caught:
+        load(text, **how)
+    assert caught.value.code == "config_error"
+    assert not caught.value.retryable
+    return caught.value
+
+
+def test_without_a_file_everything_has_its_default() -> None:
+    found = load()
+    assert found.path is None
+    assert found.get("exec", "background_ms") == 10_000
+    assert found.get("exec", "timeout_sec") == 1_800
+    assert found.get("gc", "older_than") == "30d"
+    assert found.get("shell", "unix") is None
+    assert not found.is_set("exec", "background_ms")
+
+
+def test_the_file_goes_before_the_default(place: Path) -> None:
+    found = load("[exec]\nbackground_ms = 5\n")
+    assert found.get("exec", "background_ms") == 5
+    assert found.is_set("exec", "background_ms")
+    assert found.get("exec", "notify_on_exit") is True
+    assert found.path == str(place / "home/.config/outlive/config.toml")
+
+
+def test_the_environment_goes_before_the_file() -> None:
+    found = load("[exec]\nbackground_ms = 5\ntimeout_sec = 9\n", OUTLIVE_EXEC_BACKGROUND_MS="7")
+    assert found.get("exec", "background_ms") == 7
+    assert found.get("exec", "timeout_sec") == 9
+
+
+def test_the_flag_names_the_file_before_the_environment_does(place: Path) -> None:
+    for name, value in (("flag", 1), ("variable", 2)):
+        (place / name).write_text(f"[exec]\nbackground_ms = {value}\n", encoding="utf-8")
+    text = "[exec]\nbackground_ms = 3\n"
+    variable = {"OUTLIVE_CONFIG": str(place / "variable")}
+    assert load(text, explicit=str(place / "flag"), **variable).get("exec", "background_ms") == 1
+    assert load(text, **variable).get("exec", "background_ms") == 2
+    assert load(text).get("exec", "background_ms") == 3
+
+
+def test_the_usual_place_follows_the_home_where_xdg_says_nothing() -> None:
+    if os.uname().sysname != "Linux":
+        pytest.skip("other platforms have their own place")
+    expected = os.path.join(os.environ["HOME"], ".config/outlive/config.toml")
+    assert config.default_path({}) == expected
+    assert config.default_path({"XDG_CONFIG_HOME": "not/absolute"}) == expected
+    assert config.default_path({"XDG_CONFIG_HOME": "/x"}) == "/x/outlive/config.toml"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "section", "key", "value"),
+    [
+        ("OUTLIVE_SHELL_UNIX", "bash -lc 'a b'", "shell", "unix", ["bash", "-lc", "a b"]),
+        ("OUTLIVE_EXEC_TIMEOUT_SEC", "1.5", "exec", "timeout_sec", 1.5),
+        ("OUTLIVE_EXEC_NOTIFY_ON_EXIT", "no", "exec", "notify_on_exit", False),
+        ("OUTLIVE_EXEC_NOTIFY_ON_EXIT_EMPTY_SUCCESS", "TRUE", "exec", "notify_on_exit_empty_success", True),
+        ("OUTLIVE_GC_OLDER_THAN", "7d", "gc", "older_than", "7d"),
+        ("OUTLIVE_GC_MAX_JOBS", "0", "gc", "max_jobs", 0),
+    ],
+)
+def test_a_variable_is_read_as_its_key_wants_it(name: str, text: str, section: str, key: str, value: Any) -> None:
+    assert load(**{name: text}).get(section, key) == value
+
+
+@pytest.mark.parametrize(
+    "name", ["OUTLIVE_ROOT", "OUTLIVE_JOB_ID", "OUTLIVE_SHELL", "OUTLIVE_EVENT_PATH", "OUTLIVE_EVENT_TYPE", "OUTLIVE_LOG"]
+)
+def test_variables_of_a_job_are_no_configuration(name: str) -> None:
+    load(**{name: "anything"})
+
+
+def test_an_unknown_key_names_the_nearest() -> None:
+    error = refused("[exec]\nbackgroundms = 5\n")
+    assert "backgroundms" in error.message
+    assert "background_ms" in str(error.hint)
+
+
+def test_an_unknown_section_names_the_nearest() -> None:
+    assert "exec" in str(refused("[exce]\n").hint)
+
+
+def test_an_unknown_variable_names_the_nearest() -> None:
+    error = refused(OUTLIVE_EXEC_TIMEOUT_SECS="5")
+    assert "OUTLIVE_EXEC_TIMEOUT_SEC" in str(error.hint)
+
+
+def test_an_unknown_key_near_nothing_lists_what_there_is() -> None:
+    assert all(key in str(refused("[gc]\nzzz = 1\n").hint) for key in KEYS["gc"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[exec]\nbackground_ms = -1\n",
+        "[exec]\nbackground_ms = 1.5\n",
+        "[exec]\nbackground_ms = true\n",
+        "[exec]\nbackground_ms = '5'\n",
+        "[exec]\nnotify_on_exit = 1\n",
+        "[exec]\ntimeout_sec = -0.5\n",
+        "[exec]\ntimeout_sec = nan\n",
+        "[exec]\ntimeout_sec = inf\n",
+        "[shell]\nunix = 'sh -c'\n",
+        "[shell]\nunix = []\n",
+        "[shell]\nunix = ['sh', 1]\n",
+        "[gc]\nolder_than = '30'\n",
+        "[gc]\nolder_than = 'soon'\n",
+        "exec = 1\n",
+        "[[exec]]\nbackground_ms = 1\n",
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused_and_its_file_named(text: str, place: Path) -> None:
+    assert str(place / "home") in refused(text).message
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        {"OUTLIVE_EXEC_BACKGROUND_MS": "soon"},
+        {"OUTLIVE_EXEC_BACKGROUND_MS": ""},
+        {"OUTLIVE_EXEC_BACKGROUND_MS": "-1"},
+        {"OUTLIVE_EXEC_TIMEOUT_SEC": "nan"},
+        {"OUTLIVE_EXEC_NOTIFY_ON_EXIT": "maybe"},
+        {"OUTLIVE_SHELL_UNIX": ""},
+        {"OUTLIVE_SHELL_UNIX": "sh 'unfinished"},
+        {"OUTLIVE_GC_OLDER_THAN": "30"},
+    ],
+    ids=lambda variable: "=".join(*variable.items()),
+)
+def test_a_variable_of_the_wrong_kind_is_refused_and_named(variable: dict[str, str]) -> None:
+    (name,) = variable
+    assert name in refused(**variable).message
+
+
+@pytest.mark.parametrize("text", ["exec]", "[exec", "a = ", "\0"])
+def test_what_is_not_toml_is_refused_and_its_file_named(text: str, place: Path) -> None:
+    assert str(place / "home") in refused(text).message
+
+
+def test_a_file_that_is_not_utf_8_is_refused() -> None:
+    path = Path(config.default_path(os.environ))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"[exec]\n# \xff\n")
+    assert str(path) in refused().message
+
+
+def test_a_file_that_was_named_must_exist(place: Path) -> None:
+    missing = str(place / "missing.toml")
+    for error in (refused(explicit=missing), refused(OUTLIVE_CONFIG=missing)):
+        assert missing in error.message
+        assert error.hint
+
+
+def test_a_file_that_cannot_be_read_is_refused() -> None:
+    path = Path(config.default_path(os.environ))
+    path.mkdir(parents=True)
+    assert str(path) in refused().message

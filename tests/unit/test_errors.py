@@ -1,0 +1,74 @@
+"""The one error family: what a caller sees of it."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from outlive import errors
+from outlive.errors import OutliveError
+
+
+def test_an_error_shows_code_message_and_whether_to_try_again() -> None:
+    assert OutliveError("io_error", "no").to_dict() == {"code": "io_error", "message": "no", "retryable": False}
+
+
+def test_hint_and_details_are_shown_where_there_are_any() -> None:
+    shown = OutliveError("job_not_found", "no", hint="look", details={}).to_dict()
+    assert shown == {"code": "job_not_found", "message": "no", "retryable": False, "hint": "look", "details": {}}
+
+
+def test_the_message_is_the_exceptions_text() -> None:
+    assert str(OutliveError("io_error", "no such thing")) == "no such thing"
+
+
+def test_an_invalid_argument_names_its_field() -> None:
+    error = errors.invalid("cwd", "not a directory", path="/x")
+    assert (error.code, error.retryable, error.usage) == ("invalid_argument", False, False)
+    assert error.details == {"field": "cwd", "path": "/x"}
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT])
+def test_what_may_pass_may_be_tried_again(number: int) -> None:
+    assert errors.from_os("writing", OSError(number, "")).retryable
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EACCES, errno.EROFS, errno.ENOTDIR])
+def test_what_does_not_pass_may_not(number: int) -> None:
+    assert not errors.from_os("writing", OSError(number, "")).retryable
+
+
+def test_an_error_of_the_system_says_what_was_being_done() -> None:
+    error = errors.from_os("creating /x", OSError(errno.ENOSPC, "whatever"))
+    assert error.message == f"while creating /x: {os.strerror(errno.ENOSPC)}"
+    assert error.code == "io_error"
+    assert error.details == {"errno": "ENOSPC"}
+    assert "gc" in str(error.hint)
+
+
+def test_an_error_of_the_system_may_have_another_code() -> None:
+    assert errors.from_os("starting", OSError(errno.E2BIG, ""), code="launch_failed").code == "launch_failed"
+
+
+def test_an_error_without_a_number_keeps_its_text() -> None:
+    assert "timed out" in errors.from_os("asking", OSError("timed out")).message
+
+
+def test_every_code_is_one_lower_case_word() -> None:
+    assert len(set(errors.CODES)) == len(errors.CODES)
+    assert all(code.replace("_", "").isalpha() and code.islower() for code in errors.CODES)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("--timout", "--timeout"), ("--snapshot", "--snapshot-after"), ("statsu", "status"), ("sttus", "status")],
+)
+def test_the_nearest_known_name_is_found(word: str, meant: str) -> None:
+    assert errors.nearest(word, ["--timeout", "--snapshot-after", "status", "start"]) == meant
+
+
+@pytest.mark.parametrize("word", ["", "zzz", "--colour"])
+def test_nothing_is_guessed_where_nothing_is_near(word: str) -> None:
+    assert errors.nearest(word, ["--timeout", "status"]) is None

@@ -1,0 +1,237 @@
+"""The tests' own tools: what they promise, they have to find."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import leaks, processes, schema
+from support.cli import Text, environment, one_object
+from support.mcp_client import McpRefusal, McpSession, RawMcp
+from support.wait import until
+
+SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
+# A server of the SDK with one tool, so that the clients are tested without outlive.
+SERVER = """
+import anyio, sys
+from mcp import types
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
+
+async def tools(ctx, params):
+    return types.ListToolsResult(tools=[types.Tool(name="say", input_schema={"type": "object"})])
+
+async def call(ctx, params):
+    if (params.arguments or {}).get("forever"):
+        print("asleep", file=sys.stderr, flush=True)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            print("cancelled", file=sys.stderr, flush=True)
+    text = str((params.arguments or {}).get("word", ""))
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=text == "bad")
+
+async def main():
+    server = Server("say", on_list_tools=tools, on_call_tool=call)
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+anyio.run(main)
+"""
+SAY = [sys.executable, "-c", SERVER]
+
+
+def _started(**how: object) -> subprocess.Popen[bytes]:
+    """A process that lives until it is ended, and is past exec."""
+    child = subprocess.Popen(SLEEPER, stdout=subprocess.PIPE, **how)  # type: ignore[call-overload]
+    assert child.stdout.readline() == b"up\n"
+    return child  # type: ignore[no-any-return]
+
+
+def _ended(child: subprocess.Popen[bytes]) -> None:
+    child.kill()
+    child.wait()
+    assert child.stdout
+    child.stdout.close()
+
+
+def test_the_users_own_store_is_out_of_reach(place: Path) -> None:
+    ours = {name: path for name, path in os.environ.items() if name.startswith(("OUTLIVE_", "XDG_")) or name == "HOME"}
+    assert ours["OUTLIVE_ROOT"] == str(place / "jobs")
+    assert all(path.startswith(f"{place}/") for path in ours.values())
+    assert Path.home() == place / "home"
+    assert Path.cwd() == place / "work"
+
+
+def test_a_process_is_found_by_its_environment(place: Path) -> None:
+    child = _started(cwd="/")
+    assert child.pid in processes.of(place)
+    _ended(child)
+    assert child.pid not in processes.of(place)
+
+
+def test_a_process_without_environment_is_found_by_an_open_file(place: Path) -> None:
+    with (place / "lock").open("w") as lock:
+        child = _started(cwd="/", env={}, pass_fds=[lock.fileno()])
+        assert f"fd {lock.fileno()}" in processes.of(place)[child.pid]
+        _ended(child)
+
+
+def test_a_process_in_a_removed_directory_is_found(place: Path) -> None:
+    (place / "gone").mkdir()
+    child = _started(cwd=place / "gone", env={})
+    (place / "gone").rmdir()
+    assert "(deleted)" in processes.of(place)[child.pid]
+    _ended(child)
+
+
+def test_a_process_of_another_place_is_left_alone(place: Path) -> None:
+    near = Path(f"{place}-2")
+    child = _started(cwd="/", env={"HOME": str(near), "OUTLIVE_ROOT": str(near / "jobs")})
+    assert child.pid not in processes.of(place)
+    assert processes.end_all(place) == []
+    assert child.poll() is None
+    _ended(child)
+
+
+def test_a_surviving_process_is_named_and_ended(place: Path) -> None:
+    before = leaks.Before()
+    child = _started()
+    lines = leaks.found(before, place, settle_s=0)
+    assert any(f"still running: pid {child.pid}" in line for line in lines)
+    assert child.wait(20) == -9
+    assert child.stdout
+    child.stdout.close()
+    assert leaks.found(before, place, settle_s=0) == []
+
+
+def test_jobs_that_may_live_are_only_ended(place: Path) -> None:
+    before = leaks.Before()
+    child = _started()
+    lines = leaks.found(before, place, jobs_may_live=True)
+    assert not any("still running" in line for line in lines)
+    assert child.wait(20) == -9
+    assert child.stdout
+    child.stdout.close()
+
+
+def test_a_zombie_is_a_leak(place: Path) -> None:
+    before = leaks.Before()
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    until(lambda: processes.children().get(child.pid) == "Z", what="the child is a zombie")
+    assert any("zombie" in line for line in leaks.found(before, place))
+    child.wait()
+    assert leaks.found(before, place) == []
+
+
+def test_an_open_file_is_a_leak(place: Path) -> None:
+    before = leaks.Before()
+    left, right = socket.socketpair()
+    assert len(leaks.found(before, place)) == 2
+    left.close()
+    right.close()
+    assert leaks.found(before, place) == []
+
+
+@pytest.mark.leaves_jobs
+def test_a_marked_test_may_leave_processes_of_its_place() -> None:
+    subprocess.run(["sh", "-c", "sleep 600 </dev/null >/dev/null 2>&1 &"], check=True)
+
+
+def test_waiting_ends_with_what_the_condition_gave() -> None:
+    looks = iter([0, "", None, 7])
+    assert until(lambda: next(looks)) == 7
+
+
+def test_waiting_names_what_did_not_come() -> None:
+    with pytest.raises(AssertionError, match="the moon: not so"):
+        until(lambda: False, timeout=0, what="the moon")
+
+
+@pytest.mark.parametrize("printed", ["", "{}", "[]\n", "{}\n\n", "{}\n{}\n", "x{}\n", '{"a":1,"a":2}\n', '{"a":NaN}\n'])
+def test_anything_but_one_object_and_a_newline_is_refused(printed: str) -> None:
+    with pytest.raises(AssertionError):
+        one_object(Text(0, printed, ""))
+
+
+def test_one_object_and_a_newline_is_read() -> None:
+    assert one_object(Text(0, '{"a":1}\n', "")) == {"a": 1}
+
+
+def test_a_closed_schema_refuses_what_nobody_declared() -> None:
+    definition = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$defs": {
+            "base": {"type": "object", "properties": {"kind": {"type": "string"}}},
+            "open": {"type": "object", "properties": {"a": {}}, "additionalProperties": True},
+            "whole": {
+                "allOf": [{"$ref": "#/$defs/base"}, {"properties": {"items": {"type": "array", "items": {"$ref": "#/$defs/open"}}}}],
+            },
+            "deep": {"properties": {"properties": {"properties": {"x": {}}}, "free": {"type": "object"}}},
+        },
+    }
+    found = schema.closed(definition)
+    whole, deep = schema._validator(found, "whole"), schema._validator(found, "deep")
+    assert whole.is_valid({"kind": "k", "items": [{"a": 1, "b": 2}]})
+    assert not whole.is_valid({"kind": "k", "other": 1})
+    assert deep.is_valid({"properties": {"x": 1}, "free": {"any": 1}})
+    assert not deep.is_valid({"properties": {"y": 1}})
+    assert not deep.is_valid({"z": 1})
+    assert "unevaluatedProperties" not in definition["$defs"]["deep"]
+
+
+def test_an_environment_is_changed_without_changing_ours() -> None:
+    changed = environment({"HOME": None, "OUTLIVE_LOG": "debug"})
+    assert "HOME" not in changed and changed["OUTLIVE_LOG"] == "debug"
+    assert "HOME" in os.environ and "OUTLIVE_LOG" not in os.environ
+
+
+def test_the_sdk_client_calls_lists_and_cancels(era: str, place: Path) -> None:
+    log = place / "say.log"
+    with McpSession(log=log, era=era, command=SAY) as session:
+        assert (session.client.protocol_version >= "2026") == (era == "modern")
+        assert processes.parent(session.pid) == os.getpid()
+        assert list(session.tools()) == ["say"]
+        assert session.call("say", word="good") == ({}, "good", False)
+        assert session.call("say", word="bad").is_error
+        call = session.begin("say", forever=True)
+        until(lambda: "asleep" in log.read_text(), what="the call has begun")
+        call.cancel()
+        until(lambda: "cancelled" in log.read_text(), what="the server heard of it")
+        assert session.call("say", word="again").text == "again"
+
+
+def test_the_sdk_session_closes_when_its_server_was_killed(era: str, place: Path) -> None:
+    with McpSession(log=place / "say.log", era=era, command=SAY) as session:
+        session.kill()
+        until(lambda: not processes.is_alive(session.pid), what="the server is dead")
+
+
+def test_a_server_that_does_not_start_is_an_error_at_once(era: str, place: Path) -> None:
+    with pytest.raises(BaseException, match=r".*"), McpSession(log=place / "log", era=era, command=["false"]):
+        pass  # pragma: no cover
+
+
+def test_the_raw_client_calls_cancels_and_reads_refusals(era: str, place: Path) -> None:
+    log = place / "say.log"
+    with RawMcp(log=log, era=era, command=SAY) as raw:
+        raw.start()
+        assert raw.call("say", word="good") == ({}, "good", False)
+        request = raw.begin_call("say", forever=True)
+        until(lambda: "asleep" in log.read_text(), what="the call has begun")
+        raw.cancel(request)
+        until(lambda: "cancelled" in log.read_text(), what="the server heard of it")
+        with pytest.raises(McpRefusal):
+            raw.request("no/such/method")
+
+
+def test_the_raw_client_can_kill_its_server(place: Path) -> None:
+    with RawMcp(log=place / "say.log", command=SAY) as raw:
+        raw.start()
+        raw.kill_tree()
+        assert raw.wait() == -9

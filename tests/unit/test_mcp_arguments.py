@@ -1,0 +1,217 @@
+"""What a client may send, and what it is told when it may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_mcp_fakes import Recorder, tools
+
+from outlive import limits
+from outlive.errors import OutliveError
+from outlive.mcp.call import clamp
+
+
+def read(tool: str, **given: Any) -> dict[str, Any]:
+    return tools(Recorder()).read(tool, given)[1]
+
+
+def refused(tool: str, **given: Any) -> dict[str, Any]:
+    with pytest.raises(OutliveError) as caught:
+        read(tool, **given)
+    assert caught.value.code == "invalid_argument"
+    return caught.value.to_dict()
+
+
+def test_defaults_are_those_of_the_declaration_and_of_the_configuration() -> None:
+    args = read("exec", command="true")
+    assert args["yield_ms"] == limits.YIELD_MS
+    assert args["timeout_ms"] == 1_800_000
+    assert args["wait"] is False
+    assert args["max_bytes"] == limits.SHOWN_BYTES
+
+
+def test_configured_defaults_go_before_declared_ones_and_stay_in_bounds() -> None:
+    env = {"OUTLIVE_EXEC_BACKGROUND_MS": "250", "OUTLIVE_EXEC_TIMEOUT_SEC": "0", "OUTLIVE_EXEC_MAX_OUTPUT_BYTES": "99999999"}
+    args = tools(Recorder(), env=env).read("exec", {"command": "true"})[1]
+    assert (args["yield_ms"], args["timeout_ms"], args["max_bytes"]) == (250, 0, limits.MAX_SHOWN_BYTES)
+
+
+@pytest.mark.parametrize("name", ["job_id", "jobId", "sessionId", "session_id", "run_id", "runId", "job", "job-id"])
+def test_a_job_is_named_by_any_of_its_names(name: str) -> None:
+    assert read("process", action="tail", **{name: "01JABC"})["job"] == "01JABC"
+
+
+@pytest.mark.parametrize("name", ["since_seq", "sinceSeq"])
+def test_camel_case_is_the_same_argument(name: str) -> None:
+    assert read("process", action="poll", job_id="x", **{name: 7})["since_seq"] == 7
+
+
+def test_two_names_of_one_argument_must_agree() -> None:
+    assert read("process", action="tail", job_id="a", sessionId="a")["job"] == "a"
+    error = refused("process", action="tail", job_id="a", sessionId="b")
+    assert "job_id and sessionId" in error["message"]
+
+
+def test_null_is_absent_even_where_the_argument_is_another_actions() -> None:
+    assert read("process", action="poll", job_id="x", since_seq=None, tail_lines=None)["since_seq"] is None
+    assert refused("process", action="poll", job_id=None)["details"]["field"] == "job_id"
+
+
+@pytest.mark.parametrize("value", ["7", 7, 7.0])
+def test_numbers_may_come_as_strings(value: Any) -> None:
+    assert read("process", action="log", job_id="x", limit=value)["limit"] == 7
+
+
+@pytest.mark.parametrize("value", [True, "abc", 1.5, [1], {}, 10**30])
+def test_what_is_no_whole_number_is_refused(value: Any) -> None:
+    assert refused("process", action="log", job_id="x", limit=value)["details"]["field"] == "limit"
+
+
+@pytest.mark.parametrize(("value", "meant"), [("true", True), (1, True), ("no", False), (False, False)])
+def test_booleans_may_come_as_words(value: Any, meant: bool) -> None:
+    assert read("process", action="log", job_id="x", raw=value)["raw"] is meant
+
+
+@pytest.mark.parametrize(("value", "ms"), [(250, 250), (250.4, 250), ("250", 250), ("5s", 5000), ("1.5 m", 90_000), (0.2, 1)])
+def test_milliseconds(value: Any, ms: int) -> None:
+    assert read("process", action="poll", job_id="x", timeout_ms=value)["timeout_ms"] == ms
+
+
+@pytest.mark.parametrize(("value", "ms"), [(1.5, 1500), (30, 30_000), ("30", 30_000), ("5m", 300_000), (0, 0), (0.0001, 1)])
+def test_seconds_reach_the_action_as_milliseconds(value: Any, ms: int) -> None:
+    assert read("exec", command="true", timeout=value)["timeout_ms"] == ms
+
+
+@pytest.mark.parametrize("value", [-1, "-1", "abc", True, float("nan"), float("inf"), 1e300, [], {}, ""])
+def test_what_is_no_duration_is_refused(value: Any) -> None:
+    assert refused("exec", command="true", timeout=value)["details"]["field"] == "timeout"
+    assert refused("process", action="poll", job_id="x", timeout_ms=value)["details"]["field"] == "timeout_ms"
+
+
+def test_the_words_for_a_wrong_value_are_ours() -> None:
+    error = refused("process", action="poll", job_id="x", timeout_ms="abc")
+    assert error["message"] == "timeout_ms must be a whole number of milliseconds, got 'abc'"
+    error = refused("process", action="log", job_id="x", limit=-3)
+    assert error["message"] == "limit must be at least 0, got -3"
+    error = refused("process", action="list", ratio=2)
+    assert error["message"] == "ratio must be at most 1, got 2"
+    assert refused("process", action="list", ratio=float("nan"))["details"]["field"] == "ratio"
+
+
+def test_choices_are_named() -> None:
+    assert read("exec", command="cat", stdin="OPEN")["stdin"] == "open"
+    error = refused("exec", command="cat", stdin="opne")
+    assert "open, closed" in error["message"]
+    assert error["hint"] == "Did you mean open?"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("ls -l", ["ls -l"]),
+        (["ls", "-l"], ["ls", "-l"]),
+        (["ls"], ["ls"]),
+        (["my prog"], ["'my prog'"]),
+        (["it's"], [r"'it'\''s'"]),
+        ('["ls"]', ['["ls"]']),
+    ],
+)
+def test_a_command_is_one_shell_string_or_a_vector(given: Any, words: list[str]) -> None:
+    assert read("exec", command=given)["command"] == words
+
+
+@pytest.mark.parametrize("given", ["", [], [""], [1, 2], 5, {"a": 1}, "a\0b", ["a", "b\0"]])
+def test_what_is_no_command_is_refused(given: Any) -> None:
+    assert refused("exec", command=given)["details"]["field"] == "command"
+
+
+@pytest.mark.parametrize("given", ["a", ["a"], '["a"]'])
+def test_an_array_of_strings_may_be_one_string(given: Any) -> None:
+    assert read("exec", command="true", tags=given)["tags"] == ["a"]
+
+
+def test_variables_may_be_numbers_but_nothing_else() -> None:
+    assert read("exec", command="true", env={"A": "x", "B": 3, "C": 1.5})["env"] == {"A": "x", "B": "3", "C": "1.5"}
+    assert read("exec", command="true", env='{"A":"x"}')["env"] == {"A": "x"}
+    assert refused("exec", command="true", env={"A": True})["message"] == "env.A must be a string"
+    for name in ("", "A=B", "A\0"):
+        refused("exec", command="true", env={name: "x"})
+
+
+def test_a_secret_is_not_repeated_in_an_error() -> None:
+    for value in ("s3cret", ["s3cret"], {"A": ["s3cret"]}, {"A": "s3cret\0"}):
+        assert "s3cret" not in str(refused("exec", command="true", env=value))
+
+
+def test_an_unknown_argument_names_the_nearest() -> None:
+    error = refused("exec", command="true", yeild_ms=5)
+    assert error["message"] == "yeild_ms is not an argument of exec"
+    assert error["hint"] == "Did you mean yield_ms?"
+    assert error["details"]["field"] == "yeild_ms"
+
+
+def test_a_wrong_unit_is_said() -> None:
+    assert refused("exec", command="true", timeout_ms=5000)["hint"] == "Did you mean timeout (seconds)?"
+    assert refused("process", action="poll", job_id="x", timeout=5)["hint"] == "Did you mean timeout_ms (milliseconds)?"
+
+
+def test_an_argument_of_another_action_says_whose_it_is() -> None:
+    error = refused("process", action="poll", job_id="x", tail_lines=5)
+    assert error["hint"].startswith("It belongs to process tail.")
+    assert "process poll takes: job_id, since_seq, timeout_ms, max_bytes." in error["hint"]
+
+
+def test_a_missing_argument_is_named() -> None:
+    assert refused("exec")["message"] == "exec needs command"
+    assert "action list" in refused("process", action="tail")["hint"]
+
+
+@pytest.mark.parametrize("name", ["tag_set", "tag-set", "tag set", "tagSet", " Tag_Set "])
+def test_an_action_may_be_spelled_with_hyphen_underscore_or_space(name: str) -> None:
+    assert tools(Recorder()).read("process", {"action": name, "job_id": "x"})[0].name == "tag set"
+
+
+@pytest.mark.parametrize("name", [None, "", "pol", "exec", "run", 5, ["poll"]])
+def test_a_wrong_action_lists_the_right_ones(name: Any) -> None:
+    error = refused("process", action=name, job_id="x")
+    assert error["details"]["field"] == "action"
+    assert "poll" in error["hint"] or "exec" in error["hint"]
+
+
+def test_spawn_is_exec_in_the_background() -> None:
+    verb, args = tools(Recorder()).read("process", {"action": "spawn", "command": "make", "yield_ms": 5000})
+    assert verb.name == "run"
+    assert (args["background"], args["yield_ms"]) == (True, 0)
+    with pytest.raises(OutliveError):
+        tools(Recorder(), offers=("process",)).read("process", {"action": "spawn", "command": "make"})
+
+
+def test_exec_alone_waits_for_the_end_and_ignores_yielding() -> None:
+    alone = tools(Recorder(), offers=("exec",))
+    args = alone.read("exec", {"command": "make", "yieldMs": "nonsense", "background": True})[1]
+    assert args["wait"] is True
+    assert args["background"] is False
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "effective", "report"),
+    [
+        ("process", {"action": "poll", "job_id": "x", "timeout_ms": 60_000}, ("timeout_ms", 50_000), 60_000),
+        ("process", {"action": "poll", "job_id": "x", "timeout_ms": 50_000}, ("timeout_ms", 50_000), None),
+        ("process", {"action": "wait", "job_id": "x"}, ("timeout_ms", 50_000), None),
+        ("process", {"action": "wait", "job_id": "x", "timeout_ms": "2m"}, ("timeout_ms", 50_000), 120_000),
+        ("process", {"action": "kill", "job_id": "x"}, ("wait_ms", None), None),
+        ("process", {"action": "kill", "job_id": "x", "grace_ms": 60_000}, ("wait_ms", 50_000), 61_000),
+        ("exec", {"command": "x", "yield_ms": 90_000}, ("yield_ms", 50_000), 90_000),
+        ("exec", {"command": "x", "yield_ms": 90_000, "background": True}, ("yield_ms", 90_000), None),
+        ("exec", {"command": "x", "timeout": 90}, ("timeout_ms", 90_000), None),
+    ],
+)
+def test_no_call_waits_longer_than_clients_do(
+    tool: str, given: dict[str, Any], effective: tuple[str, int | None], report: int | None
+) -> None:
+    verb, args = tools(Recorder()).read(tool, given)
+    args, told = clamp(verb, args)
+    assert args[effective[0]] == effective[1]
+    assert told == ({} if report is None else {"requested_ms": report, "effective_ms": 50_000})

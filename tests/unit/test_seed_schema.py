@@ -1,0 +1,84 @@
+"""The seed's definitions, restated: what they take and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support import schema
+
+HEAD = {"schema_version": "0.1", "ok": True}
+JOB = {"job_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}
+NOW = "2026-01-01T00:00:00.000Z"
+COUNTS = {f"{stream}_{what}_bytes": 0 for stream in ("stdout", "stderr") for what in ("observed", "included")}
+TAILS = {"stdout_tail": "", "stderr_tail": "", "truncated": False, "encoding": "utf-8", **COUNTS}
+LOGS = {"stdout_log_path": "/o", "stderr_log_path": "/e"}
+ANSWERS: dict[str, dict[str, Any]] = {
+    "run": {**JOB, **LOGS, "state": "running", "waited_ms": 0, "elapsed_ms": 1, "snapshot": TAILS, "env_vars": ["A=***"]},
+    "status": {**JOB, "state": "exited", "exit_code": 0, "started_at": NOW, "finished_at": NOW},
+    "tail": {**JOB, **LOGS, **TAILS},
+    "wait": {**JOB, "state": "killed", "exit_code": None},
+    "kill": {**JOB, "signal": "SIGTERM"},
+    "list": {"root": "/r", "jobs": [{**JOB, "state": "exited", "started_at": NOW}], "truncated": False, "skipped": 0},
+    "schema": {"schema_format": "json-schema-2020-12", "schema": {}, "generated_at": NOW},
+    "error": {"ok": False, "error": {"code": "io_error", "message": "no", "retryable": True}},
+}
+
+
+def takes(kind: str, **changes: Any) -> bool:
+    answer = {**HEAD, "type": kind, **ANSWERS[kind], **changes}
+    given = {name: value for name, value in answer.items() if value is not ...}
+    return schema.seed_validator(schema.SEED_TYPES[kind]).is_valid(given)
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_an_answer_is_taken_with_more_fields_too(kind: str) -> None:
+    assert takes(kind)
+    assert takes(kind, another="field")
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_every_required_member_is_required(kind: str) -> None:
+    optional = {"run": {"snapshot", "env_vars"}, "status": {"exit_code", "finished_at"}, "wait": {"exit_code"}}
+    for name in {**HEAD, "type": kind, **ANSWERS[kind]}.keys() - optional.get(kind, set()):
+        assert not takes(kind, **{name: ...}), name
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_the_envelope_is_what_it_is(kind: str) -> None:
+    assert not takes(kind, schema_version="0.2")
+    assert not takes(kind, type="other")
+    assert not takes(kind, ok="yes")
+
+
+@pytest.mark.parametrize("kind", ["run", "status", "wait"])
+def test_a_state_is_one_of_the_known_ones(kind: str) -> None:
+    assert all(takes(kind, state=state) for state in ("running", "exited", "killed", "failed", "unknown"))
+    assert not takes(kind, state="done")
+
+
+def test_only_a_created_job_has_no_start() -> None:
+    assert takes("status", state="created", started_at=..., created_at=NOW)
+    assert not takes("status", state="created", started_at=...)
+    assert not takes("status", started_at=None)
+    created = {**JOB, "state": "created", "created_at": NOW}
+    assert takes("list", jobs=[created])
+    assert not takes("list", jobs=[{**created, "state": "failed"}])
+    assert not takes("run", state="created")
+
+
+def test_a_time_is_utc_with_milliseconds() -> None:
+    assert not takes("status", started_at="2026-01-01T00:00:00Z")
+    assert not takes("status", started_at="2026-01-01 00:00:00.000Z")
+    assert not takes("status", finished_at="2026-01-01T00:00:00.000+00:00")
+
+
+def test_counts_are_not_negative() -> None:
+    assert not takes("run", waited_ms=-1)
+    assert not takes("tail", stdout_observed_bytes=-1)
+    assert not takes("list", skipped=-1)
+
+
+def test_an_error_is_not_ok() -> None:
+    assert not takes("error", ok=True)

@@ -1,0 +1,76 @@
+"""What is shown of an output that is too long."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outlive.view.budget import cut_head, cut_tail, omitted, split_budget
+
+
+@given(st.integers(0, 10**12), st.integers(1, 10**6))
+def test_head_and_tail_use_the_budget_up_and_the_tail_gets_the_larger_part(total: int, budget: int) -> None:
+    parts = split_budget(total, budget)
+    if total <= budget:
+        assert parts is None
+    else:
+        assert parts is not None
+        head, tail = parts
+        assert head >= 0
+        assert head + tail == budget < total
+        assert 0 <= tail - 2 * head <= 2
+
+
+@pytest.mark.parametrize(
+    ("data", "length"),
+    [
+        (b"", 0),
+        (b"one\ntwo", 4),
+        (b"one\n", 4),
+        (b"\n", 1),
+        (b"endless", 7),
+        ("endless€".encode()[:-1], 7),
+        ("endless😀".encode()[:-1], 7),
+        ("endless€".encode(), 10),
+        (b"\xff\xff", 2),
+    ],
+)
+def test_a_head_ends_with_a_line_or_else_with_a_character(data: bytes, length: int) -> None:
+    assert cut_head(data) == length
+
+
+@pytest.mark.parametrize(
+    ("data", "offset"),
+    [
+        (b"", 0),
+        (b"rest\nline", 5),
+        (b"rest\nline\n", 5),
+        (b"\nline", 1),
+        (b"endless", 0),
+        (b"endless\n", 0),
+        (b"\n", 0),
+        ("€ndless".encode()[1:], 2),
+        ("😀ndless\n".encode()[1:], 3),
+        (b"\x80\x80\x80\x80", 0),
+        (b"\x80\x80", 2),
+    ],
+)
+def test_a_tail_begins_with_a_line_or_else_with_a_character(data: bytes, offset: int) -> None:
+    assert cut_tail(data) == offset
+
+
+@given(st.text(max_size=40), st.integers(0, 60))
+def test_cuts_of_valid_text_are_valid_text(text: str, at: int) -> None:
+    data = text.encode("utf-8", "replace")
+    head, tail = data[:at], data[at:]
+    head[: cut_head(head)].decode()
+    tail[cut_tail(tail) :].decode()
+
+
+def test_the_marker_counts_and_names_the_call_that_shows_the_rest() -> None:
+    assert omitted(1_000, 13_345, 200, "7X3K9ABC") == (
+        "[... 12,345 bytes (200 lines) not shown: process log job_id=7X3K9ABC since_seq=1000 shows them ...]"
+    )
+    assert omitted(0, 1, 1, "J") == "[... 1 byte (1 line) not shown: process log job_id=J since_seq=0 shows them ...]"
+    assert "(" not in omitted(0, 5, None, "J")
