@@ -11,14 +11,19 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from support import leaks
 from support.cli import Cli, Jobs
 from support.mcp_client import ERAS, McpSession, RawMcp
 
 TEST_S = 300  # a test that hangs is ended with a traceback
-_OUTER = ("OUTLIVE_", "XDG_", "CLAUDE", "CODEX", "CURSOR", "OPENCLAW", "VSCODE", "MCP_")  # who runs the tests is nobody's
+# Who runs the tests is nobody's: neither our own variables nor those by which a client is known reach them.
+_OUTER = tuple("OUTLIVE_ XDG_ CLAUDE CODEX CURSOR OPENCLAW VSCODE MCP_".split())
 _failed = pytest.StashKey[bool]()
+# No judgement by the clock, and nothing written outside the test's own directory.
+settings.register_profile("tests", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:

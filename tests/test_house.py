@@ -37,8 +37,9 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Both are long-lived and many, and start within milliseconds: the ground floor only.
 LEAN_ROOMS = {"supervisor": {"limits", "errors", "job", "system", "store"}, "system": {"limits", "errors", "job"}}
-STDLIB_ONLY = ("limits", "errors", "job", "envelope", "system", "store", "supervisor", "launch")
-LATE_ONLY = {"re2"}  # imported by a job that has a pattern to watch, so never at the top of a module
+STDLIB_ONLY = ("limits", "errors", "job", "config", "envelope", "system", "store", "supervisor", "launch")
+# Never at the top of a module: RE2 is for a job that has a pattern to watch, platformdirs for other systems than Linux.
+LATE_ONLY = {"re2", "platformdirs"}
 HEAVY = {"asyncio", "typing", "dataclasses", "pydantic", "anyio", "mcp", "platformdirs", "ulid", "re2", "inspect"}
 
 
@@ -136,7 +137,11 @@ def loaded(*words: str) -> tuple[set[str], Text]:
     """What a fresh interpreter imports for these words, and what it answered. It tells of each import as it happens,
     so a process that ends itself at once hides nothing."""
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
+        [sys.executable, "-X", "importtime", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
     lines = [line for line in done.stderr.decode().splitlines() if line.startswith("import time:")]
     names = {line.rpartition("|")[2].strip() for line in lines[1:]}

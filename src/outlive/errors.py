@@ -64,9 +64,7 @@ class OutliveError(Exception):
 
 def invalid(field: str, message: str, *, hint: str | None = None, usage: bool = False, **details: Any) -> OutliveError:
     """`invalid_argument` about one field."""
-    return OutliveError(
-        "invalid_argument", message, hint=hint, details={"field": field, **details}, usage=usage
-    )
+    return OutliveError("invalid_argument", message, hint=hint, details={"field": field, **details}, usage=usage)
 
 
 def from_os(doing: str, error: OSError, *, code: str = "io_error") -> OutliveError:

@@ -15,7 +15,7 @@ from outlive.errors import OutliveError, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, ClassVar, Self
 
 # --- ids: ULIDs (https://github.com/ulid/spec), 26 characters of Crockford base32, 48 bits of ms + 80 random bits ---
 
@@ -73,7 +73,7 @@ class Record:
     """A frozen set of named values with defaults. `of` ignores unknown names: newer writers may add some."""
 
     __slots__ = ("_values",)
-    FIELDS: dict[str, Any] = {}
+    FIELDS: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, **values: Any) -> None:
         unknown = values.keys() - self.FIELDS.keys()
@@ -82,7 +82,7 @@ class Record:
         object.__setattr__(self, "_values", {**self.FIELDS, **values})
 
     @classmethod
-    def of(cls, found: dict[str, Any]) -> Any:
+    def of(cls, found: dict[str, Any]) -> Self:
         return cls(**{name: found[name] for name in cls.FIELDS if name in found})
 
     def __getattr__(self, name: str) -> Any:
@@ -94,14 +94,14 @@ class Record:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen; use replace({name}=…)")
 
-    def replace(self, **values: Any) -> Any:
+    def replace(self, **values: Any) -> Self:
         return type(self)(**{**self._values, **values})
 
     def to_dict(self) -> dict[str, Any]:
         return dict(self._values)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.to_dict() == self.to_dict()  # type: ignore[attr-defined]
+        return type(other) is type(self) and other.to_dict() == self.to_dict()
 
     def __hash__(self) -> int:
         return id(self)
@@ -114,7 +114,7 @@ class Definition(Record):
     """What was asked for: the content of `meta.json`. Never holds the value of a masked variable."""
 
     __slots__ = ()
-    FIELDS = {
+    FIELDS: ClassVar[dict[str, Any]] = {
         "format": limits.JOB_FORMAT,
         "schema_version": limits.SCHEMA_VERSION,
         "job_id": "",
@@ -154,7 +154,7 @@ class State(Record):
     """
 
     __slots__ = ()
-    FIELDS = {
+    FIELDS: ClassVar[dict[str, Any]] = {
         "format": limits.JOB_FORMAT,
         "schema_version": limits.SCHEMA_VERSION,
         "job_id": "",
@@ -200,7 +200,7 @@ def seconds_of(stamp: str) -> float:
     """Unix seconds of an RFC 3339 time stamp; ValueError if it is none."""
     from datetime import datetime
 
-    return datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
+    return datetime.fromisoformat(stamp).timestamp()
 
 
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
@@ -244,7 +244,7 @@ def check_tags(tags: list[str]) -> list[str]:
 
 def check_tag_pattern(pattern: str) -> str:
     """A list filter: a tag, or `PREFIX.*`. Errors: invalid_tag."""
-    check_tags([pattern[:-2] if pattern.endswith(".*") else pattern])
+    check_tags([pattern.removesuffix(".*")])
     return pattern
 
 

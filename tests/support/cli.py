@@ -43,7 +43,7 @@ class Cli:
     def run(
         self,
         *argv: str | os.PathLike[str],
-        input: str | bytes | None = None,  # noqa: A002 - subprocess's word
+        input: str | bytes | None = None,
         env: Mapping[str, str | None] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         timeout: float = 60,
@@ -73,7 +73,7 @@ class Cli:
     def text(
         self,
         *argv: str | os.PathLike[str],
-        input: str | bytes | None = None,  # noqa: A002
+        input: str | bytes | None = None,
         env: Mapping[str, str | None] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         timeout: float = 60,

@@ -22,13 +22,15 @@ class Before:
 
 def found(before: Before, place: Path, *, jobs_may_live: bool = False, settle_s: float = SETTLE_S) -> list[str]:
     """What is left, a line each. Leftover processes of `place` are ended in any case."""
-    left = {} if jobs_may_live else processes.wait_gone(place, settle_s)
-    ended = processes.end_all(place)
-    lines = [f"still running: {what}" for pid, what in left.items()]
-    lines += [f"could not be ended: {what}" for what in processes.of(place).values()]
-    if not jobs_may_live:
-        lines += [f"still running: {what}" for what in ended if what not in left.values()]
-    gc.collect()  # a Popen or a socket in a cycle is closed by its finalizer; what stays open now is held
+    left = processes.of(place) if jobs_may_live else processes.wait_gone(place, settle_s)
+    lines = []
+    if left:
+        ended = dict(left) | processes.end_all(place)
+        lines += [f"could not be ended: {what}" for what in processes.of(place).values()]
+        if not jobs_may_live:
+            lines += [f"still running: {what}" for what in ended.values()]
+    if _new_children(before) or open_files() - before.files:
+        gc.collect()  # a Popen or a socket in a cycle is closed by its finalizer; what stays open after it is held
     lines += [f"child {pid} {_what(state)}" for pid, state in _new_children(before).items()]
     lines += [f"fd {fd} left open: {target}" for fd, target in sorted(open_files() - before.files)]
     return lines

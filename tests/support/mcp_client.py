@@ -65,7 +65,9 @@ class McpSession:
         self.pid = 0
         self.messages: list[Any] = []  # notifications of the server, as they came
         words = command or server_command(args)
-        self._server = StdioServerParameters(command=words[0], args=words[1:], env=environment(env), cwd=cwd)
+        self._server = StdioServerParameters(
+            command=words[0], args=words[1:], env=environment(env), cwd=cwd and os.fspath(cwd)
+        )
         self._name = client_name
         self._stack = contextlib.ExitStack()
         self._ready: Future[Client] = Future()

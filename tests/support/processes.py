@@ -69,7 +69,7 @@ def wait_gone(place: Path, timeout: float) -> dict[int, str]:
     return left
 
 
-def end_all(place: Path, timeout: float = 20) -> list[str]:
+def end_all(place: Path, timeout: float = 20) -> dict[int, str]:
     """SIGKILL what belongs to `place`, again and again (a guardian takes over from its supervisor). Names them."""
     ended: dict[int, str] = {}
     deadline = time.monotonic() + timeout
@@ -78,7 +78,7 @@ def end_all(place: Path, timeout: float = 20) -> list[str]:
             ended[pid] = what
             _kill(pid, place)
         time.sleep(POLL_S)
-    return list(ended.values())
+    return ended
 
 
 def _kill(pid: int, place: Path) -> None:

@@ -194,12 +194,21 @@ def test_an_ambiguous_name_lists_what_it_may_mean() -> None:
 
 @pytest.mark.parametrize(
     ("ms", "text"),
-    [(0, "0 ms"), (250, "250 ms"), (1_500, "1.5 s"), (200_000, "3 min 20 s"), (7_500_000, "2 h 5 min"), (86_400_000, "1 d")],
+    [
+        (0, "0 ms"),
+        (250, "250 ms"),
+        (1_500, "1.5 s"),
+        (200_000, "3 min 20 s"),
+        (7_500_000, "2 h 5 min"),
+        (86_400_000, "1 d"),
+    ],
 )
 def test_durations_are_short(ms: int, text: str) -> None:
     assert human.duration(ms) == text
 
 
-@pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (1_536, "1.5 KiB"), (10 * 1024**3, "10 GiB"), (2**50, "1024 TiB")])
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 B"), (1_536, "1.5 KiB"), (10 * 1024**3, "10 GiB"), (2**50, "1024 TiB")]
+)
 def test_sizes_are_short(count: int, text: str) -> None:
     assert human.size(count) == text

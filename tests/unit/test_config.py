@@ -89,7 +89,8 @@ def test_a_variable_is_read_as_its_key_wants_it(name: str, text: str, section: s
 
 
 @pytest.mark.parametrize(
-    "name", ["OUTLIVE_ROOT", "OUTLIVE_JOB_ID", "OUTLIVE_SHELL", "OUTLIVE_EVENT_PATH", "OUTLIVE_EVENT_TYPE", "OUTLIVE_LOG"]
+    "name",
+    ["OUTLIVE_ROOT", "OUTLIVE_JOB_ID", "OUTLIVE_SHELL", "OUTLIVE_EVENT_PATH", "OUTLIVE_EVENT_TYPE", "OUTLIVE_LOG"],
 )
 def test_variables_of_a_job_are_no_configuration(name: str) -> None:
     load(**{name: "anything"})

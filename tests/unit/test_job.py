@@ -85,7 +85,9 @@ class TestIds:
         assert job.is_id_part(A_ULID[-6:])
         assert job.is_id_part(A_ULID)
 
-    @pytest.mark.parametrize("text", ["", "..", A_ULID[:5], A_ULID[:6] + "/", "ILOU00", A_ULID + "0", A_ULID[:6] + "\n"])
+    @pytest.mark.parametrize(
+        "text", ["", "..", A_ULID[:5], A_ULID[:6] + "/", "ILOU00", A_ULID + "0", A_ULID[:6] + "\n"]
+    )
     def test_less_or_something_else_may_not(self, text: str) -> None:
         assert not job.is_id_part(text)
 
@@ -167,7 +169,9 @@ class TestDurations:
     def test_a_duration_is_a_number_with_a_unit_or_bare_milliseconds(self, text: str, ms: int) -> None:
         assert job.duration_ms(text, "timeout") == ms
 
-    @pytest.mark.parametrize("text", ["", "s", "-1", "-1s", "1e3", "5 years", "1s1s", "5S", "nan", "inf", "0x10", "1,5s"])
+    @pytest.mark.parametrize(
+        "text", ["", "s", "-1", "-1s", "1e3", "5 years", "1s1s", "5S", "nan", "inf", "0x10", "1,5s"]
+    )
     def test_anything_else_is_refused_and_the_field_named(self, text: str) -> None:
         with pytest.raises(OutliveError) as caught:
             job.duration_ms(text, "timeout")

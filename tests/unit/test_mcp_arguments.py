@@ -32,7 +32,11 @@ def test_defaults_are_those_of_the_declaration_and_of_the_configuration() -> Non
 
 
 def test_configured_defaults_go_before_declared_ones_and_stay_in_bounds() -> None:
-    env = {"OUTLIVE_EXEC_BACKGROUND_MS": "250", "OUTLIVE_EXEC_TIMEOUT_SEC": "0", "OUTLIVE_EXEC_MAX_OUTPUT_BYTES": "99999999"}
+    env = {
+        "OUTLIVE_EXEC_BACKGROUND_MS": "250",
+        "OUTLIVE_EXEC_TIMEOUT_SEC": "0",
+        "OUTLIVE_EXEC_MAX_OUTPUT_BYTES": "99999999",
+    }
     args = tools(Recorder(), env=env).read("exec", {"command": "true"})[1]
     assert (args["yield_ms"], args["timeout_ms"], args["max_bytes"]) == (250, 0, limits.MAX_SHOWN_BYTES)
 
@@ -73,12 +77,16 @@ def test_booleans_may_come_as_words(value: Any, meant: bool) -> None:
     assert read("process", action="log", job_id="x", raw=value)["raw"] is meant
 
 
-@pytest.mark.parametrize(("value", "ms"), [(250, 250), (250.4, 250), ("250", 250), ("5s", 5000), ("1.5 m", 90_000), (0.2, 1)])
+@pytest.mark.parametrize(
+    ("value", "ms"), [(250, 250), (250.4, 250), ("250", 250), ("5s", 5000), ("1.5 m", 90_000), (0.2, 1)]
+)
 def test_milliseconds(value: Any, ms: int) -> None:
     assert read("process", action="poll", job_id="x", timeout_ms=value)["timeout_ms"] == ms
 
 
-@pytest.mark.parametrize(("value", "ms"), [(1.5, 1500), (30, 30_000), ("30", 30_000), ("5m", 300_000), (0, 0), (0.0001, 1)])
+@pytest.mark.parametrize(
+    ("value", "ms"), [(1.5, 1500), (30, 30_000), ("30", 30_000), ("5m", 300_000), (0, 0), (0.0001, 1)]
+)
 def test_seconds_reach_the_action_as_milliseconds(value: Any, ms: int) -> None:
     assert read("exec", command="true", timeout=value)["timeout_ms"] == ms
 
@@ -109,15 +117,13 @@ def test_choices_are_named() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("ls -l", ["ls -l"]),
+        ("ls -l", "ls -l"),
         (["ls", "-l"], ["ls", "-l"]),
-        (["ls"], ["ls"]),
-        (["my prog"], ["'my prog'"]),
-        (["it's"], [r"'it'\''s'"]),
-        ('["ls"]', ['["ls"]']),
+        (["my prog"], ["my prog"]),
+        ('["ls"]', '["ls"]'),
     ],
 )
-def test_a_command_is_one_shell_string_or_a_vector(given: Any, words: list[str]) -> None:
+def test_a_command_is_a_shell_string_or_a_vector(given: Any, words: Any) -> None:
     assert read("exec", command=given)["command"] == words
 
 

@@ -15,6 +15,7 @@ from outlive.mcp.call import Calls, Tools
 from outlive.mcp.environment import JobEnvironment
 
 ID = "01JD0000000000000000ABCDEF"
+OPEN: list[Calls] = []  # what the tests of a server close again
 
 
 class Recorder:
@@ -33,6 +34,10 @@ class Recorder:
 
     def fails(self, ctx: Context, **args: Any) -> dict[str, Any]:
         raise RuntimeError("the disk is made of cheese")
+
+    def fails_late(self, ctx: Context, **args: Any) -> dict[str, Any]:
+        ctx.job_id = ID
+        raise RuntimeError("after the start")
 
     def odd(self, ctx: Context, **args: Any) -> dict[str, Any]:
         return {"job_id": ID, "state": "running", "cwd": "/tmp/\udcff", "path": "\ud800"}
@@ -54,7 +59,15 @@ def run_verb(run: Any) -> Verb:
         Arg("env", spec.ENV, "Literal values."),
         Arg("mask", spec.STRS, "Names shown as ***.", default=[]),
         Arg("timeout_ms", spec.MS, "End it after so long.", cli="--timeout", mcp="", default=0),
-        Arg("timeout_ms", spec.SECONDS, "End it after so long.", cli="", mcp="timeout", aliases=("timeoutSeconds",)),
+        Arg(
+            "timeout_ms",
+            spec.SECONDS,
+            "End it after so long.",
+            cli="",
+            mcp="timeout",
+            aliases=("timeoutSeconds",),
+            mcp_default=1800.0,
+        ),
         Arg("idle_timeout_ms", spec.MS, "End it after so long without output.", default=0),
         Arg("yield_ms", spec.MS, "Answer after this long.", default=limits.YIELD_MS, cli="--snapshot-after"),
         Arg("background", spec.BOOL, "Answer at once.", default=False, cli=""),
@@ -71,7 +84,9 @@ def process_verbs(calls: Recorder) -> dict[str, Verb]:
     timeout = Arg("timeout_ms", spec.MS, "How long to wait.", default=0)
     verbs = [
         Verb("poll", "New output.", calls.at_once, args=(spec.JOB, spec.SINCE_SEQ, timeout, spec.MAX_BYTES)),
-        Verb("log", "Any output.", calls.at_once, args=(spec.JOB, Arg("limit", spec.INT, "Lines.", minimum=0), spec.RAW)),
+        Verb(
+            "log", "Any output.", calls.at_once, args=(spec.JOB, Arg("limit", spec.INT, "Lines.", minimum=0), spec.RAW)
+        ),
         Verb("tail", "The end.", calls.at_once, args=(spec.JOB, Arg("tail_lines", spec.INT, "Lines.", default=50))),
         Verb("wait", "Wait.", calls.until_cancelled, args=(spec.JOB, Arg("timeout_ms", spec.MS, "How long to wait."))),
         Verb(
@@ -93,7 +108,9 @@ def process_verbs(calls: Recorder) -> dict[str, Verb]:
     return {verb.name.replace(" ", "_"): verb for verb in verbs}
 
 
-def tools(calls: Recorder, *, offers: tuple[str, ...] = ("exec", "process"), env: Mapping[str, str] | None = None) -> Tools:
+def tools(
+    calls: Recorder, *, offers: tuple[str, ...] = ("exec", "process"), env: Mapping[str, str] | None = None
+) -> Tools:
     return Tools(run_verb(calls.at_once), process_verbs(calls), offers, config.load(env or {}))
 
 
@@ -101,10 +118,22 @@ def fake_server(calls: Recorder, root: str, **options: Any) -> Any:
     found = config.load({})
     environment = JobEnvironment({"PATH": "/usr/bin:/bin"})
     runner = Calls(tools(calls, **options), found, environment, root=root, launcher=None)
+    OPEN.append(runner)
     return server.build(runner, found, {})
 
 
 def test_fakes_cover_every_kind_of_argument() -> None:
     verbs = [run_verb(None), *process_verbs(Recorder()).values()]
     kinds = {arg.kind for verb in verbs for arg in verb.args}
-    assert kinds == {spec.STR, spec.INT, spec.FLOAT, spec.BOOL, spec.STRS, spec.MS, spec.SECONDS, spec.ENV, spec.WORDS, spec.PATH}
+    assert kinds == {
+        spec.STR,
+        spec.INT,
+        spec.FLOAT,
+        spec.BOOL,
+        spec.STRS,
+        spec.MS,
+        spec.SECONDS,
+        spec.ENV,
+        spec.WORDS,
+        spec.PATH,
+    }

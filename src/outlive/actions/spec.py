@@ -57,7 +57,7 @@ class Arg:
         self,
         name: str,
         kind: str,
-        help: str,  # noqa: A002 - the field's word
+        help: str,
         *,
         default: Any = None,
         required: bool = False,
@@ -102,12 +102,12 @@ class Verb:
     def __init__(
         self,
         name: str,
-        help: str,  # noqa: A002
+        help: str,
         run: Callable[..., Any],
         *,
         args: tuple[Arg, ...] = (),
         result: str = "",
-        type: str | None = None,  # noqa: A002
+        type: str | None = None,
         mcp: bool = True,  # is it an action of the `process` tool?
         cli: bool = True,
         slow: bool = False,  # may touch thousands of files: the server runs it in a thread

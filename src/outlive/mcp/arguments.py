@@ -64,7 +64,7 @@ class Reader:
         found = {self._args[name].name: value for name, value in checked.items()}
         for arg in (*self._args.values(), *self.verb.args):  # two may share a parameter: ours goes first
             if arg.name not in found:
-                found[arg.name] = copy.copy(self._defaults.get(arg.mcp, arg.mcp_default))
+                found[arg.name] = copy.copy(self._defaults.get(arg.mcp, values.default_of(arg)))
         return found
 
     def _named(self, given: Mapping[str, Any]) -> dict[str, Any]:

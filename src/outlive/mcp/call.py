@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from outlive import actions, limits
 from outlive.actions.spec import Context
 from outlive.envelope import answer
-from outlive.errors import invalid, nearest
+from outlive.errors import OutliveError, invalid, nearest
 from outlive.mcp import drive
 from outlive.mcp.arguments import Reader, fold, offered
 from outlive.mcp.environment import job_directory
@@ -113,7 +113,8 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
         configured = {"max_bytes": config.get("exec", "pending_max_output_bytes")}
     else:
         return {}
-    args = {arg.mcp: arg for arg in offered(verb)}
+    # Without a declared default the action looks into the configuration itself.
+    args = {arg.mcp: arg for arg in offered(verb) if arg.mcp_default is not None}
     return {
         name: max(args[name].minimum or 0, min(value, args[name].maximum or value))
         for name, value in configured.items()
@@ -139,7 +140,7 @@ def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, i
 
 def _waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
     """The parameter that says how long the call may take. `timeout_ms` of a starting verb is the job's."""
-    if verb.name in ("poll", "wait"):
+    if verb.name in ("poll", "wait", "write"):
         return "timeout_ms" if "timeout_ms" in args else None
     name = "wait_ms" if verb.name == "kill" else "yield_ms"
     return None if name not in args or args.get("background") else name
@@ -164,8 +165,27 @@ class Calls:
         unbounded = tool == EXEC and self.tools.exec_alone
         args, report = (args, {}) if unbounded else clamp(verb, args)
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.now()
-        result = await drive.run(verb, self._context(owner, env), args)
+        ctx = self._context(owner, env)
+        try:
+            result = await drive.run(verb, ctx, args)
+        except OutliveError:
+            raise
+        except Exception as error:
+            if ctx.job_id is None:
+                raise
+            # Without the id the caller would start it a second time.
+            raise OutliveError(
+                "internal_error",
+                f"{type(error).__name__}: {error}",
+                hint=f"This is a bug in outlive. Job {ctx.job_id} was started all the same: process action=status shows it.",
+                details={"job_id": ctx.job_id},
+            ) from error
         return answer(verb.type, {**result, **report})
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
 
     def _context(self, owner: str, env: dict[str, str]) -> Context:
         if self._store is None:

@@ -115,4 +115,9 @@ def _run(asked: dict[str, Any], found: Any, environment: JobEnvironment, launche
     gc.freeze()
     tools = Tools(actions.load("run"), process_verbs(), asked["tools"], found)
     calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher)
-    anyio.run(server.serve, server.build(calls, found, os.environ), environment)
+    try:
+        anyio.run(server.serve, server.build(calls, found, os.environ), environment)
+    except* (BrokenPipeError, ConnectionResetError):
+        pass  # the client went away while we wrote to it: an end like any other
+    finally:
+        calls.close()

@@ -10,8 +10,10 @@ import re
 from typing import TYPE_CHECKING
 
 from outlive.actions import spec
+from outlive.job import STATES
 from outlive.limits import SCHEMA_VERSION
 from outlive.mcp.arguments import offered
+from outlive.mcp.values import default_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from outlive.actions.spec import Arg, Verb
 
+_AS_IN_EXEC = "as in exec"
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 _TYPES: dict[str, dict[str, Any]] = {
     spec.STR: {"type": "string"},
@@ -37,7 +40,7 @@ _TYPES: dict[str, dict[str, Any]] = {
 def of_verb(verb: Verb, defaults: Mapping[str, Any], *, without: Iterable[str] = ()) -> dict[str, Any]:
     """The input of a tool that is one verb."""
     args = [arg for arg in offered(verb) if not arg.hidden and arg.mcp not in set(without)]
-    properties = {arg.mcp: _property(arg, _sentence(arg.help), defaults) for arg in args}
+    properties = {arg.mcp: _property(arg, _whole(arg.help), defaults) for arg in args}
     return _object(properties, [arg.mcp for arg in args if arg.required])
 
 
@@ -63,31 +66,43 @@ def _shared(name: str, users: list[tuple[str, Arg]], actions: int, known: set[tu
     texts: dict[str, list[str]] = {}
     for action, arg in users:
         alike = (name, arg.kind, arg.help) in known
-        texts.setdefault("as in exec" if alike else _sentence(arg.help), []).append(action)
-    most = len(users) > actions // 2  # a list of nearly all actions says nothing
-    parts = [text if most else f"{' '.join(who)}: {text}" for text, who in texts.items()]
+        texts.setdefault(_AS_IN_EXEC if alike else _sentence(arg.help), []).append(action)
+    # A list of nearly all actions says nothing.
+    parts = [text if len(who) > actions // 2 else f"{' '.join(who)}: {text}" for text, who in texts.items()]
     kinds = {arg.kind for _, arg in users}
     if len(kinds) == 1 and len({arg.choices for _, arg in users}) == 1:
-        return _property(users[0][1], "; ".join(parts), {}, bare=len(users) > 1)
-    return {"description": "; ".join(parts)}
+        return _property(users[0][1], "; ".join(parts), {}, bare=len(users) > 1 or _AS_IN_EXEC in texts)
+    shape = _TYPES[spec.WORDS] if kinds == {spec.STR, spec.STRS} else {}  # one job, or for wait several
+    return {**shape, "description": "; ".join(parts)}
 
 
 def _property(arg: Arg, text: str, defaults: Mapping[str, Any], *, bare: bool = False) -> dict[str, Any]:
-    """`bare`: several actions share it, whose defaults may differ."""
+    """`bare`: without the default, where several share it or another tool tells it."""
     found = {**_TYPES[arg.kind], "description": text}
     if arg.choices:
         found["enum"] = list(arg.choices)
     if arg.minimum:
         found["minimum"] = arg.minimum
-    default = defaults.get(arg.mcp, arg.mcp_default)
+    default = defaults.get(arg.mcp, default_of(arg))
     if default and not bare:
-        found["default"] = default / 1000 if arg.kind == spec.SECONDS else default
+        found["default"] = _seconds(default) if arg.kind == spec.SECONDS else default
     return found
+
+
+def _seconds(ms: int) -> float:
+    return ms // 1000 if ms % 1000 == 0 else ms / 1000
+
+
+def _whole(text: str) -> str:
+    """Without what is said about the other face."""
+    ours = re.sub(r"\s*\(CLI:[^)]*\)", "", text.strip())
+    sentences = re.split(r"(?<=\.)\s", ours)
+    return " ".join(sentence for sentence in sentences if not sentence.startswith("CLI")).rstrip(".")
 
 
 def _sentence(text: str) -> str:
     """The first sentence: enough to choose; the error texts say the rest."""
-    return re.split(r"(?<=[.;])\s", text.strip(), maxsplit=1)[0].rstrip(".;")
+    return re.split(r"(?<=[.;])\s", _whole(text), maxsplit=1)[0].rstrip(".;")
 
 
 def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
@@ -96,21 +111,18 @@ def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
 
 
 def of_answer() -> dict[str, Any]:
-    """What every answer of both tools has, errors included; the whole is `outlive schema`."""
+    """The fields a program most likely looks at, of every answer and of errors; all of them are in `outlive schema`."""
     number, text = {"type": ["integer", "null"]}, {"type": ["string", "null"]}
     properties: dict[str, Any] = {
         "schema_version": {"const": SCHEMA_VERSION},
         "ok": {"type": "boolean"},
         "type": {"type": "string"},
         "job_id": {"type": "string"},
-        "state": {"enum": ["created", "running", "exited", "killed", "failed", "unknown"]},
+        "state": {"enum": list(STATES)},
         "output": {"type": "string"},
         "exit_code": number,
-        "signal": text,
         "reason": text,
-        "pid": number,
         "next_seq": number,
-        "truncated": {"type": ["boolean", "object"]},
         "hint": text,
         "jobs": {"type": "array"},
         "error": {"type": "object", "required": ["code", "message", "retryable"]},

@@ -78,12 +78,12 @@ class Handlers:
         self._tools = tool_list(calls.tools, config)
 
     async def list_tools(
-        self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+        self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._tools)
 
     async def list_prompts(
-        self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+        self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[])
 
@@ -97,6 +97,8 @@ class Handlers:
             found = await self._calls.run(params.name, params.arguments or {}, owner_of(client_name(ctx), self._env))
             return _result(found, process=PROCESS in self._calls.tools.offers)
         except OutliveError as error:
+            if error.code == "internal_error":
+                traceback.print_exc(file=sys.stderr)
             return _failed(error)
         except Exception as error:  # noqa: BLE001 - the server outlives its own mistakes
             traceback.print_exc(file=sys.stderr)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from outlive.job import FINISHED
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -24,7 +26,9 @@ def render(found: Found, *, process: bool = True) -> str:
         return _error(found["error"])
     body, words = _BY_TYPE.get(found["type"], _plain)(found, process)
     lines = [*words, *_clamped(found), *_notices(found)]
-    return "\n\n".join(part for part in (body, "\n".join(lines)) if part)
+    if not lines:
+        return body
+    return "\n\n".join(part for part in (body.rstrip("\n"), "\n".join(lines)) if part)
 
 
 def _error(error: Found) -> str:
@@ -64,7 +68,7 @@ def _poll(found: Found, process: bool) -> tuple[str, list[str]]:
     lines = [*_gap(found, process), _state(found, process)]
     if found.get("retry_after_ms") and not found.get("output"):
         lines.append(
-            f"Use process wait instead of polling; nothing is expected in the next {_ms(found, 'retry_after_ms')}."
+            f"Use process wait instead of polling; polling again is of use after {_ms(found, 'retry_after_ms')}."
         )
     return _output(found, nothing), [*lines, *_left_behind(found, process), *_hint(found)]
 
@@ -87,9 +91,8 @@ def _status(found: Found, process: bool) -> tuple[str, list[str]]:
     lines = [_state(found, process)]
     if found.get("command"):
         lines.append(f"command: {_command(found['command'])}")
-    for key in ("name", "cwd", "owner", "started_at", "finished_at"):
-        if found.get(key):
-            lines.append(f"{key}: {found[key]}")
+    shown = ("name", "cwd", "owner", "started_at", "finished_at", "damage")
+    lines += [f"{key}: {found[key]}" for key in shown if found.get(key)]
     if found.get("tags"):
         lines.append(f"tags: {', '.join(found['tags'])}")
     if found.get("stdout_bytes") is not None:
@@ -103,11 +106,14 @@ def _log(found: Found, process: bool) -> tuple[str, list[str]]:
     first, last, total = (found.get(key) for key in ("first_line", "last_line", "total_lines"))
     lines = _gap(found, process)
     if first and last and total and (first > 1 or last < total):
-        lines.append(f"[lines {first}-{last} of {total}; offset (from 0) and limit show others]")
+        advice = "" if found.get("hint") else "; offset (from 0) and limit show others"
+        lines.append(f"[lines {first}-{last} of {total}{advice}]")
+    if found.get("matches") is not None:
+        lines.append(f"[{_count(found['matches'], 'line')} matched]")
     return _output(found, "(no output here)" if total else "(no output yet)"), [*lines, *_hint(found)]
 
 
-def _tail(found: Found, process: bool) -> tuple[str, list[str]]:
+def _tail(found: Found, _process: bool) -> tuple[str, list[str]]:
     out, err = str(found.get("stdout_tail") or ""), str(found.get("stderr_tail") or "")
     body = f"stdout:\n{out}\n\nstderr:\n{err}" if out and err else out or err or "(no output)"
     observed = (found.get("stdout_observed_bytes") or 0) + (found.get("stderr_observed_bytes") or 0)
@@ -119,7 +125,7 @@ def _tail(found: Found, process: bool) -> tuple[str, list[str]]:
     return body, [*lines, *_hint(found)]
 
 
-def _create(found: Found, process: bool) -> tuple[str, list[str]]:
+def _create(found: Found, _process: bool) -> tuple[str, list[str]]:
     job_id = found["job_id"]
     return "", [
         f"Created job {job_id}; nothing runs yet. process action=start job_id={job_id} starts it.",
@@ -127,16 +133,16 @@ def _create(found: Found, process: bool) -> tuple[str, list[str]]:
     ]
 
 
-def _write(found: Found, process: bool) -> tuple[str, list[str]]:
+def _write(found: Found, _process: bool) -> tuple[str, list[str]]:
     closed = "; its stdin is now closed" if found.get("stdin") == "closed" or found.get("eof") else ""
     lines = [f"Wrote {found.get('bytes_written', 0)} bytes to job {found['job_id']}{closed}."]
     lines += [f"Warning: {warning}" for warning in found.get("warnings") or []]
     return "", [*lines, *_hint(found)]
 
 
-def _kill(found: Found, process: bool) -> tuple[str, list[str]]:
+def _kill(found: Found, _process: bool) -> tuple[str, list[str]]:
     job_id, state = found["job_id"], found.get("state")
-    if state in ("exited", "killed", "failed"):
+    if state in FINISHED:
         lines = [f"Job {job_id} has ended: {_ending(found)}"]
     else:
         lines = [f"{found.get('signal')} was sent to job {job_id}, which still runs. process wait tells when it ends."]
@@ -147,7 +153,7 @@ def _kill(found: Found, process: bool) -> tuple[str, list[str]]:
     return "", [*lines, *_hint(found)]
 
 
-def _list(found: Found, process: bool) -> tuple[str, list[str]]:
+def _list(found: Found, _process: bool) -> tuple[str, list[str]]:
     jobs = found.get("jobs") or []
     if not jobs:
         return "", ["No running or recent jobs of this client. all=true shows everybody's.", *_hint(found)]
@@ -158,31 +164,33 @@ def _list(found: Found, process: bool) -> tuple[str, list[str]]:
 
 
 def _list_line(job: Found) -> str:
-    duration = job.get("duration_ms") if job.get("duration_ms") is not None else job.get("elapsed_ms")
+    since = job.get("started_at") or job.get("created_at")
     parts = [
         str(job.get("short_id") or job.get("job_id")),
         _short_state(job),
-        _duration(duration) if duration is not None else "",
+        f"since {since[:19]}Z" if since and job.get("state") in ("running", "created") else "",
+        f"at {job['finished_at'][:19]}Z" if job.get("finished_at") else "",
         "[waiting for input]" if job.get("waiting_for_input") else "",
+        _command(job.get("name") or job.get("command") or ""),
     ]
-    label = job.get("name") or _command(job.get("command") or "")
-    return "  ".join(part for part in parts if part) + (f"  {label}" if label else "")
+    last = f" :: {_command(job['last_line'])}" if job.get("last_line") else ""
+    return "  ".join(part for part in parts if part) + last
 
 
-def _removed(found: Found, process: bool) -> tuple[str, list[str]]:
+def _removed(found: Found, _process: bool) -> tuple[str, list[str]]:
     word = "Removed" if found["type"] == "remove" else "Cleared"
     return "", [f"{word} job {found['job_id']}; {found.get('freed_bytes') or 0} bytes freed.", *_hint(found)]
 
 
-def _tag_set(found: Found, process: bool) -> tuple[str, list[str]]:
+def _tag_set(found: Found, _process: bool) -> tuple[str, list[str]]:
     return "", [f"Tags of job {found['job_id']}: {', '.join(found.get('tags') or []) or 'none'}.", *_hint(found)]
 
 
-def _notify_set(found: Found, process: bool) -> tuple[str, list[str]]:
+def _notify_set(found: Found, _process: bool) -> tuple[str, list[str]]:
     return "", [f"Notification of job {found['job_id']}: {_json(found.get('notification'))}", *_hint(found)]
 
 
-def _gc(found: Found, process: bool) -> tuple[str, list[str]]:
+def _gc(found: Found, _process: bool) -> tuple[str, list[str]]:
     dry = found.get("dry_run")
     count = sum(job.get("action") == "would_delete" for job in found.get("jobs") or []) if dry else found.get("deleted")
     word = "Would delete" if dry else "Deleted"
@@ -194,7 +202,7 @@ def _gc(found: Found, process: bool) -> tuple[str, list[str]]:
     ]
 
 
-def _plain(found: Found, process: bool) -> tuple[str, list[str]]:
+def _plain(found: Found, _process: bool) -> tuple[str, list[str]]:
     """A type without words of its own."""
     rest = {key: value for key, value in found.items() if key not in ("schema_version", "ok", "type", "notices")}
     output = rest.pop("output", None)
@@ -230,7 +238,7 @@ def _output(found: Found, nothing: str) -> str:
 
 
 def _succeeded(found: Found) -> bool:
-    return found.get("state") == "exited" and found.get("exit_code") == 0
+    return found.get("state") == "exited" and found.get("exit_code") == 0 and found.get("reason") in (None, "exit")
 
 
 def _state(found: Found, process: bool) -> str:
@@ -262,13 +270,14 @@ def _running(found: Found, process: bool) -> str:
 def _ending(found: Found) -> str:
     """How it ended, as a sentence."""
     reason, signal, message = found.get("reason"), found.get("signal"), found.get("message")
-    with_signal = f" ({signal})" if signal else ""
+    how = signal or (None if found.get("exit_code") is None else f"exit code {found['exit_code']}")
+    with_signal = f" ({how})" if how else ""
+    by = f" of {found['ended_by']}" if found.get("ended_by") else ""
     limit = f" after {found['timeout_ms'] / 1000:g} s" if found.get("timeout_ms") else ""
     sentences = {
-        "timeout": f"Command timed out{limit} and was ended{with_signal}. What it did until then may have taken effect; "
-        "a larger timeout (seconds, 0 = none) lets it run longer.",
+        "timeout": f"Command timed out{limit} and was ended{with_signal}. What it did until then may have taken effect.",
         "idle_timeout": f"Command was ended{with_signal} because it printed nothing for longer than idle_timeout_ms.",
-        "kill": f"Command was killed on request{with_signal}.",
+        "kill": f"Command was killed on request{by}{with_signal}.",
         "oom": f"Command was killed because memory ran out{with_signal}.",
         "quota": f"Command was ended{with_signal} because its output passed the quota.",
         "launch": f"Command could not be started: {message or found.get('errno') or 'exec failed'}.",
@@ -296,8 +305,8 @@ def _short_state(job: Found) -> str:
 def _gap(found: Found, process: bool) -> list[str]:
     """What was left out, and the call that shows it."""
     gap = found.get("truncated")
-    if not isinstance(gap, dict):
-        return []
+    if not isinstance(gap, dict) or (process and f"since_seq={gap.get('from_seq')} " in str(found.get("output"))):
+        return []  # the mark inside the output names the call
     size = f"{_count(gap['lines'], 'line')}, " if gap.get("lines") else ""
     line = f"[{size}{gap.get('bytes')} bytes of output not shown"
     if process:
@@ -309,14 +318,14 @@ def _left_behind(found: Found, process: bool) -> list[str]:
     """Descendants that outlive the command."""
     left = found.get("descendants")
     count = len(left) if isinstance(left, (list, dict)) else left
-    if not count or found.get("state") in ("running", "created"):
+    if not count or found.get("hint") or found.get("state") in ("running", "created"):
         return []
     end = f" process action=kill job_id={found.get('job_id')} ends them." if process else ""
     return [f"{_count(count, 'process')} it started still {'runs' if count == 1 else 'run'}.{end}"]
 
 
 def _clamped(found: Found) -> list[str]:
-    if found.get("requested_ms") is None or found.get("effective_ms") is None:
+    if found.get("requested_ms") is None or found.get("state") in FINISHED:
         return []
     asked, got = _duration(found["requested_ms"]), _duration(found["effective_ms"])
     return [f"[one call lasts at most {got}; {asked} were asked for. Call again to go on.]"]
@@ -331,7 +340,9 @@ def _notices(found: Found) -> list[str]:
 
 
 def _hint(found: Found) -> list[str]:
-    return [str(found["hint"])] if found.get("hint") else []
+    hint = str(found.get("hint") or "")
+    # The line about a running job names the calls already, and in the words that models know.
+    return [] if not hint or hint.startswith("It still runs.") else [hint]
 
 
 def _is_exit(fired: Any) -> bool:
@@ -341,9 +352,8 @@ def _is_exit(fired: Any) -> bool:
 def _condition(fired: Any) -> str:
     if not isinstance(fired, dict):
         return str(fired)
-    return ", ".join(
-        value if key == "condition" else f"{key} {value}" for key, value in fired.items() if value is not None
-    )
+    told = {key: value for key, value in fired.items() if value is not None and key != "job_id"}
+    return ", ".join(str(value) if key == "condition" else f"{key} {value}" for key, value in told.items())
 
 
 def _command(command: Any) -> str:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 2**63 - 1  # what pread(2) and struct take
 _SHOWN_CHARS = 60
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9_./+-]+\Z")
 
 _WANTED = {
     spec.STR: "a string",
@@ -58,10 +57,17 @@ def _annotated(arg: Arg) -> Any:
     if arg.kind == spec.ENV:
         return Annotated[dict[str, str], PlainValidator(lambda value: _variables(arg, value))]
     if arg.kind == spec.WORDS:
-        return Annotated[list[str], PlainValidator(lambda value: _words(arg, value))]
+        return Annotated[Any, PlainValidator(lambda value: _words(arg, value))]
     if arg.kind == spec.PATH:
         return Annotated[str, AfterValidator(lambda value: _no_nul(arg, value))]
     return str
+
+
+def default_of(arg: Arg) -> Any:
+    """The declared default as the action gets it; that of seconds is declared in seconds."""
+    if arg.kind == spec.SECONDS and arg.mcp_default is not None:
+        return round(arg.mcp_default * 1000)
+    return arg.mcp_default
 
 
 # --- errors --------------------------------------------------------------------------------------------------------
@@ -184,8 +190,8 @@ def _variable(arg: Arg, name: str, value: Any) -> str:
     return value
 
 
-def _words(arg: Arg, value: Any) -> list[str]:
-    """One word is a shell string, several are an argument vector (contract 3)."""
+def _words(arg: Arg, value: Any) -> str | list[str]:
+    """As given: a string is for the shell, an array is an argument vector, also with one word."""
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise wrong_kind(arg, value)
@@ -193,7 +199,4 @@ def _words(arg: Arg, value: Any) -> list[str]:
         raise invalid(arg.mcp, f"{arg.mcp} is empty", hint="Give a shell string such as `ls -l`.")
     for word in words:
         _no_nul(arg, word)
-    if value is words and len(words) == 1 and not _PLAIN_WORD.match(words[0]):
-        # A vector of one word is a program's name, not a line for the shell: quoted, the shell takes it so.
-        return ["'" + words[0].replace("'", "'\\''") + "'"]
-    return words
+    return value if isinstance(value, str) else words

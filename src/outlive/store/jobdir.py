@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 
@@ -115,6 +116,24 @@ class JobDir:
         finally:
             os.close(fd)
 
+    # --- what a running job is reached by ---
+
+    def make_io(self) -> None:
+        """The FIFOs, where they are missing."""
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(IO, 0o700, dir_fd=self.fd)
+        for name in FIFOS:
+            with contextlib.suppress(FileExistsError):
+                os.mkfifo(name, 0o600, dir_fd=self.fd)
+
+    def remove_io(self) -> None:
+        """A job that is over has nobody to talk to."""
+        for name in (CONTROL, *FIFOS):
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=self.fd)
+        with contextlib.suppress(OSError):
+            os.rmdir(IO, dir_fd=self.fd)
+
     # --- sizes ---
 
     def log_size(self, stream: int) -> int:
@@ -170,9 +189,7 @@ class NewJob:
     def _make_files(self) -> None:
         for name in (LOCK, ORDER, *LOGS):
             os.close(os.open(name, _NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
-        os.mkdir(IO, 0o700, dir_fd=self.dir.fd)
-        for name in FIFOS:
-            os.mkfifo(name, 0o600, dir_fd=self.dir.fd)
+        self.dir.make_io()
         self.locks = take_both(self.dir)
 
     def publish(self) -> None:

@@ -144,7 +144,9 @@ def _check(path: str, found: os.stat_result) -> None:
 def _not_found(text: str, wanted: str) -> OutliveError:
     hint = "`list` with all shows the jobs of every directory and client."
     if not is_id_part(wanted) and not is_id(wanted):
-        hint = f"A job is named by its id or by {limits.ID_PART_CHARS} or more characters of its beginning or end. " + hint
+        hint = (
+            f"A job is named by its id or by {limits.ID_PART_CHARS} or more characters of its beginning or end. " + hint
+        )
     return OutliveError("job_not_found", f"no job {text!r}", hint=hint)
 
 

@@ -26,9 +26,10 @@ MAYBE = "its supervisor was killed while it started; it may have run"
 
 
 class Look:
-    """One look. `orphaned`: the command runs and nobody supervises it. `damage`: why a file could not be read."""
+    """One look. `orphaned`: the command runs and nobody supervises it. `just_ended`: this look found out that it has
+    ended. `damage`: why a file could not be read."""
 
-    __slots__ = ("definition", "state", "supervised", "orphaned", "damage")
+    __slots__ = ("damage", "definition", "just_ended", "orphaned", "state", "supervised")
 
     def __init__(
         self,
@@ -37,12 +38,14 @@ class Look:
         *,
         supervised: bool = False,
         orphaned: bool = False,
+        just_ended: bool = False,
         damage: str | None = None,
     ) -> None:
         self.definition = definition
         self.state = state
         self.supervised = supervised
         self.orphaned = orphaned
+        self.just_ended = just_ended
         self.damage = damage
 
 
@@ -115,7 +118,7 @@ def _dead(store: Store, job: JobDir, definition: Definition, state: State, damag
         finished_at=timestamp(),
         started_at=state.started_at or definition.created_at,
     )
-    return Look(definition, _write_down(store, job, ended), damage=damage)
+    return Look(definition, _write_down(store, job, ended), just_ended=True, damage=damage)
 
 
 def _judge(job: JobDir, state: State) -> tuple[str, str] | None:

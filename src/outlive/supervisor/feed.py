@@ -19,7 +19,7 @@ _CHUNK = 65_536
 class _Write:
     """One request, and how far it got."""
 
-    __slots__ = ("data", "done", "eof", "connection", "until")
+    __slots__ = ("connection", "data", "done", "eof", "until")
 
     def __init__(self, data: bytes, eof: bool, connection: Connection | None, until: float | None) -> None:
         self.data = memoryview(data)

@@ -38,14 +38,13 @@ def lost(state: State, message: str, reason: str = "lost") -> State:
     return _finished(state, state="failed", reason=reason, message=message)
 
 
-def _finished(state: State, **values: Any) -> State:
+def _finished(before: State, /, **values: Any) -> State:
     duration = None
-    if state.started_ns is not None and values.get("reason") not in ("lost", "reboot"):
-        duration = max(0, (time.monotonic_ns() - state.started_ns) // 1_000_000)
-    finished: State = state.replace(
+    if before.started_ns is not None and values.get("reason") not in ("lost", "reboot"):
+        duration = max(0, (time.monotonic_ns() - before.started_ns) // 1_000_000)
+    return before.replace(
         **{"phase": "finished", "finished_at": timestamp(), "duration_ms": duration, "stdin": "closed", **values}
     )
-    return finished
 
 
 def _answers(ending: dict[str, Any], found: dict[str, Any]) -> bool:

@@ -9,6 +9,10 @@ import json
 from outlive.job import Record
 from outlive.system import fds
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
 
 class Request(Record):
     """`mode` start: run the command. adopt: see a running command to its end whose supervisors are dead.
@@ -18,7 +22,7 @@ class Request(Record):
     """
 
     __slots__ = ()
-    FIELDS = {
+    FIELDS: ClassVar[dict[str, Any]] = {
         "mode": "start",
         "root": "",
         "job_id": "",
@@ -36,5 +40,4 @@ class Request(Record):
 
     @classmethod
     def from_file(cls, fd: int) -> Request:
-        found: Request = cls.of(json.loads(fds.read_all(fd)))
-        return found
+        return cls.of(json.loads(fds.read_all(fd)))

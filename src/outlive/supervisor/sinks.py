@@ -159,4 +159,3 @@ class Sinks:
 
 def _result(kind: str, target: str) -> dict[str, Any]:
     return {"sink_type": kind, "target": target, "success": False, "attempted_at": timestamp()}
-

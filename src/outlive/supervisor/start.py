@@ -91,6 +91,7 @@ def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, stdin_
     """Both were killed and a reader found the command running. The FIFOs kept what it wrote: it holds their other end."""
     process.rename(f"{tree.SUPERVISOR} {request.job_id}")
     job = open_job(request)
+    job.make_io()
     readers = open_readers(job)
     listener = listen(job)
     escrow.put({"stdout": readers[0], "stderr": readers[1], "listener": listener.fileno()})
@@ -133,9 +134,7 @@ def _self() -> dict[str, int | None]:
     return {"pid": os.getpid(), "start_time": process.start_time(os.getpid())}
 
 
-def _stdin(
-    definition: Definition, job: JobDir, stdin_fd: int | None, stdin_escrow: Escrow
-) -> tuple[int, int | None]:
+def _stdin(definition: Definition, job: JobDir, stdin_fd: int | None, stdin_escrow: Escrow) -> tuple[int, int | None]:
     """(what the command reads, the write end we keep)."""
     if definition.stdin == "open":
         read_end, write_end = os.pipe()

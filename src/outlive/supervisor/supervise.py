@@ -54,7 +54,7 @@ SURVIVED = (
 class Held:
     """The open files of a running job: what an escrow holds, and what a survivor needs to go on."""
 
-    __slots__ = ("readers", "listener", "stdin_pipe", "stdin_escrow")
+    __slots__ = ("listener", "readers", "stdin_escrow", "stdin_pipe")
 
     def __init__(
         self, readers: list[int], listener: socket.socket, stdin_pipe: int | None, stdin_escrow: Escrow
@@ -196,7 +196,9 @@ class Supervisor:
             return None
         if not self._loop.is_set("unknown"):  # PID 1 has to reap it before the kernel tells
             if self._asked_kernel:
-                return outcome.lost(self._state, "its supervisors were killed, and the kernel did not keep its exit code")
+                return outcome.lost(
+                    self._state, "its supervisors were killed, and the kernel did not keep its exit code"
+                )
             self._asked_kernel = True
             self._loop.after("unknown", limits.EXIT_INFO_S, lambda: None)
         return None
@@ -238,6 +240,7 @@ class Supervisor:
             self._write(dropped_bytes=self._pump.dropped)
         self._pump.sync()
         self._control.state()
+        self._job.remove_io()
         self._control.close()
 
     # --- ending it ---

@@ -10,7 +10,6 @@ from outlive.system import fds, process, signals
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn
 
 
 def fork_into(body: Callable[[], int], keep: set[int], title: str) -> int:
@@ -55,13 +54,12 @@ def fork_away(body: Callable[[], int], keep: set[int], title: str) -> None:
         raise OSError(os.waitstatus_to_exitcode(status), "a detached process could not be forked")
 
 
-def _last_words(error: BaseException) -> NoReturn | None:
+def _last_words(error: BaseException) -> None:
     """OUTLIVE_DEBUG_FILE gets the traceback of a detached process that should never have one."""
     path = os.environ.get("OUTLIVE_DEBUG_FILE")
     if not path:
-        return None
+        return
     import traceback
 
     with open(path, "a", encoding="utf-8") as file:
         traceback.print_exception(error, file=file)
-    return None

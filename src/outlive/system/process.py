@@ -164,7 +164,9 @@ def rename(title: str) -> None:
     """
     try:
         libc = ctypes.CDLL(None)
-        libc.prctl(_PR_SET_NAME, ctypes.c_char_p(title.split()[0].encode()[:15]), *map(ctypes.c_ulong, (0, 0, 0)))
+        libc.prctl(
+            _PR_SET_NAME, ctypes.c_char_p(title.split(maxsplit=1)[0].encode()[:15]), *map(ctypes.c_ulong, (0, 0, 0))
+        )
         fields = stat_fields(os.getpid())
         if not fields or len(fields) < 49:
             return

@@ -90,7 +90,7 @@ def _candidates(program: str, env: Mapping[str, str]) -> list[str]:
 def _spawn_at(
     path: str, argv: Sequence[str], env: Mapping[str, str], moves: list[tuple[int, int, int]], new_session: bool
 ) -> int:
-    def start(program: str, words: Sequence[str]) -> int:
+    def start(program: str, words: list[str]) -> int:
         return os.posix_spawn(
             program,
             words,
@@ -102,7 +102,7 @@ def _spawn_at(
         )
 
     try:
-        return start(path, argv)
+        return start(path, list(argv))
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise

@@ -85,7 +85,7 @@ def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
 def with_cookie(job_id: str) -> list[Member]:
     """The living processes whose environment carries this job's cookie; sinks are not among them."""
     wanted = f"{COOKIE}={job_id}".encode()
-    members = []
+    members: list[Member] = []
     try:
         names = os.listdir("/proc")
     except OSError:

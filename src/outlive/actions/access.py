@@ -1,0 +1,259 @@
+"""From the text that names a job to the truth about it, and the line to its supervisor."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+
+from outlive import limits
+from outlive.actions.driver import Pause
+from outlive.errors import OutliveError, from_os
+from outlive.store import files, truth
+from outlive.store.jobdir import CONTROL, IO, SEEN, JobDir, take_both
+from outlive.system import fds, process, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from outlive.actions.driver import Waiting
+    from outlive.actions.spec import Context
+    from outlive.store.truth import Look
+
+
+def open_job(ctx: Context, text: str) -> JobDir:
+    """Errors: job_not_found, ambiguous_job_id."""
+    return JobDir.open(ctx.store, ctx.store.find(text))
+
+
+def look(ctx: Context, job: JobDir) -> Look:
+    """The truth about a job. One that runs without a supervisor gets a new one."""
+    found = truth.look(ctx.store, job)
+    sinks = found.definition.notification
+    if found.orphaned or (found.just_ended and (sinks.get("notify_command") or sinks.get("notify_file"))):
+        _adopt(ctx, job, found)
+        found = truth.look(ctx.store, job)
+    return found
+
+
+def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
+    """Start a supervisor that goes on with the job (or only tells its sinks about an end that nobody saw)."""
+    from outlive.supervisor.request import Request
+
+    request = Request(
+        mode="adopt",
+        root=ctx.store.path,
+        job_id=job.job_id,
+        definition=found.definition.to_dict(),
+        environment=ctx.env,
+        sink_shell=list(found.definition.shell or ctx.shell),
+    )
+    try:
+        locks = take_both(job)
+    except (BlockingIOError, FileNotFoundError):
+        return  # another reader was faster
+    here, there = fds.pair()
+    memory = request.to_file()
+    try:
+        files = {"request": memory, "lock0": locks[0], "lock1": locks[1], "waiter": there.fileno()}
+        ctx.launcher.send(files)
+        there.close()
+        here.settimeout(limits.CONTROL_S)
+        here.recv(1)  # it has looked, and written down what it found
+    except TimeoutError:
+        return
+    except OSError as error:
+        raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
+    finally:
+        for fd in (memory, *locks):
+            os.close(fd)
+        here.close()
+
+
+@contextlib.contextmanager
+def writing_meta(job: JobDir) -> Iterator[None]:
+    """Errors of a change of the definition, as ours."""
+    try:
+        yield
+    except files.Damaged as error:
+        raise OutliveError("io_error", f"the definition of job {job.job_id} cannot be read: {error}") from error
+    except OSError as error:
+        raise from_os(f"changing the definition of job {job.job_id}", error) from error
+
+
+class Line:
+    """A connection to a job's supervisor: hints that something changed, and answers to requests.
+
+    While there is nobody to connect to (it is being started, or was just killed) the files are looked at again at
+    growing intervals instead.
+    """
+
+    def __init__(self, job: JobDir, *, output: bool, sock: socket.socket | None = None) -> None:
+        self._job = job
+        self._output = output
+        self._sock = sock
+        self._retry_s = 0.005
+        self._answers: list[dict[str, Any]] = []
+        if sock is not None:
+            sock.setblocking(False)
+        else:
+            self._connect()
+
+    def _connect(self) -> bool:
+        try:
+            io = self._job.open_file(IO, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            return False
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            sock.setblocking(False)
+            sock.connect(f"/proc/self/fd/{io}/{CONTROL.rpartition('/')[2]}")
+            fds.send(sock, json.dumps({"op": "watch", "output": self._output}).encode())
+        except OSError:
+            sock.close()
+            return False
+        finally:
+            os.close(io)
+        self._sock = sock
+        self._retry_s = 0.005
+        return True
+
+    @property
+    def connected(self) -> bool:
+        return self._sock is not None
+
+    def request(self, content: dict[str, Any], files: tuple[int, ...] = ()) -> bool:
+        """Ask the supervisor for something; False if there is nobody to ask now."""
+        if self._sock is None:
+            self._connect()
+        if self._sock is None:
+            return False
+        try:
+            fds.send(self._sock, json.dumps(content).encode(), files)
+        except OSError:
+            self._hang_up()
+            return False
+        return True
+
+    def pause(self, deadline: float | None) -> Waiting[None]:
+        """Wait until there may be something new, or until `deadline` (time.monotonic seconds)."""
+        if self._sock is None:
+            if self._connect():
+                return  # what happened before we were connected was told to nobody: look first
+            self._retry_s = min(self._retry_s * 2, 0.25)
+            again = time.monotonic() + self._retry_s
+            yield Pause((), again if deadline is None else min(deadline, again))
+            return
+        yield Pause((self._sock.fileno(),), deadline)
+        self.drain()
+
+    def answer(self, deadline: float) -> Waiting[dict[str, Any] | None]:
+        """The answer to the last request; None if the supervisor went away or was too slow."""
+        while not self._answers and self._sock is not None and time.monotonic() < deadline:
+            yield Pause((self._sock.fileno(),), deadline)
+            self.drain()
+        return self._answers.pop(0) if self._answers else None
+
+    def drain(self) -> None:
+        while self._sock is not None:
+            try:
+                message = self._sock.recv(limits.CONTROL_BYTES)
+            except BlockingIOError:
+                return
+            except OSError:
+                message = b""
+            if not message:
+                self._hang_up()
+            elif message[:1] == b"{":
+                self._answers.append(json.loads(message))
+
+    def _hang_up(self) -> None:
+        if self._sock is not None:
+            self._sock.close()
+            self._sock = None
+
+    def close(self) -> None:
+        self._hang_up()
+
+
+def descendants(found: Look) -> list[tree.Member]:
+    """The living processes of a supervised job besides the command itself."""
+    supervisor = found.state.supervisor
+    if not found.supervised or not supervisor:
+        return []
+    if process.start_time(supervisor["pid"]) != supervisor["start_time"]:
+        return []
+    alive = tree.below(supervisor["pid"])
+    return [m for m in alive if m.pid != found.state.pid and not _is_sink(m.pid)]
+
+
+def survivors(found: Look, job_id: str) -> list[tree.Member]:
+    """Everything of the job that is alive, the command too."""
+    known = {member.pid: member for member in descendants(found)}
+    known.update((member.pid, member) for member in tree.with_cookie(job_id))
+    state = found.state
+    if state.pid is not None and process.is_same(state.identity) and process.is_alive(state.pid):
+        known.setdefault(state.pid, tree.Member(state.pid, state.identity["start_time"]))
+    return [known[pid] for pid in sorted(known)]
+
+
+def _is_sink(pid: int) -> bool:
+    mark = tree.SINK_MARK.encode() + b"="
+    return any(word.startswith(mark) for word in tree.environment(pid))
+
+
+# --- where a client's last answer ended ---
+
+
+def _seen_name(client: str) -> str:
+    import hashlib
+
+    return f"{SEEN}/{hashlib.sha256(client.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+
+
+def seen(ctx: Context, job: JobDir) -> int:
+    """Where this client's last answer about the job ended; 0 if there was none, or no position is kept."""
+    if ctx.client is None:
+        return 0
+    try:
+        fd = job.open_file(_seen_name(ctx.client))
+    except OSError:
+        return 0
+    try:
+        return int(os.read(fd, 32).strip() or b"0")
+    except ValueError:
+        return 0
+    finally:
+        os.close(fd)
+
+
+def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
+    """Remember where this answer ends. A lost position costs a repetition, so nothing here may fail a call."""
+    if ctx.client is None:
+        return
+    name = _seen_name(ctx.client)
+    try:
+        try:
+            fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
+        except FileNotFoundError:
+            os.mkdir(SEEN, 0o700, dir_fd=job.fd)
+            fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
+        try:
+            os.pwrite(fd, b"%020d\n" % next_seq, 0)  # one write of fixed width: old or new, never between
+        finally:
+            os.close(fd)
+    except OSError:
+        return
+
+
+def require_supervisor(job: JobDir) -> OutliveError:
+    return OutliveError(
+        "io_error",
+        f"the supervisor of job {job.job_id} did not answer within {limits.CONTROL_S:.0f} s",
+        retryable=True,
+        hint="It may be stopped or the machine very busy; try again.",
+    )

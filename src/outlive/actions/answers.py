@@ -1,0 +1,154 @@
+"""The parts that answers share."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.actions import access, window
+from outlive.job import seconds_of, short_id, timestamp
+from outlive.store.output import Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.actions.spec import Context
+    from outlive.store.jobdir import JobDir
+    from outlive.store.truth import Look
+
+
+def describe(found: Look, job: JobDir) -> dict[str, Any]:
+    """Who and what the job is, and how it ended if it did."""
+    definition, state = found.definition, found.state
+    answer: dict[str, Any] = {
+        "short_id": short_id(job.job_id),
+        "name": definition.name,
+        "pid": state.pid,
+        "cwd": definition.cwd or None,
+        "command": definition.command,
+        "tags": definition.tags,
+        "owner": definition.owner,
+        "created_at": definition.created_at,
+        "timeout_ms": definition.timeout_ms,
+        "waiting_for_input": False,
+    }
+    if state.started_at is not None:
+        answer["started_at"] = state.started_at
+    if state.finished:
+        answer |= outcome(found)
+    optional = {
+        "message": state.message,
+        "damage": found.damage,
+        "dropped_bytes": state.dropped_bytes or None,
+        "adopted": state.adopted or None,
+        "restarted_from": definition.restarted_from,
+    }
+    return answer | {name: value for name, value in optional.items() if value is not None}
+
+
+def outcome(found: Look) -> dict[str, Any]:
+    """How a finished job ended."""
+    state = found.state
+    answer: dict[str, Any] = {
+        "exit_code": state.exit_code,
+        "signal": state.signal,
+        "reason": state.reason,
+        "finished_at": state.finished_at,
+        "duration_ms": state.duration_ms,
+    }
+    if state.errno is not None:
+        answer["errno"] = state.errno
+    if state.ending and state.reason == state.ending["cause"]:
+        answer["ended_by"] = state.ending["by"]
+    return answer
+
+
+def paths(job: JobDir) -> dict[str, str]:
+    return {"stdout_log_path": job.log_path(0), "stderr_log_path": job.log_path(1)}
+
+
+def env_vars(found: Look) -> list[str]:
+    definition = found.definition
+    shown = {**definition.env, **dict.fromkeys(definition.masked_env, "***")}
+    return [f"{name}={value}" for name, value in shown.items()]
+
+
+def elapsed_ms(found: Look) -> int:
+    """Age of the job; once it ended, how long it ran."""
+    state = found.state
+    if state.duration_ms is not None:
+        return int(state.duration_ms)
+    started = state.started_at or found.definition.created_at
+    end = seconds_of(state.finished_at) if state.finished_at else time.time()
+    return max(0, round((end - seconds_of(started)) * 1000)) if started else 0
+
+
+def idle_ms(found: Look, output: Output) -> int | None:
+    """How long a running job has been quiet."""
+    if found.state.state != "running":
+        return None
+    last = output.last_time()
+    if last is None:
+        last = seconds_of(found.state.started_at) if found.state.started_at else time.time()
+    return max(0, round((time.time() - last) * 1000))
+
+
+def retry_after_ms(found: Look, output: Output) -> int | None:
+    """Half of the quiet so far, between one second and one minute: it grows with every poll that finds nothing."""
+    quiet = idle_ms(found, output)
+    if quiet is None:
+        return None
+    low, high = limits.RETRY_MS
+    return min(high, max(low, quiet // 2))
+
+
+def run_answer(
+    ctx: Context, found: Look, job: JobDir, *, began: float, max_bytes: int | None, tail_lines: int, raw: bool
+) -> dict[str, Any]:
+    """The answer of run, start and restart. `began`: when the call came (time.monotonic)."""
+    descendants = access.descendants(found)
+    with Output(job) as output:
+        shown = window.show(
+            job,
+            output,
+            0,
+            output.end,
+            max_bytes=max_bytes or ctx.config.get("exec", "max_output_bytes"),
+            raw=raw,
+            more=not found.state.finished,
+        )
+        snapshot = window.tails(output, tail_lines, max_bytes or limits.TAIL_BYTES)
+    access.mark_seen(ctx, job, shown.next_seq)
+    answer = {
+        "job_id": job.job_id,
+        "state": found.state.state,
+        **shown.to_dict(),
+        **describe(found, job),
+        "started_at": found.state.started_at or found.definition.created_at or timestamp(),
+        "snapshot": snapshot,
+        **paths(job),
+        "waited_ms": round((time.monotonic() - began) * 1000),
+        "elapsed_ms": elapsed_ms(found),
+        "env_vars": env_vars(found),
+        "descendants": len(descendants),
+    }
+    hint = next_step(found, len(descendants))
+    return answer | ({"hint": hint} if hint else {})
+
+
+def next_step(found: Look, descendants: int) -> str | None:
+    """One sentence for whoever has to act on the answer."""
+    state = found.state
+    if not state.finished:
+        return "It still runs. Use wait to be told when it ends, poll or log to read on, kill to end it."
+    if descendants:
+        what = "1 process it started is" if descendants == 1 else f"{descendants} processes it started are"
+        return f"{what} still alive; kill ends them, and their output still arrives."
+    if state.reason == "timeout":
+        return "It was ended by its time-out. Start it with a larger timeout (0: none) if it should run longer."
+    if state.reason in ("lost", "reboot"):
+        return "Its output up to then is complete. Check what it did before running it again."
+    if state.reason == "launch":
+        return "The command never ran: check its name and PATH."
+    return None

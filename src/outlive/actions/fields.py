@@ -1,0 +1,238 @@
+"""Every field of every answer, once: its JSON Schema and what it means. `schema/` is made from this and the verbs."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.job import REASONS, STATES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Schema = dict[str, Any]
+
+
+def _of(kind: str | list[str], text: str, **more: Any) -> Schema:
+    return {"type": kind, "description": text, **more}
+
+
+def _string(text: str, **more: Any) -> Schema:
+    return _of("string", text, **more)
+
+
+def _maybe_string(text: str, **more: Any) -> Schema:
+    return _of(["string", "null"], text, **more)
+
+
+def _count(text: str) -> Schema:
+    return _of("integer", text, minimum=0)
+
+
+def _maybe_count(text: str) -> Schema:
+    return _of(["integer", "null"], text, minimum=0)
+
+
+def _flag(text: str) -> Schema:
+    return _of("boolean", text)
+
+
+def _strings(text: str) -> Schema:
+    return _of("array", text, items={"type": "string"})
+
+
+def _object(text: str, required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+    return {
+        "type": "object",
+        "description": text,
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+    }
+
+
+_TIME = {"format": "date-time"}
+
+_TAILS = {
+    "stdout_tail": _string("The end of stdout, exact text."),
+    "stderr_tail": _string("The end of stderr, exact text."),
+    "truncated": _flag("Is there more than is included?"),
+    "encoding": _string("How the text was decoded; invalid bytes are U+FFFD.", const="utf-8"),
+    "stdout_observed_bytes": _count("Bytes of stdout there are."),
+    "stderr_observed_bytes": _count("Bytes of stderr there are."),
+    "stdout_included_bytes": _count("Bytes of stdout in stdout_tail."),
+    "stderr_included_bytes": _count("Bytes of stderr in stderr_tail."),
+}
+
+_GAP = _object(
+    "What is not shown, as positions in the merged output.",
+    {
+        "from_seq": _count("First byte not shown."),
+        "to_seq": _count("First byte shown again."),
+        "bytes": _count("How many bytes."),
+        "lines": _maybe_count("How many lines; null where counting them would cost more than the answer."),
+    },
+)
+
+FIELDS: dict[str, Schema] = {
+    "job_id": _string("The job's id (ULID).", pattern="^[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    "short_id": _string("The last 8 characters of the id; names the job as well."),
+    "state": _string("Where the job is in its life.", enum=list(STATES)),
+    "name": _string("The title given, else the command's verb and target."),
+    "command": _strings("As given: one element is a shell string, several are an argument vector."),
+    "cwd": _maybe_string("The directory it runs in."),
+    "tags": _strings("Its tags."),
+    "owner": _string("Which client started it."),
+    "pid": _of(["integer", "null"], "Process id of the command; null before it started."),
+    "created_at": _string("When it was defined.", **_TIME),
+    "started_at": _maybe_string("When the command started.", **_TIME),
+    "finished_at": _maybe_string("When it ended.", **_TIME),
+    "updated_at": _maybe_string("When its state was last written.", **_TIME),
+    "duration_ms": _maybe_count("From start to end; null where the end was not seen."),
+    "exit_code": _of(["integer", "null"], "Exit code; null if it was ended by a signal, never ran, or is not known."),
+    "signal": _maybe_string("The signal that ended it, as SIGTERM; for kill: the signal sent."),
+    "reason": _of(["string", "null"], "Why it ended.", enum=[*REASONS, None]),
+    "ended_by": _string("Who asked for the end, where somebody did."),
+    "errno": _string("Why exec(2) failed, as ENOENT."),
+    "message": _string("One sentence about a failed job."),
+    "damage": _string("What could not be read of its directory."),
+    "dropped_bytes": _count("Bytes of output that the disk would not take."),
+    "adopted": _count("How often supervision was taken over after a supervisor was killed."),
+    "timeout_ms": _count("The job is ended so long after its start; 0: never."),
+    "waiting_for_input": _flag("Is it blocked reading its input?"),
+    "descendants": _count("Processes it started that are alive besides the command itself."),
+    "supervised": _flag("Does a process of outlive look after it?"),
+    "deduplicated": _flag("A running job with the same dedupe_key was found and answered."),
+    "restarted_from": _string("The job this one repeats."),
+    "hint": _string("What to do next."),
+    "warnings": _strings("What was not as asked."),
+    "snapshot": _object("The ends of both streams.", _TAILS),
+    **_TAILS,
+    "stdout_log_path": _string("The file with all of stdout."),
+    "stderr_log_path": _string("The file with all of stderr."),
+    "waited_ms": _count("How long this call waited."),
+    "elapsed_ms": _count("How long ago the job started; once it ended, how long it ran."),
+    "env_vars": _strings("NAME=VALUE as given; masked values are ***."),
+    "output": _string("Both streams in the order of arrival, rendered for reading unless raw."),
+    "since_seq": _count("Position at which output starts."),
+    "next_seq": _count("Pass this as since_seq to go on."),
+    "idle_ms": _maybe_count("How long ago it last put something out (or started); null once it ended."),
+    "stdout_bytes": _count("Bytes of stdout there are."),
+    "stderr_bytes": _count("Bytes of stderr there are."),
+    "snippet": _string("The end of what it put out so far, when output is empty."),
+    "retry_after_ms": _maybe_count("When polling again makes sense; grows while it is quiet, null at the end."),
+    "first_line": _maybe_count("Number of the first line shown, from 1."),
+    "last_line": _maybe_count("Number of the last line shown."),
+    "total_lines": _count("Lines there are; an unterminated last one counts."),
+    "matches": _count("Lines that matched the search."),
+    "fired": _of(
+        ["object", "null"],
+        "What ended the wait; null if it timed out.",
+        properties={"condition": {"type": "string"}, "job_id": {"type": "string"}},
+        required=["condition", "job_id"],
+    ),
+    "jobs": {
+        "type": "array",
+        "description": "All jobs that were waited for.",
+        "items": _object(
+            "One job.",
+            {
+                "job_id": _string("Its id."),
+                "state": _string("Its state.", enum=list(STATES)),
+                "exit_code": _of(["integer", "null"], "Its exit code."),
+                "reason": _maybe_string("Why it ended."),
+                "fired": _of(["object", "null"], "What held for it."),
+            },
+        ),
+    },
+    "timed_out": _flag("Did the time run out first?"),
+    "bytes_written": _count("Bytes the job's stdin took."),
+    "stdin": _string("Can more be written?", enum=["open", "closed"]),
+    "survivors": {
+        "type": "array",
+        "description": "Processes of the job that are still alive.",
+        "items": _object(
+            "One process.", {"pid": _of("integer", "Process id."), "command": _string("Its command line.")}
+        ),
+    },
+    "freed_bytes": _count("Bytes given back (dry run: would be)."),
+    "root": _string("The job root."),
+    "skipped": _count("Directories passed over."),
+    "deleted": _count("Directories deleted."),
+    "dry_run": _flag("Was nothing really deleted?"),
+    "older_than": _string("The retention window."),
+    "older_than_source": _string("Where it comes from.", enum=["default", "flag", "config"]),
+    "out_of_scope": _count("Jobs of other owners, left alone."),
+    "leftovers": _count("Half-made and half-deleted directories cleaned up."),
+    "notification": _object(
+        "Where the end of the job is reported.",
+        {},
+        {
+            "notify_command": _maybe_string("Shell command that gets the event on its stdin."),
+            "notify_file": _maybe_string("File that gets the event as one line."),
+        },
+    ),
+    "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),
+    "schema": {"type": "object", "description": "The JSON Schema of every answer."},
+    "generated_at": _string("When the schema last changed.", **_TIME),
+    "requested_ms": _count("How long the caller wanted to wait, where it was more than one call may last."),
+    "effective_ms": _count("How long the call was allowed to wait."),
+}
+
+# Where one name means another shape in one answer.
+OVERRIDES: dict[str, dict[str, Schema]] = {
+    field: {type_: {"description": _GAP["description"], "anyOf": [{"const": False}, _GAP]} for type_ in types}
+    for field, types in {"truncated": ("run", "start", "restart", "poll", "log", "wait")}.items()
+}
+OVERRIDES["truncated"]["gc"] = _flag("Are there more jobs than listed?")
+OVERRIDES["truncated"]["list"] = _flag("Are there more jobs than shown?")
+OVERRIDES["last_line"] = {
+    "list": _maybe_string(f"The last line it put out, at most {limits.LAST_LINE_CHARS} characters.")
+}
+OVERRIDES["started_at"] = {
+    type_: _string("When the command started (or was about to).", **_TIME) for type_ in ("run", "start", "restart")
+}
+
+# Names of the fields that the verbs repeat.
+DESCRIBING = (
+    "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
+    "dropped_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
+    "waiting_for_input? descendants? "
+)
+RUN = (
+    "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
+    "truncated requested_ms? effective_ms? deduplicated? hint? " + DESCRIBING
+)
+
+
+def entry_of(names: tuple[str, ...], type_: str) -> Schema:
+    """An object with these fields; a trailing `?` marks one that may be absent."""
+    plain = [name.removesuffix("?") for name in names]
+    return {
+        "type": "object",
+        "properties": {name: OVERRIDES.get(name, {}).get(type_) or FIELDS[name] for name in plain},
+        "required": [name for name in names if not name.endswith("?")],
+    }
+
+
+LIST_ENTRY = tuple(
+    (
+        "job_id short_id state name command cwd owner tags exit_code reason started_at? created_at finished_at "
+        "updated_at waiting_for_input last_line damage?"
+    ).split()
+)
+OVERRIDES["jobs"] = {
+    "list": {"type": "array", "description": "The jobs.", "items": entry_of(LIST_ENTRY, "list")},
+    "gc": {
+        "type": "array",
+        "description": "What was decided about each job.",
+        "items": _object(
+            "One job.",
+            {
+                "job_id": _string("Its id."),
+                "state": _string("Its state.", enum=list(STATES)),
+                "action": _string("What was done.", enum=["deleted", "would_delete", "skipped"]),
+                "reason": _string("Why."),
+                "bytes": _count("What it takes on disk."),
+            },
+        ),
+    },
+}

@@ -1,0 +1,106 @@
+"""End a job and everything it started, or send it a signal."""
+
+from __future__ import annotations
+
+import signal as signals_module
+import time
+
+from outlive import limits
+from outlive.actions import access, answers
+from outlive.actions.spec import JOB, MS, STR, Arg, Verb
+from outlive.errors import OutliveError, invalid, nearest
+from outlive.system import signals, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.actions.driver import Waiting
+    from outlive.actions.spec import Context
+    from outlive.store.jobdir import JobDir
+    from outlive.store.truth import Look
+
+_ENDING = (signals_module.SIGTERM, signals_module.SIGKILL)
+
+
+def kill(
+    ctx: Context,
+    *,
+    job: str,
+    signal: str = "TERM",
+    grace_ms: int = limits.KILL_GRACE_MS,
+    wait_ms: int | None = None,
+) -> Waiting[dict[str, Any]]:
+    """TERM to the whole tree, KILL after the grace to what is left; another signal is sent as it is."""
+    number = signals.number_of(signal)
+    if number is None:
+        near = nearest(signal.upper(), signals.names())
+        raise invalid("signal", f"unknown signal {signal!r}", hint=f"Did you mean {near}?" if near else "TERM or 15.")
+    with access.open_job(ctx, job) as found_job:
+        found = access.look(ctx, found_job)
+        if found.state.state == "created":
+            raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
+        if not found.state.finished or found.supervised:
+            wait = (grace_ms if number in _ENDING else 0) + limits.KILL_WAIT_EXTRA_MS if wait_ms is None else wait_ms
+            yield from _end(ctx, found_job, number, grace_ms, wait / 1000)
+            found = access.look(ctx, found_job)
+        return _answer(found, found_job, number)
+
+
+def _end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float) -> Waiting[None]:
+    """Ask the supervisor; it does it, also if we are killed meanwhile."""
+    line = access.Line(job, output=False)
+    try:
+        asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner}
+        deadline = time.monotonic() + limits.CONTROL_S
+        while True:
+            if line.request(asked) and (yield from line.answer(deadline)):
+                break
+            if _is_over(access.look(ctx, job), job):  # it ended by itself meanwhile
+                return
+            if time.monotonic() >= deadline:
+                raise access.require_supervisor(job)
+            yield from line.pause(deadline)
+        until = time.monotonic() + wait_s
+        while number in _ENDING and time.monotonic() < until:
+            if _is_over(access.look(ctx, job), job):
+                return
+            # A descendant that dies after the command is told by nobody but the end of the line
+            yield from line.pause(min(until, time.monotonic() + limits.SWEEP_INTERVAL_S))
+    finally:
+        line.close()
+
+
+def _is_over(found: Look, job: JobDir) -> bool:
+    return found.state.finished and not access.survivors(found, job.job_id)
+
+
+def _answer(found: Look, job: JobDir, number: int) -> dict[str, Any]:
+    alive = access.survivors(found, job.job_id)
+    answer = {
+        "job_id": job.job_id,
+        "state": found.state.state,
+        "signal": signals.name_of(number),
+        "survivors": [{"pid": member.pid, "command": tree.command_line(member.pid)[:200]} for member in alive],
+    }
+    if found.state.finished:
+        ended = answers.outcome(found)
+        answer |= {name: ended[name] for name in ("exit_code", "reason", "finished_at", "ended_by") if name in ended}
+    if alive and number in _ENDING:
+        answer["hint"] = "Not all of it has ended yet: call kill again with signal KILL, or wait."
+    return answer
+
+
+VERB = Verb(
+    "kill",
+    "End a job and everything it started.",
+    kill,
+    args=(
+        JOB,
+        Arg("signal", STR, "TERM, SIGTERM or 15; TERM is followed by KILL, others are sent as they are.",
+            default="TERM", metavar="SIGNAL"),
+        Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="TIME"),
+        Arg("wait_ms", MS, "How long to wait for the end (default: grace + 1 s).", minimum=0, metavar="TIME"),
+    ),
+    result="job_id state signal survivors exit_code? reason? finished_at? ended_by? hint? requested_ms? effective_ms?",
+)  # fmt: skip

@@ -1,0 +1,224 @@
+"""From a plan to a job that runs: the order that must hold is directory and locks, definition, rename, start."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+
+from outlive import limits
+from outlive.actions import access, answers
+from outlive.actions.driver import Pause
+from outlive.errors import OutliveError, from_os
+from outlive.store import files
+from outlive.store.jobdir import STDIN_DATA, JobDir, NewJob
+from outlive.supervisor.request import Request
+from outlive.system import fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+    from outlive.actions.define import Plan
+    from outlive.actions.driver import Waiting
+    from outlive.actions.spec import Context
+    from outlive.job import Definition
+
+
+def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
+    """The job's directory, complete and visible, its locks held. Errors: io_error; then nothing is left of it."""
+    new: NewJob | None = None
+    try:
+        new = NewJob(ctx.store, plan.definition.job_id)
+        if plan.stdin_data is not None:
+            _write_new(new.dir, STDIN_DATA, plan.stdin_data)
+        new.dir.write_meta(plan.definition)
+        if live:
+            ctx.store.mark_live(plan.definition.job_id)
+        else:
+            from outlive.job import State
+
+            new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
+        new.publish()
+    except OSError as error:
+        if new is not None:
+            new.discard()
+        raise from_os(f"creating the job directory under {ctx.store.path}", error) from error
+    return new
+
+
+def _write_new(job: JobDir, name: str, data: bytes) -> None:
+    fd = job.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        fds.write_all(fd, data)
+    finally:
+        os.close(fd)
+
+
+def begin(ctx: Context, plan: Plan, locks: tuple[int, ...]) -> socket.socket:
+    """Hand the job to a supervisor; the socket hears from it. Errors: launch_failed."""
+    definition = plan.definition
+    request = Request(
+        root=ctx.store.path,
+        job_id=definition.job_id,
+        definition=definition.to_dict(),
+        environment=ctx.env,
+        overrides=plan.overrides,
+        umask=_umask(),
+        sink_shell=list(definition.shell or ctx.shell),
+    )
+    here, there = fds.pair()
+    memory = -1
+    try:
+        memory = request.to_file()
+        sent = {"request": memory, "lock0": locks[0], "lock1": locks[1], "waiter": there.fileno()}
+        if plan.stdin_fd is not None:
+            sent["stdin"] = plan.stdin_fd
+        ctx.launcher.send(sent)
+    except OSError as error:
+        here.close()
+        raise from_os("starting a supervisor", error, code="launch_failed") from error
+    finally:
+        there.close()
+        for fd in (memory, plan.stdin_fd):
+            if fd is not None and fd >= 0:
+                os.close(fd)
+    return here
+
+
+def _umask() -> int:
+    """The umask of this process; reading it means setting it (umask(2))."""
+    old = os.umask(0o077)
+    os.umask(old)
+    return old
+
+
+def started(job: JobDir, sock: socket.socket) -> Waiting[None]:
+    """Wait for the supervisor's first word. Errors: launch_failed; then nothing ran."""
+    sock.setblocking(False)
+    deadline = time.monotonic() + limits.LAUNCH_S
+    while time.monotonic() < deadline:
+        try:
+            message = sock.recv(limits.CONTROL_BYTES)
+        except BlockingIOError:
+            yield Pause((sock.fileno(),), deadline)
+            continue
+        except OSError:
+            message = b""
+        if message[:1] == b"{":
+            failed = json.loads(message)
+            raise from_os("starting the command", OSError(failed["errno"], failed["failed"]), code="launch_failed")
+        if message or _has_state(job):
+            return
+        raise OutliveError("launch_failed", "the supervisor ended before it could start the command", retryable=True)
+    raise OutliveError(
+        "launch_failed",
+        f"no supervisor answered within {limits.LAUNCH_S:.0f} s",
+        retryable=True,
+        hint="The machine is very busy; try again.",
+    )
+
+
+def _has_state(job: JobDir) -> bool:
+    """The line broke. Did the start get as far as a record? Then the truth is there."""
+    try:
+        return job.read_state() is not None
+    except (OSError, OutliveError, files.Damaged):
+        return False
+
+
+def run_job(ctx: Context, plan: Plan, show: dict[str, Any], *, until: float | None) -> Waiting[dict[str, Any]]:
+    """Make and start a job and answer when it has ended, or at `until` (time.monotonic seconds; None: no limit)."""
+    began = time.monotonic()
+    new = make(ctx, plan, live=True)
+    return (yield from start_made(ctx, plan, new, show, began=began, until=until))
+
+
+def start_made(
+    ctx: Context, plan: Plan, new: NewJob, show: dict[str, Any], *, began: float, until: float | None
+) -> Waiting[dict[str, Any]]:
+    """Start a job whose directory is made. If nothing could be run, the directory is taken back."""
+    sock: socket.socket | None = None
+    try:
+        sock = begin(ctx, plan, new.locks)
+        yield from started(new.dir, sock)
+    except OutliveError:
+        if sock is not None:
+            sock.close()
+        new.discard()
+        raise
+    except BaseException:  # the call was cancelled; the job goes on, and its supervisor holds the locks
+        if sock is not None:
+            sock.close()
+        new.close()
+        raise
+    job_dir = JobDir.open(ctx.store, plan.definition.job_id)
+    new.close()
+    with job_dir as job:
+        return (yield from watch(ctx, job, sock, show, began=began, until=until, hint=plan.hint))
+
+
+def watch(
+    ctx: Context,
+    job: JobDir,
+    sock: socket.socket | None,
+    show: dict[str, Any],
+    *,
+    began: float,
+    until: float | None,
+    hint: str | None = None,
+) -> Waiting[dict[str, Any]]:
+    """Wait for the end of a started job, at most until `until`, and answer."""
+    line = access.Line(job, output=False, sock=sock)
+    try:
+        while True:
+            found = access.look(ctx, job)
+            if found.state.finished or (until is not None and time.monotonic() >= until):
+                break
+            yield from line.pause(until)
+    finally:
+        line.close()
+    answer = answers.run_answer(ctx, found, job, began=began, **show)
+    return answer | ({"hint": f"{hint} {answer.get('hint', '')}".strip()} if hint else {})
+
+
+class Deduplication:
+    """One start at a time for all jobs with a key: two clients that ask at once get one job."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._fd = -1
+
+    def __enter__(self) -> Deduplication:
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._fd = os.open(".dedupe.lock", flags, 0o600, dir_fd=self._ctx.store.fd)
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+        except OSError as error:
+            raise from_os(f"locking {self._ctx.store.path}/.dedupe.lock", error) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+    def running(self, wanted: Definition) -> str | None:
+        """The id of the running job of this owner and directory with the same key."""
+        for job_id in self._ctx.store.live_ids():
+            try:
+                with JobDir.open(self._ctx.store, job_id) as job:
+                    other = job.read_meta()
+                    same = (other.dedupe_key, other.owner, other.cwd) == (wanted.dedupe_key, wanted.owner, wanted.cwd)
+                    if same and access.look(self._ctx, job).state.state == "running":
+                        return job_id
+            except (OSError, OutliveError, files.Damaged):
+                continue
+        return None
+
+
+def deadline(began: float, *, wait: bool, background: bool, yield_ms: int) -> float | None:
+    """When a start answers at the latest."""
+    if wait:
+        return None
+    return began + (0 if background else yield_ms / 1000)

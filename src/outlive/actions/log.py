@@ -1,0 +1,155 @@
+"""Read a job's output by line, by position, or by what is in it."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.actions import access, window
+from outlive.actions.spec import INT, JOB, MAX_BYTES, RAW, SINCE_SEQ, STR, Arg, Verb
+from outlive.errors import invalid
+from outlive.store.output import Lines, Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.actions.spec import Context
+    from outlive.store.jobdir import JobDir
+
+_STREAMS = {"both": None, "stdout": 0, "stderr": 1}
+
+
+def log(
+    ctx: Context,
+    *,
+    job: str,
+    offset: int | None = None,
+    limit: int | None = None,
+    since_seq: int | None = None,
+    stream: str = "both",
+    search: str | None = None,
+    context: int | None = None,
+    max_bytes: int,
+    raw: bool = False,
+) -> dict[str, Any]:
+    """Lines [offset, offset + limit), or what follows `since_seq`, or the lines that match `search`."""
+    if since_seq is not None and offset is not None:
+        raise invalid("offset", "give offset (lines) or since_seq (position), not both")
+    with access.open_job(ctx, job) as found_job:
+        found = access.look(ctx, found_job)
+        with Output(found_job) as output:
+            reader = _Reader(found_job, output, _STREAMS[stream], more=not found.state.finished)
+            try:
+                if search is not None:
+                    from outlive.actions import log_search
+
+                    around = limits.SEARCH_CONTEXT_LINES if context is None else context
+                    first = since_seq if since_seq is not None else reader.lines.start_of(offset or 0)
+                    answer = log_search.search(reader.lines, search, first, limit, around, max_bytes, raw=raw)
+                else:
+                    answer = reader.read(offset, limit, since_seq, max_bytes, raw)
+            finally:
+                reader.lines.close()
+        if answer.get("hint") is None:
+            answer.pop("hint", None)
+        access.mark_seen(ctx, found_job, answer["next_seq"]) if stream == "both" and search is None else None
+        return {"job_id": found_job.job_id, "state": found.state.state, **answer}
+
+
+class _Reader:
+    """Reads the merged stream, or one stream's own log: positions and line numbers are those of what is read."""
+
+    def __init__(self, job: JobDir, output: Output, stream: int | None, *, more: bool) -> None:
+        self._job = job
+        self._output = output
+        self._stream = stream
+        self._more = more
+        self.lines = Lines(job, output, stream)
+
+    def read(
+        self, offset: int | None, limit: int | None, since_seq: int | None, max_bytes: int, raw: bool
+    ) -> dict[str, Any]:
+        total = self.lines.total()
+        start, stop, hint = self._range(offset, limit, since_seq, total)
+        forward = since_seq is not None or offset is not None
+        if forward:  # reading on: the first part that fits, and where to go on
+            shortened = self._fit(start, stop, max_bytes)
+            if shortened < stop:
+                hint = self._go_on(shortened, since_seq is not None)
+            stop = shortened
+        shown = self._show(start, stop, max_bytes, raw)
+        first = self.lines.before(start) + 1 if stop > start else None
+        last = self.lines.before(max(start, shown.next_seq - 1)) + 1 if stop > start else None
+        return {
+            **shown.to_dict(),
+            "first_line": first,
+            "last_line": last,
+            "total_lines": total,
+            "hint": hint or self._nothing(start, stop, total),
+        }
+
+    def _range(
+        self, offset: int | None, limit: int | None, since_seq: int | None, total: int
+    ) -> tuple[int, int, str | None]:
+        """(start, stop, hint) as positions."""
+        end = self.lines.end
+        if since_seq is not None:
+            start = min(since_seq, end)
+            if limit is None:
+                return start, end, None
+            return start, max(start, self.lines.start_of(self.lines.before(start) + limit)), None
+        if offset is not None:
+            start = self.lines.start_of(offset) if offset < total else end
+            return start, end if limit is None else self.lines.start_of(offset + limit), None
+        count = limits.LOG_LINES if limit is None else limit
+        first = max(0, total - count)
+        hint = None
+        if first and limit is None:
+            hint = f"Lines {first + 1} to {total} of {total} are shown; pass offset (from 0) and limit to see others."
+        return (self.lines.start_of(first) if first < total else end), end, hint
+
+    def _fit(self, start: int, stop: int, max_bytes: int) -> int:
+        """Where the whole lines that fit into the budget end; one line that is too long is cut."""
+        if stop - start <= max_bytes:
+            return stop
+        data = self.lines.read(start, start + max_bytes)
+        newline = data.rfind(b"\n")
+        return start + (newline + 1 if newline >= 0 else len(data))
+
+    def _go_on(self, stop: int, by_position: bool) -> str:
+        if by_position:
+            return f"More follows: pass since_seq={stop}."
+        line = self.lines.before(stop)
+        whole = self.lines.start_of(line) == stop
+        return f"More follows: pass offset={line}." if whole else f"More of this line follows: pass since_seq={stop}."
+
+    def _nothing(self, start: int, stop: int, total: int) -> str | None:
+        if stop > start:
+            return None
+        return f"Nothing is here: there are {total} lines, numbered from 0 for offset." if total else None
+
+    def _show(self, start: int, stop: int, max_bytes: int, raw: bool) -> window.Shown:
+        if self._stream is None:
+            return window.show(self._job, self._output, start, stop, max_bytes=max_bytes, raw=raw, more=self._more)
+        return window.show_bytes(self._job, self.lines, self._stream, start, stop, max_bytes=max_bytes, raw=raw)
+
+
+VERB = Verb(
+    "log",
+    "Read output by line, by position, or search it.",
+    log,
+    args=(
+        JOB,
+        Arg("offset", INT, "First line, from 0.", minimum=0, metavar="LINE"),
+        Arg("limit", INT, f"How many lines (default: the last {limits.LOG_LINES}).", minimum=0, metavar="N"),
+        SINCE_SEQ,
+        Arg("stream", STR, "Which stream; positions and lines are then those of its own log.", default="both",
+            choices=("both", "stdout", "stderr")),
+        Arg("search", STR, "Show only lines that match this RE2 pattern, with their numbers.", metavar="PATTERN"),
+        Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
+            maximum=100, metavar="N"),
+        MAX_BYTES,
+        RAW,
+    ),
+    result="job_id state output since_seq next_seq truncated first_line last_line total_lines matches? hint?",
+    slow=True,
+)  # fmt: skip

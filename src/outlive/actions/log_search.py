@@ -1,0 +1,128 @@
+"""Lines that match a pattern. RE2: linear time, so no pattern that a model thinks up can hang us."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from outlive import limits
+from outlive.errors import invalid
+from outlive.view.decode import decode_exact
+from outlive.view.render import readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from outlive.store.output import Lines
+
+_CHUNK = 1 << 20
+_LINE_BYTES = 65_536  # of one line; the rest of a longer one is searched as a line of its own
+
+
+def compiled(pattern: str, field: str = "search") -> Any:
+    """An RE2 pattern over bytes. Errors: invalid_argument."""
+    import re2  # 4 ms and a megabyte, for those who search
+
+    if len(pattern) > limits.MAX_PATTERN_CHARS:
+        raise invalid(field, f"the pattern is longer than {limits.MAX_PATTERN_CHARS} characters")
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern.encode("utf-8", "surrogateescape"), options)
+    except re2.error as error:
+        text = error.args[0] if error.args else error
+        text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        raise invalid(
+            field, f"not an RE2 pattern: {text}", hint="RE2 has no look-around and no back-references."
+        ) from error
+
+
+def search(
+    lines: Lines, pattern: str, start: int, limit: int | None, context: int, max_bytes: int, *, raw: bool
+) -> dict[str, Any]:
+    """grep's layout: `12:match`, `13-context`, `--` between groups. Stops at `limit` matches or at the budget."""
+    wanted = compiled(pattern)
+    found = _Found(max_bytes, context, raw)
+    number = lines.before(start)
+    at = start
+    for line in _split(lines, start):
+        hit = wanted.search(line) is not None
+        if (hit and limit is not None and found.matches >= limit) or not found.take(number, line, hit):
+            break
+        at += len(line)
+        number += line.endswith(b"\n")
+    more = at < lines.end
+    hint = f"The search stopped at line {number}: pass since_seq={at} to go on." if more else None
+    return {
+        "output": "\n".join(found.rows) + ("\n" if found.rows else ""),
+        "since_seq": start,
+        "next_seq": at,
+        "truncated": False,
+        "first_line": found.first,
+        "last_line": found.last,
+        "total_lines": lines.total(),
+        "matches": found.matches,
+        "hint": hint if found.matches else hint or f"No line matches {pattern!r}.",
+    }
+
+
+class _Found:
+    """The rows of an answer while they are collected."""
+
+    def __init__(self, max_bytes: int, context: int, raw: bool) -> None:
+        self._left = max_bytes
+        self._context = context
+        self._raw = raw
+        self._before: deque[tuple[int, bytes]] = deque(maxlen=context)
+        self._after = 0
+        self.rows: list[str] = []
+        self.matches = 0
+        self.first: int | None = None
+        self.last: int | None = None
+
+    def take(self, number: int, line: bytes, hit: bool) -> bool:
+        """One more line; False if it is to be shown and there is no room for it."""
+        if not hit and not self._after:
+            self._before.append((number, line))
+            return True
+        rows = [*self._before, (number, line)] if hit else [(number, line)]
+        texts = [self._row(n, text, ":" if hit and n == number else "-") for n, text in rows]
+        size = sum(len(text.encode("utf-8", "replace")) + 1 for text in texts)
+        if size > self._left and self.rows:
+            return False
+        if self.last is not None and rows[0][0] > self.last and self._context:
+            self.rows.append("--")
+        self._left -= size
+        self.rows += texts
+        self._before.clear()
+        self._after = self._context if hit else self._after - 1
+        self.matches += hit
+        self.first = rows[0][0] + 1 if self.first is None else self.first
+        self.last = number + 1
+        return True
+
+    def _row(self, number: int, line: bytes, mark: str) -> str:
+        text = decode_exact(line.rstrip(b"\n"))
+        return f"{number + 1}{mark}{text if self._raw else readable(text)}"
+
+
+def _split(lines: Lines, start: int) -> Iterator[bytes]:
+    """Lines from `start` on with their newlines; at most 64 KiB of one at a time."""
+    rest = b""
+    while start < lines.end or rest:
+        chunk = lines.read(start, min(start + _CHUNK, lines.end))
+        start += len(chunk)
+        data = rest + chunk
+        at = 0
+        while at < len(data):
+            newline = data.find(b"\n", at, at + _LINE_BYTES)
+            end = newline + 1 if newline >= 0 else at + _LINE_BYTES
+            if newline < 0 and end > len(data) and start < lines.end:
+                break
+            yield data[at:end]
+            at = min(end, len(data))
+        rest = data[at:]
+        if not chunk and rest:
+            yield rest
+            return

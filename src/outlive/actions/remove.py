@@ -1,0 +1,48 @@
+"""End a job, if it still runs, and delete it."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.actions import access, clear, kill
+from outlive.actions.driver import Pause
+from outlive.actions.spec import JOB, MS, Arg, Verb
+from outlive.errors import OutliveError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.actions.driver import Waiting
+    from outlive.actions.spec import Context
+
+
+def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> Waiting[dict[str, Any]]:
+    """kill, wait until all of it is gone, delete."""
+    with access.open_job(ctx, job) as found_job:
+        found = access.look(ctx, found_job)
+        if found.supervised:
+            yield from kill.kill(ctx, job=found_job.job_id, grace_ms=grace_ms)
+        until = time.monotonic() + limits.CONTROL_S
+        while True:
+            try:
+                freed = clear.delete(ctx, found_job)
+                break
+            except OutliveError:  # its supervisor is just letting go
+                if time.monotonic() >= until:
+                    raise
+                yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+        return {"job_id": found_job.job_id, "state": found.state.state, "freed_bytes": freed}
+
+
+VERB = Verb(
+    "remove",
+    "End a job if it runs, then delete it and its output.",
+    remove,
+    args=(
+        JOB,
+        Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="TIME"),
+    ),
+    result="job_id state freed_bytes",
+)

@@ -1,0 +1,98 @@
+"""Run a finished job again, as a new one."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive.actions import access, define, fields, launching
+from outlive.actions.spec import ENV, JOB, Arg, Verb
+from outlive.errors import OutliveError, invalid
+from outlive.job import new_id, timestamp
+from outlive.store import files
+from outlive.store.jobdir import STDIN_DATA
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.actions.driver import Waiting
+    from outlive.actions.spec import Context
+    from outlive.store.jobdir import JobDir
+
+
+def restart(
+    ctx: Context,
+    *,
+    job: str,
+    env: dict[str, str] | None = None,
+    yield_ms: int,
+    background: bool = False,
+    wait: bool = False,
+    propagate: bool = False,
+    wait_poll_ms: int | None = None,
+    tail_lines: int = 0,
+    max_bytes: int | None = None,
+    raw: bool = False,
+) -> Waiting[dict[str, Any]]:
+    """A new job with the same definition; the old one and its output stay."""
+    began = time.monotonic()
+    show = {"tail_lines": tail_lines, "max_bytes": max_bytes, "raw": raw}
+    with access.open_job(ctx, job) as old:
+        plan = _plan(ctx, old, define.check_env(env or {}))
+    until = launching.deadline(began, wait=wait, background=background, yield_ms=yield_ms)
+    return (yield from launching.run_job(ctx, plan, show, until=until))
+
+
+def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> define.Plan:
+    found = access.look(ctx, old)
+    if not found.state.finished:
+        state = found.state.state
+        hint = "start runs it." if state == "created" else "Wait for its end, or kill it first."
+        raise OutliveError("invalid_state", f"only a finished job can be restarted; this one is {state}", hint=hint)
+    if found.damage is not None:
+        raise OutliveError("io_error", f"its definition cannot be read: {found.damage}")
+    before = found.definition
+    define.refuse_unstored(before, env)
+    define.working_directory(ctx, before.cwd)
+    if before.stdin == "caller":
+        raise invalid(
+            "job", "its input was the stdin of the command that started it, which is gone", hint="Use run again."
+        )
+    overrides = {**define.read_env_files(before.env_files), **before.env, **env}
+    masked = sorted(set(before.masked_env) | (env.keys() & set(before.mask)))
+    definition = before.replace(
+        job_id=new_id(),
+        env={**before.env, **{name: value for name, value in env.items() if name not in before.mask}},
+        masked_env=masked,
+        created_at=timestamp(),
+        owner=ctx.owner,
+        root=ctx.store.path,
+        restarted_from=old.job_id,
+        dedupe_key=None,
+    )
+    data = files.read(old.fd, STDIN_DATA) if _has_data(old) else None
+    stdin_fd = define.open_stdin(before.stdin_path) if before.stdin == "file" else None
+    return define.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd)
+
+
+def _has_data(job: JobDir) -> bool:
+    try:
+        os.stat(STDIN_DATA, dir_fd=job.fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+VERB = Verb(
+    "restart",
+    "Run a finished job again, as a new job.",
+    restart,
+    args=(
+        JOB,
+        Arg("env", ENV, "Variables to set or change; masked ones must be given again.", metavar="NAME=VALUE"),
+        *define.WAIT_ARGS,
+        *define.SHOW_ARGS,
+    ),
+    result=fields.RUN,
+)

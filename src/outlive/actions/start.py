@@ -1,0 +1,87 @@
+"""Start a job that create defined."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive.actions import access, define, fields, launching
+from outlive.actions.spec import JOB, Verb
+from outlive.errors import OutliveError, from_os
+from outlive.store.jobdir import take_both
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.actions.driver import Waiting
+    from outlive.actions.spec import Context
+    from outlive.store.jobdir import JobDir
+
+
+def start(
+    ctx: Context,
+    *,
+    job: str,
+    yield_ms: int,
+    background: bool = False,
+    wait: bool = False,
+    propagate: bool = False,
+    wait_poll_ms: int | None = None,
+    tail_lines: int = 0,
+    max_bytes: int | None = None,
+    raw: bool = False,
+) -> Waiting[dict[str, Any]]:
+    """Start a created job; answer as run does."""
+    began = time.monotonic()
+    show = {"tail_lines": tail_lines, "max_bytes": max_bytes, "raw": raw}
+    until = launching.deadline(began, wait=wait, background=background, yield_ms=yield_ms)
+    with access.open_job(ctx, job) as found:
+        locks = _take(found)
+        try:
+            plan = _plan(ctx, found)
+            ctx.store.mark_live(found.job_id)
+            sock = launching.begin(ctx, plan, locks)
+            yield from launching.started(found, sock)
+        except OutliveError:
+            ctx.store.unmark_live(found.job_id)
+            raise
+        finally:
+            for fd in locks:
+                os.close(fd)
+        return (yield from launching.watch(ctx, found, sock, show, began=began, until=until))
+
+
+def _take(job: JobDir) -> tuple[int, int]:
+    """The locks of a created job: only one caller can start it."""
+    try:
+        return take_both(job)
+    except BlockingIOError:
+        raise _not_created("running") from None
+    except OSError as error:
+        raise from_os(f"locking job {job.job_id}", error) from error
+
+
+def _plan(ctx: Context, job: JobDir) -> define.Plan:
+    state = job.read_state()
+    if state is None or state.state != "created":
+        raise _not_created(state.state if state else "unknown")
+    definition = job.read_meta()
+    define.working_directory(ctx, definition.cwd)
+    overrides = {**define.read_env_files(definition.env_files), **definition.env}
+    stdin_fd = define.open_stdin(definition.stdin_path) if definition.stdin == "file" else None
+    return define.Plan(definition, overrides, stdin_fd=stdin_fd)
+
+
+def _not_created(state: str) -> OutliveError:
+    hint = "restart runs a finished job again, as a new one." if state != "running" else "It was started already."
+    return OutliveError("invalid_state", f"only a created job can be started; this one is {state}", hint=hint)
+
+
+VERB = Verb(
+    "start",
+    "Start a job that create defined.",
+    start,
+    args=(JOB, *define.WAIT_ARGS, *define.SHOW_ARGS),
+    result=fields.RUN,
+)

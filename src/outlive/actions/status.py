@@ -1,0 +1,49 @@
+"""What a job is and how it is doing."""
+
+from __future__ import annotations
+
+from outlive.actions import access, answers, fields
+from outlive.actions.spec import JOB, Verb
+from outlive.store.output import Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.actions.spec import Context
+
+
+def status(ctx: Context, *, job: str) -> dict[str, Any]:
+    """The truth about one job, now."""
+    with access.open_job(ctx, job) as found_job:
+        found = access.look(ctx, found_job)
+        with Output(found_job) as output:
+            idle = answers.idle_ms(found, output)
+            sizes, end = output.sizes, output.end
+        return {
+            "job_id": found_job.job_id,
+            "state": found.state.state,
+            **answers.describe(found, found_job),
+            **answers.paths(found_job),
+            "exit_code": found.state.exit_code,
+            "finished_at": found.state.finished_at,
+            "updated_at": found.state.updated_at or None,
+            "elapsed_ms": answers.elapsed_ms(found),
+            "idle_ms": idle,
+            "next_seq": end,
+            "stdout_bytes": sizes[0],
+            "stderr_bytes": sizes[1],
+            "descendants": len(access.descendants(found)),
+            "supervised": found.supervised,
+            "env_vars": answers.env_vars(found),
+        }
+
+
+VERB = Verb(
+    "status",
+    "What a job is and how it is doing.",
+    status,
+    args=(JOB,),
+    result="job_id state stdout_log_path stderr_log_path exit_code finished_at updated_at elapsed_ms idle_ms next_seq "
+    "stdout_bytes stderr_bytes supervised env_vars " + fields.DESCRIBING.replace("exit_code? ", ""),
+)

@@ -1,0 +1,35 @@
+"""Replace a job's tags."""
+
+from __future__ import annotations
+
+from outlive.actions import access
+from outlive.actions.spec import JOB, STRS, Arg, Verb
+from outlive.job import check_tags
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.actions.spec import Context
+
+
+def tag_set(ctx: Context, *, job: str, tags: list[str] | tuple[str, ...] = ()) -> dict[str, Any]:
+    """These tags and no others; none clears them."""
+    wanted = check_tags(list(tags))
+    with access.open_job(ctx, job) as found_job:
+        with access.writing_meta(found_job):
+            definition = found_job.change_meta(lambda old: old.replace(tags=wanted))
+        state = access.look(ctx, found_job).state.state
+        return {"job_id": found_job.job_id, "state": state, "tags": definition.tags}
+
+
+VERB = Verb(
+    "tag set",
+    "Replace a job's tags.",
+    tag_set,
+    args=(
+        JOB,
+        Arg("tags", STRS, "The tags; none clears them.", default=(), cli="--tag", aliases=("tag",), metavar="TAG"),
+    ),
+    result="job_id state tags",
+)

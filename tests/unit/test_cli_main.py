@@ -1,0 +1,453 @@
+"""From argv to one object on stdout and an exit status, by made-up verbs: what `run` does is not the CLI's."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import types
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive import actions
+from outlive.actions import spec
+from outlive.actions.driver import Pause
+from outlive.actions.spec import Arg, Verb
+from outlive.cli import main as cli
+from outlive.errors import OutliveError, invalid
+
+Run = Callable[..., Any]
+WAIT_ARGS = (
+    spec.JOB,
+    Arg("wait", spec.BOOL, "Wait.", default=False),
+    Arg("propagate", spec.BOOL, "Exit like the job.", default=False),
+)
+
+
+@pytest.fixture
+def verb(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """`verb(run, name="status")` makes this function the one that answers the verb."""
+
+    def make(run: Run, name: str = "status", args: tuple[Arg, ...] = WAIT_ARGS, **more: Any) -> None:
+        module = types.ModuleType("fake")
+        module.VERB = Verb(name, "A made-up verb.", run, args=args, **more)  # type: ignore[attr-defined]
+        monkeypatch.setitem(actions.MODULES, name, "fake_" + name.replace(" ", "_"))
+        monkeypatch.setitem(sys.modules, "outlive.actions.fake_" + name.replace(" ", "_"), module)
+
+    return make
+
+
+class Called:
+    def __init__(self, capfd: pytest.CaptureFixture[str]) -> None:
+        self._capfd = capfd
+        self.status = -1
+        self.out = self.err = ""
+
+    def __call__(self, *argv: str) -> dict[str, Any]:
+        """The one object of stdout."""
+        self.text(*argv)
+        assert self.out.endswith("\n")
+        assert self.out.count("\n") == 1
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+    def text(self, *argv: str) -> str:
+        self.status = cli.main(list(argv))
+        self.out, self.err = self._capfd.readouterr()
+        return self.out
+
+    def refused(self, *argv: str) -> dict[str, Any]:
+        found = self(*argv)
+        assert found["ok"] is False
+        assert found["type"] == "error"
+        error: dict[str, Any] = found["error"]
+        return error
+
+
+@pytest.fixture
+def call(capfd: pytest.CaptureFixture[str]) -> Called:
+    return Called(capfd)
+
+
+def answers(**result: Any) -> Run:
+    return lambda ctx, **given: result
+
+
+def raises(error: BaseException) -> Run:
+    def run(ctx: Any, **given: Any) -> Any:
+        raise error
+
+    return run
+
+
+# --- answers -------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_one_compact_object_and_status_0(verb: Any, call: Called) -> None:
+    verb(answers(job_id="01J", name="naïve ✓"))
+    call.text("status", "J")
+    assert call.out == '{"schema_version":"0.1","ok":true,"type":"status","job_id":"01J","name":"naïve ✓"}\n'
+    assert (call.status, call.err) == (0, "")
+
+
+def test_the_type_of_an_answer_has_underscores(verb: Any, call: Called) -> None:
+    verb(answers(), name="tag set")
+    assert call("tag", "set", "J")["type"] == "tag_set"
+
+
+def test_text_that_is_no_utf8_is_answered_as_escapes(verb: Any, call: Called) -> None:
+    verb(answers(cwd="/\udcff", name="ü"))
+    found = call("status", "J")
+    assert (found["cwd"], found["name"]) == ("/\udcff", "ü")
+    assert call.out.isascii()
+
+
+def test_an_action_that_waits_is_driven_to_its_end(verb: Any, call: Called) -> None:
+    def run(ctx: Any, **given: Any) -> Generator[Pause, None, dict[str, bool]]:
+        yield Pause((), 0.0)
+        return {"waited": True}
+
+    verb(run)
+    assert call("status", "J")["waited"] is True
+
+
+def test_the_action_knows_its_caller(
+    verb: Any, call: Called, place: Path, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[spec.Context] = []
+
+    def run(ctx: spec.Context, **given: Any) -> Any:
+        seen.append(ctx)
+        return given
+
+    verb(run)
+    found = call("status", "J", "--root", "r")
+    context = seen[0]
+    assert (found["job"], found["wait"]) == ("J", False)
+    assert (context.face, context.owner, context.client) == ("cli", "cli", None)
+    assert (context.cwd, context.shell) == (str(work), ("sh", "-lc"))
+    assert context.store.path == str(work / "r")
+    assert context.env == dict(os.environ)
+    monkeypatch.setenv("OUTLIVE_OWNER", "me")
+    config = place / "home/.config/outlive/config.toml"
+    config.parent.mkdir()
+    config.write_text('[shell]\nunix = ["bash", "-c"]\n')
+    call("status", "J")
+    assert (seen[1].owner, seen[1].shell) == ("me", ("bash", "-c"))
+
+
+def test_an_action_that_starts_nothing_imports_no_launcher(
+    verb: Any, call: Called, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    class Launcher:
+        def __init__(self) -> None:
+            made.append("launcher")
+
+        def launch(self) -> str:
+            return "launched"
+
+    module = types.ModuleType("outlive.launch.fork")
+    module.Launcher = Launcher  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "outlive.launch.fork", module)
+    verb(answers())
+    call("status", "J")
+    assert made == []
+    verb(lambda ctx, **given: {"said": [ctx.launcher.launch(), ctx.launcher.launch()]})
+    assert call("status", "J")["said"] == ["launched", "launched"]
+    assert made == ["launcher"]
+
+
+def test_a_deleted_working_directory_is_no_error(verb: Any, call: Called, place: Path) -> None:
+    gone = place / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    verb(lambda ctx, **given: {"cwd": ctx.cwd})
+    assert call("status", "J")["cwd"] is None
+    assert call.refused("status", "J", "--root", "here")["details"] == {"field": "root"}
+
+
+# --- errors and exit status ----------------------------------------------------------------------------------------
+
+
+def test_an_expected_failure_is_an_error_object_and_status_1(verb: Any, call: Called) -> None:
+    verb(raises(OutliveError("job_not_found", "no job 'J'", hint="Look.", details={"a": 1})))
+    assert call.refused("status", "J") == {
+        "code": "job_not_found",
+        "message": "no job 'J'",
+        "retryable": False,
+        "hint": "Look.",
+        "details": {"a": 1},
+    }
+    assert (call.status, call.err) == (1, "")
+
+
+@pytest.mark.parametrize("argv", [[], ["status"], ["status", "--bogus"], ["stats"], ["--bogus"], ["status", "J", "K"]])
+def test_a_usage_error_is_an_object_a_usage_text_on_stderr_and_status_2(
+    verb: Any, call: Called, argv: list[str]
+) -> None:
+    verb(answers())
+    assert call.refused(*argv)["code"] == "invalid_argument"
+    assert call.status == 2
+    assert call.err.startswith("usage: outlive ")
+    assert "--help" in call.err
+
+
+def test_an_argument_that_an_action_refuses_is_status_1_unless_it_is_the_wording(verb: Any, call: Called) -> None:
+    verb(raises(invalid("cwd", "no such directory")))
+    call.refused("status", "J")
+    assert (call.status, call.err) == (1, "")
+    verb(raises(invalid("cwd", "no such directory", usage=True)))
+    call.refused("status", "J")
+    assert call.status == 2
+
+
+def test_a_bug_is_an_internal_error_and_its_traceback_only_for_who_asks(verb: Any, call: Called) -> None:
+    verb(raises(KeyError("oops")))
+    error = call.refused("status", "J")
+    assert (error["code"], error["message"], call.status) == ("internal_error", "KeyError: 'oops'", 1)
+    assert call.err == ""
+    call.refused("status", "J", "-v")
+    assert "Traceback" in call.err
+
+
+def test_an_answer_that_is_no_json_is_an_internal_error(verb: Any, call: Called) -> None:
+    for value in (object(), float("nan")):
+        verb(answers(value=value))
+        assert call.refused("status", "J")["code"] == "internal_error"
+
+
+def test_a_failed_system_call_is_an_io_error_that_says_whether_to_try_again(verb: Any, call: Called) -> None:
+    verb(raises(OSError(28, "No space left on device", "/x")))
+    error = call.refused("status", "J")
+    assert (error["code"], error["retryable"], call.status) == ("io_error", True, 1)
+    assert "/x" in error["message"]
+
+
+def test_a_bad_configuration_and_an_unsafe_root_are_error_objects(
+    verb: Any, call: Called, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verb(answers())
+    assert call.refused("status", "J", "--config", "nowhere.toml")["code"] == "config_error"
+    shared = place / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    assert call.refused("status", "J", "--root", str(shared))["code"] == "store_unsafe"
+    verb(answers(), name="schema", args=())
+    assert call("schema", "--root", str(shared))["ok"], "the schema needs no root"
+
+
+def test_an_action_of_the_server_only_is_no_verb_here(verb: Any, call: Called) -> None:
+    verb(answers(), cli=False)
+    assert call.refused("status", "J")["code"] == "invalid_argument"
+    assert call.status == 2
+
+
+# --- ^C ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "said"),
+    [
+        ("wait", None, "outlive: interrupted; job J goes on\n"),
+        ("wait", "01JWHOLE", "outlive: interrupted; job 01JWHOLE goes on\n"),
+        ("status", None, "outlive: interrupted\n"),
+    ],
+)
+def test_an_interrupt_ends_the_waiting_and_says_that_the_job_goes_on(
+    verb: Any, call: Called, name: str, known: str | None, said: str
+) -> None:
+    closed: list[bool] = []
+
+    def run(ctx: spec.Context, **given: Any) -> Generator[Pause, None, None]:
+        ctx.job_id = known
+        try:
+            signal.raise_signal(signal.SIGINT)
+            yield Pause((), None)
+        finally:
+            closed.append(True)
+
+    verb(run, name=name)
+    call.text(name, "J")
+    assert (call.status, call.out, call.err) == (130, "", said)
+    assert closed == [True]
+
+
+# --- --propagate ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("result", "status"),
+    [
+        ({"state": "exited", "exit_code": 0}, 0),
+        ({"state": "exited", "exit_code": 42}, 42),
+        ({"state": "killed", "exit_code": None, "signal": "SIGKILL"}, 137),
+        ({"state": "killed", "exit_code": None, "signal": "SIGRTMIN+2"}, 128 + signal.SIGRTMIN + 2),
+        ({"state": "failed", "exit_code": None, "reason": "launch", "errno": "ENOENT"}, 127),
+        ({"state": "failed", "exit_code": None, "reason": "launch", "errno": "EACCES"}, 126),
+        ({"state": "failed", "exit_code": None, "reason": "lost"}, 1),
+    ],
+)
+def test_propagate_exits_like_the_job_and_still_answers(
+    verb: Any, call: Called, result: dict[str, Any], status: int
+) -> None:
+    verb(answers(**result))
+    assert call("status", "--wait", "--propagate", "J")["state"] == result["state"]
+    assert call.status == status
+    call("status", "--wait", "J")
+    assert call.status == 0
+
+
+def test_propagate_without_wait_is_refused(verb: Any, call: Called) -> None:
+    verb(answers(exit_code=3))
+    assert call.refused("status", "--propagate", "J")["details"] == {"field": "propagate"}
+    assert call.status == 2
+
+
+# --- help, version, human, logs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("argv", [["status", "--help"], ["-h", "status"], ["help", "status"], ["status", "J", "-h"]])
+def test_help_of_a_verb_is_text_on_stdout(verb: Any, call: Called, argv: list[str]) -> None:
+    verb(raises(AssertionError()))
+    assert call.text(*argv).startswith("usage: outlive status [OPTIONS] JOB\n")
+    assert (call.status, call.err) == (0, "")
+
+
+def test_help_alone_shows_every_verb(verb: Any, call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "MODULES", {})
+    verb(answers())
+    verb(answers(), name="poll", cli=False)
+    text = call.text("--help")
+    assert "\n  status" in text
+    assert "\n  mcp" in text
+    assert "\n  poll" not in text
+    assert call.text("help") == text
+
+
+def test_version_is_text_wherever_it_stands(verb: Any, call: Called) -> None:
+    verb(answers())
+    assert call.text("--version") == call.text("status", "--version") == "outlive 0.1.0\n"
+
+
+def test_human_answers_are_tables_and_human_errors_go_to_stderr(verb: Any, call: Called) -> None:
+    verb(answers(job_id="01J"))
+    assert call.text("status", "J", "--human") == "job id  01J\n"
+    verb(raises(OutliveError("job_not_found", "no job", hint="Look.")))
+    assert call.text("--human", "status", "J") == ""
+    assert (call.status, call.err) == (1, "error: no job\nhint: Look.\n")
+
+
+def test_nothing_is_logged_unless_asked_for(verb: Any, call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+    verb(answers())
+    call("status", "J")
+    assert call.err == ""
+    call("status", "J", "-v")
+    assert "verb=status" in call.err
+    assert "config=" not in call.err
+    call("status", "J", "-vv")
+    assert "config=" in call.err
+    monkeypatch.setenv("OUTLIVE_LOG", "debug")
+    call("status", "J")
+    assert "config=" in call.err
+
+
+# --- commands that answer otherwise --------------------------------------------------------------------------------
+
+
+def test_a_special_command_gets_its_words_and_the_global_options(call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def serve(words: list[str], options: dict[str, Any]) -> int:
+        seen.append((words, options["root"], options["help"]))
+        return 7
+
+    module = types.ModuleType("fake_special")
+    module.serve = serve  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "fake_special", module)
+    monkeypatch.setitem(cli.SPECIAL, "mcp", ("fake_special:serve", "Serve."))
+    call.text("--root", "/a", "mcp", "--tools", "exec", "--root", "/b")
+    call.text("help", "mcp")
+    call.text("mcp", "--help")
+    assert call.status == 7
+    assert seen == [(["--tools", "exec"], "/b", False), (["--help"], None, True), (["--help"], None, False)]
+
+
+# --- as a process --------------------------------------------------------------------------------------------------
+
+# Each would cost `outlive status` 5 to 200 ms.
+_HEAVY = (
+    *("typing", "dataclasses", "argparse", "logging", "inspect", "shutil", "subprocess", "difflib"),
+    *("mcp", "pydantic", "anyio", "asyncio", "platformdirs"),
+)
+
+
+def python(*argv: str, **how: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *argv], text=True, check=False, timeout=60, **how)
+
+
+def test_the_way_to_an_answer_imports_nothing_heavy() -> None:
+    program = f"""
+import sys
+before = set(sys.modules)
+import types
+from outlive import actions
+from outlive.actions import spec
+module = types.ModuleType("fake")
+module.VERB = spec.Verb("status", "x", lambda ctx, job: dict(job=job), args=(spec.JOB,))
+sys.modules["outlive.actions.status"] = module
+sys.argv = ["outlive", "status", "J"]
+from outlive.__main__ import main
+status = main()
+print(sorted((set(sys.modules) - before) & set({_HEAVY!r})), file=sys.stderr)
+sys.exit(status)
+"""
+    done = python("-c", program, capture_output=True)
+    assert done.stderr == "[]\n"
+    assert json.loads(done.stdout)["job"] == "J"
+
+
+def test_a_reader_that_is_gone_is_no_traceback() -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    try:
+        done = python("-m", "outlive", "--version", stdout=write_end, stderr=subprocess.PIPE)
+    finally:
+        os.close(write_end)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_answer_that_could_not_be_written_is_status_1_and_says_so() -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = python("-m", "outlive", "nonsense", stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_closed_standard_streams_are_never_a_file_of_the_store() -> None:
+    done = python(
+        "-c",
+        "import os, sys; [os.close(fd) for fd in (0, 1)]\n"
+        "from outlive.cli import output; output.open_standard_fds(); output.open_standard_fds()\n"
+        "print([os.readlink(f'/proc/self/fd/{fd}') for fd in (0, 1)], file=sys.stderr)",
+        stderr=subprocess.PIPE,
+    )
+    assert done.stderr.strip() == "['/dev/null', '/dev/null']"
+
+
+def test_a_large_answer_gets_through_a_full_non_blocking_pipe() -> None:
+    program = (
+        "import os; os.set_blocking(1, False)\n"
+        "from outlive.cli import output\n"
+        "output.write(b'x' * 3_000_000); output.write(b'y')"
+    )
+    done = python("-c", program, stdout=subprocess.PIPE)
+    assert done.stdout == "x" * 3_000_000 + "y"

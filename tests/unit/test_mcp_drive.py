@@ -1,0 +1,158 @@
+"""Waiting actions in an event loop."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Generator
+from typing import Any
+
+import anyio
+import pytest
+
+from outlive.actions.driver import Pause
+from outlive.actions.spec import Verb
+from outlive.mcp import drive
+
+BOUND_S = 10
+
+
+class Action:
+    """A generator that waits once, and says how it ended."""
+
+    def __init__(self, fds: tuple[int, ...], seconds: float | None = None) -> None:
+        self.fds = fds
+        self.seconds = seconds
+        self.ended = ""
+
+    def __call__(self, ctx: Any = None, **args: Any) -> Generator[Pause, None, str]:
+        try:
+            yield Pause(self.fds, None if self.seconds is None else time.monotonic() + self.seconds)
+            self.ended = "resumed"
+            return "result"
+        finally:
+            self.ended = self.ended or "closed"
+
+
+def driven(action: Action, meanwhile: Any = None) -> str:
+    async def both() -> str:
+        async with anyio.create_task_group() as group:
+            if meanwhile:
+                group.start_soon(meanwhile)
+            with anyio.fail_after(BOUND_S):
+                found: str = await drive.drive(action())
+        return found
+
+    return anyio.run(both)
+
+
+def test_a_deadline_ends_a_pause() -> None:
+    assert driven(Action((), 0.01)) == "result"
+    assert driven(Action((), -1)) == "result"
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_any_readable_descriptor_ends_a_pause(which: int) -> None:
+    pipes = [os.pipe() for _ in range(3)]
+
+    async def write() -> None:
+        await anyio.sleep(0.01)
+        os.write(pipes[which][1], b"x")
+
+    try:
+        assert driven(Action(tuple(read for read, _ in pipes)), write) == "result"
+        assert driven(Action((pipes[which][0],))) == "result"
+    finally:
+        for fd in (fd for pair in pipes for fd in pair):
+            os.close(fd)
+
+
+def test_a_closed_writer_ends_a_pause() -> None:
+    read, write = os.pipe()
+    os.close(write)
+    try:
+        assert driven(Action((read, read))) == "result"
+    finally:
+        os.close(read)
+
+
+def test_a_regular_file_is_readable_at_any_time(tmp_path: Any) -> None:
+    with open(tmp_path / "file", "w+") as file:
+        assert driven(Action((file.fileno(),))) == "result"
+
+
+def test_cancelling_closes_the_action_and_lets_go_of_its_descriptors() -> None:
+    read, write = os.pipe()
+    action = Action((read,))
+
+    async def cancelled() -> None:
+        for _ in range(2):  # the second wait on the same descriptor works only if the first one let go of it
+            with anyio.move_on_after(0.01):
+                await drive.drive(action())
+
+    try:
+        anyio.run(cancelled)
+    finally:
+        os.close(read)
+        os.close(write)
+    assert action.ended == "closed"
+
+
+def test_an_error_of_the_action_comes_through_and_others_go_on() -> None:
+    def broken() -> Generator[Pause, None, None]:
+        yield Pause((), time.monotonic())
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        anyio.run(drive.drive, broken())
+
+
+def test_many_calls_wait_at_the_same_time() -> None:
+    read, write = os.pipe()
+    fds = [os.dup(read) for _ in range(20)]
+    results: list[str] = []
+
+    async def call(fd: int) -> None:
+        results.append(await drive.drive(Action((fd,))()))
+
+    async def all_of_them() -> None:
+        with anyio.fail_after(BOUND_S):
+            async with anyio.create_task_group() as group:
+                for fd in fds:
+                    group.start_soon(call, fd)
+                await anyio.sleep(0.01)
+                assert not results
+                os.write(write, b"x")
+
+    try:
+        anyio.run(all_of_them)
+    finally:
+        for fd in (*fds, read, write):
+            os.close(fd)
+    assert results == ["result"] * 20
+
+
+def test_slow_verbs_run_in_a_thread_whether_they_wait_or_not() -> None:
+    threads: list[str] = []
+
+    def plain(ctx: Any) -> str:
+        threads.append(threading.current_thread().name)
+        return "plain"
+
+    def waiting(ctx: Any) -> Generator[Pause, None, str]:
+        threads.append(threading.current_thread().name)
+        yield Pause((), time.monotonic())
+        return "waited"
+
+    async def both() -> list[str]:
+        ctx: Any = None
+        return [
+            await drive.run(Verb("plain", "", plain, slow=True), ctx, {}),
+            await drive.run(Verb("waiting", "", waiting, slow=True), ctx, {}),
+            await drive.run(Verb("quick", "", plain), ctx, {}),
+        ]
+
+    assert anyio.run(both) == ["plain", "waited", "plain"]
+    main = threading.main_thread().name
+    assert [name == main for name in threads] == [False, False, True]

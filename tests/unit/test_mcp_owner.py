@@ -1,0 +1,105 @@
+"""Who the caller is, where its jobs run and what they inherit."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import anyio
+import pytest
+
+from outlive.mcp.environment import JobEnvironment, job_directory, merged_path
+from outlive.mcp.main import main
+from outlive.mcp.owner import owner_of
+
+
+@pytest.mark.parametrize(
+    ("name", "env", "owner"),
+    [
+        (None, {}, "mcp"),
+        ("", {"CLAUDE_PROJECT_DIR": ""}, "mcp"),
+        ("claude-code", {}, "claude-code"),
+        ("Visual Studio Code", {}, "Visual-Studio-Code"),
+        ("../../etc", {}, "etc"),
+        ("x" * 500, {}, "x" * 40),
+        ("c", {"CODEX_SESSION_ID": "abc", "CLAUDE_CODE_SESSION_ID": "0f3e-11"}, "c/0f3e-11"),
+        ("c", {"CODEX_SESSION_ID": "a b/../c"}, "c/c-c9f5a8"),
+    ],
+)
+def test_an_owner_is_client_and_session(name: str | None, env: dict[str, str], owner: str) -> None:
+    found = owner_of(name, env)
+    assert found.rpartition("-")[0] == "c/c" if owner.startswith("c/c-") else found == owner
+
+
+def test_a_project_is_short_stable_and_its_own() -> None:
+    one = owner_of("c", {"CLAUDE_PROJECT_DIR": "/home/me/work/site"})
+    assert one == owner_of("c", {"CLAUDE_PROJECT_DIR": "/home/me/work/site/"})
+    assert one != owner_of("c", {"CLAUDE_PROJECT_DIR": "/home/me/old/site"})
+    assert one.startswith("c/site-")
+    assert len(one) == len("c/site-") + 6
+
+
+def test_a_job_runs_in_the_project_or_here(place: Path) -> None:
+    assert job_directory({}) == os.getcwd()
+    assert job_directory({"CLAUDE_PROJECT_DIR": str(place)}) == str(place)
+    assert job_directory({"CLAUDE_PROJECT_DIR": str(place / "gone")}) == os.getcwd()
+
+
+def test_a_directory_that_is_gone_is_none(place: Path) -> None:
+    os.rmdir(os.getcwd())
+    assert job_directory({}) is None
+
+
+def test_the_login_path_goes_first_and_loses_nothing() -> None:
+    assert merged_path("/opt/bin:/usr/bin", "/usr/bin:/mine") == "/opt/bin:/usr/bin:/mine"
+    assert merged_path("", ":/bin::") == "/bin"
+    assert merged_path("", "") == os.defpath
+
+
+def environment_of(place: Path, profile: str) -> dict[str, str]:
+    shell = place / "shell"
+    shell.write_text(f"#!/bin/sh\n{profile}\n")
+    shell.chmod(0o755)
+    found = JobEnvironment({"SHELL": str(shell), "PATH": "/own"})
+    found.start()
+
+    async def both() -> dict[str, str]:
+        async with anyio.create_task_group() as group:
+            group.start_soon(found.watch)
+            return await found.get()
+
+    return anyio.run(both)
+
+
+def test_a_job_inherits_the_login_shells_path(place: Path) -> None:
+    got = environment_of(place, 'echo Welcome; PATH=/login:/own; export PATH; exec /bin/sh -c "$2"')
+    assert got["PATH"] == "/login:/own"
+
+
+@pytest.mark.parametrize("profile", ["exit 3", "kill -9 $$", "echo no mark", "printf '%s' --outlive-path--"])
+def test_a_broken_profile_leaves_the_servers_own(place: Path, profile: str) -> None:
+    assert environment_of(place, profile)["PATH"] == "/own"
+
+
+def test_a_profile_that_hangs_is_ended_with_what_it_started(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("outlive.mcp.environment.PROFILE_S", 0.2)
+    assert environment_of(place, "sleep 600 & wait")["PATH"] == "/own"
+
+
+def test_an_agent_a_profile_leaves_behind_holds_up_nothing(place: Path) -> None:
+    got = environment_of(place, '(exec sleep 2) & PATH=/login; exec /bin/sh -c "$2"')
+    assert got["PATH"] == "/login:/own"
+
+
+@pytest.mark.parametrize("argv", [["--tols", "exec"], ["--tools"], ["--tools", "shell"], ["--tools="], ["x"]])
+def test_a_wrong_flag_is_a_usage_error(argv: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(argv, {}) == 2
+    out, err = capfd.readouterr()
+    assert out.startswith('{"schema_version":"0.1","ok":false,"type":"error"')
+    assert out.count("\n") == 1
+    assert err.startswith("Usage: outlive mcp")
+
+
+def test_help_needs_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["--root", "/x", "--help"], {}) == 0
+    assert capfd.readouterr().out.startswith("Usage: outlive mcp")

@@ -1,0 +1,246 @@
+"""The server as a client sees it, with verbs that start nothing."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import jsonschema
+import pytest
+from mcp import Client, MCPError, types
+from test_mcp_fakes import ID, OPEN, Recorder, fake_server, tools
+
+from outlive import actions, config
+from outlive.mcp import server
+from outlive.mcp.call import WAIT_ARGUMENTS, Tools, process_verbs
+
+ERAS = ("legacy", "auto")  # the initialize handshake; 2026-07-28 with an envelope in each request
+BOUND_S = 20
+
+
+@pytest.fixture(params=ERAS)
+def era(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+def with_client(fake: Any, era: str, talk: Any, name: str = "claude-code") -> Any:
+    async def run() -> Any:
+        with anyio.fail_after(BOUND_S):
+            info = types.Implementation(name=name, version="1")
+            async with Client(fake, mode=era, client_info=info) as client:
+                return await talk(client)
+
+    return anyio.run(run)
+
+
+def call(
+    place: Path, era: str, tool: str, arguments: dict[str, Any], calls: Recorder | None = None, **options: Any
+) -> Any:
+    fake = fake_server(calls or Recorder(), str(place / "jobs"), **options)
+    return with_client(fake, era, lambda client: client.call_tool(tool, arguments))
+
+
+def text_of(result: Any) -> str:
+    (content,) = result.content
+    return str(content.text)
+
+
+def test_an_answer_is_the_envelope_and_the_text(place: Path, era: str) -> None:
+    calls = Recorder()
+    found = call(place, era, "exec", {"command": "echo hello"}, calls)
+    assert found.structured_content == {"schema_version": "0.1", "ok": True, "type": "run", **calls.answer}
+    assert text_of(found) == "hello"
+    assert not found.is_error
+
+
+def test_an_action_knows_its_caller(place: Path, era: str) -> None:
+    calls = Recorder()
+    call(place, era, "process", {"action": "poll", "job_id": "x"}, calls)
+    assert calls.ctx is not None
+    assert (calls.ctx.owner, calls.ctx.client, calls.ctx.face) == ("claude-code", "claude-code", "mcp")
+    assert calls.ctx.shell == ("sh", "-c")
+    assert calls.ctx.store.path == str((place / "jobs").resolve())
+
+
+def test_a_failed_call_is_an_error_with_code_message_and_hint(place: Path, era: str) -> None:
+    found = call(place, era, "process", {"action": "poll", "job_id": "x", "limit": 5})
+    assert found.is_error
+    assert found.structured_content["ok"] is False
+    assert found.structured_content["error"]["code"] == "invalid_argument"
+    assert text_of(found).startswith(
+        "invalid_argument: limit is not an argument of process poll\nIt belongs to process log."
+    )
+
+
+def test_a_mistake_of_ours_is_an_answer_and_the_server_lives(place: Path, era: str, capsys: Any) -> None:
+    async def talk(client: Any) -> Any:
+        broken = await client.call_tool("process", {"action": "clear", "job_id": "x"})
+        good = await client.call_tool("exec", {"command": "true"})
+        return broken, good
+
+    broken, good = with_client(fake_server(Recorder(), str(place / "jobs")), era, talk)
+    assert broken.is_error
+    assert broken.structured_content["error"]["code"] == "internal_error"
+    assert "made of cheese" in text_of(broken)
+    assert "Traceback" in capsys.readouterr().err
+    assert not good.is_error
+
+
+def test_a_mistake_after_the_start_names_the_job(place: Path, era: str, capsys: Any) -> None:
+    calls = Recorder()
+    calls.at_once = calls.fails_late  # type: ignore[method-assign]
+    found = call(place, era, "exec", {"command": "true"}, calls)
+    assert found.structured_content["error"]["details"] == {"job_id": ID}
+    assert ID in text_of(found)
+    assert "after the start" in capsys.readouterr().err
+
+
+def test_an_unsafe_root_is_an_answer(place: Path, era: str) -> None:
+    (place / "jobs").write_text("a file")
+    found = call(place, era, "exec", {"command": "true"})
+    assert found.is_error
+    assert found.structured_content["error"]["code"] == "io_error"
+
+
+@pytest.mark.parametrize(("tool", "offers"), [("shell", ("exec", "process")), ("process", ("exec",))])
+def test_an_unknown_tool_is_a_protocol_error(place: Path, era: str, tool: str, offers: tuple[str, ...]) -> None:
+    async def talk(client: Any) -> None:
+        with pytest.raises(MCPError) as caught:
+            await client.call_tool(tool, {"action": "list"})
+        assert caught.value.code == -32602
+
+    with_client(fake_server(Recorder(), str(place / "jobs"), offers=offers), era, talk)
+
+
+def test_a_client_that_goes_away_ends_the_call_and_not_the_server(place: Path, era: str) -> None:
+    calls = Recorder()
+
+    async def talk(client: Any) -> Any:
+        with anyio.move_on_after(0.2):
+            await client.call_tool("process", {"action": "wait", "job_id": "x"})
+        with anyio.fail_after(BOUND_S):
+            while not calls.closed:
+                await anyio.sleep(0.01)
+        return await client.call_tool("exec", {"command": "true"})
+
+    assert not with_client(fake_server(calls, str(place / "jobs")), era, talk).is_error
+    assert (calls.waiting, calls.closed) == (1, 1)
+
+
+def test_calls_do_not_wait_for_each_other(place: Path, era: str) -> None:
+    calls = Recorder()
+
+    async def talk(client: Any) -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(client.call_tool, "process", {"action": "wait", "job_id": "x"})
+            while calls.waiting < 3:
+                await anyio.sleep(0.01)
+            await client.call_tool("process", {"action": "list"})
+            assert calls.closed == 0
+            group.cancel_scope.cancel()
+
+    with_client(fake_server(calls, str(place / "jobs")), era, talk)
+
+
+def test_bytes_that_are_no_text_do_not_break_the_wire(place: Path, era: str) -> None:
+    found = call(place, era, "process", {"action": "status", "job_id": ID})
+    assert found.structured_content["cwd"] == "/tmp/\ufffd"
+    json.dumps(found.structured_content, ensure_ascii=False).encode()
+
+
+def test_a_clamped_wait_says_so(place: Path, era: str) -> None:
+    calls = Recorder()
+    calls.answer = {"job_id": ID, "state": "running", "output": ""}
+    found = call(place, era, "process", {"action": "poll", "job_id": "x", "timeout_ms": 90_000}, calls)
+    assert found.structured_content["requested_ms"] == 90_000
+    assert found.structured_content["effective_ms"] == 50_000
+    assert "at most 50 s" in text_of(found)
+
+
+# --- what is offered -----------------------------------------------------------------------------------------------
+
+
+def test_what_is_offered_is_small_and_portable() -> None:
+    """With the real verbs: every conversation pays for this."""
+    real = Tools(actions.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+    listed = server.tool_list(real, config.load({}))
+    wire = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed], separators=(",", ":"))
+    assert [tool.name for tool in listed] == ["exec", "process"]
+    assert len(wire) < 9_000
+    assert "$ref" not in wire
+    assert "CLI" not in wire
+    for tool in listed:
+        for schema in (tool.input_schema, tool.output_schema):
+            assert schema is not None
+            jsonschema.Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object"
+            assert not schema.keys() & {"oneOf", "anyOf", "allOf"}
+        assert tool.input_schema["additionalProperties"] is False
+        assert tool.annotations is not None
+        assert (tool.annotations.destructive_hint, tool.annotations.read_only_hint) == (True, False)
+
+
+def test_the_wire_has_what_the_server_offers(place: Path, era: str) -> None:
+    fake = fake_server(Recorder(), str(place / "jobs"))
+    listed = with_client(fake, era, lambda client: client.list_tools()).tools
+    assert listed == server.tool_list(tools(Recorder()), config.load({}))
+
+
+def test_every_real_verb_can_be_read() -> None:
+    real = Tools(actions.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+    for name, verb in real.process.items():
+        given = {arg.mcp: "x" for arg in verb.args if arg.required and arg.mcp}
+        read, args = real.read("process", {"action": name, **given})
+        assert read is verb
+        inspect.signature(verb.run).bind(None, **args)
+    verb, args = real.read("exec", {"command": "true"})
+    inspect.signature(verb.run).bind(None, **args)
+
+
+def test_instructions_and_descriptions_stay_below_what_clients_cut(place: Path, era: str) -> None:
+    async def talk(client: Any) -> Any:
+        return client.instructions, (await client.list_tools()).tools
+
+    for offers in (("exec", "process"), ("exec",)):
+        fake = fake_server(Recorder(), str(place / "jobs"), offers=offers)
+        instructions, listed = with_client(fake, era, talk)
+        assert len("".join([instructions, *(tool.description for tool in listed)]).encode()) < 2_048
+
+
+def test_there_are_no_prompts_but_a_list_of_them(place: Path, era: str) -> None:
+    fake = fake_server(Recorder(), str(place / "jobs"))
+    assert with_client(fake, era, lambda client: client.list_prompts()).prompts == []
+
+
+def test_schemas_say_what_is_required_and_what_is_the_default() -> None:
+    exec_tool, process_tool = server.tool_list(tools(Recorder()), config.load({}))
+    assert exec_tool.input_schema["required"] == ["command"]
+    properties = exec_tool.input_schema["properties"]
+    assert properties["timeout"] == {"type": "number", "description": "End it after so long", "default": 1800}
+    assert properties["stdin"]["enum"] == ["open", "closed"]
+    assert "wait" not in properties
+    properties = process_tool.input_schema["properties"]
+    assert properties["action"]["enum"][:2] == ["poll", "log"]
+    assert "tag_set" in properties["action"]["enum"]
+    assert properties["tail_lines"]["description"] == "tail: Lines"
+    assert properties["since_seq"]["description"].startswith("poll: ")
+    assert properties["max_bytes"]["description"] == "poll: as in exec"
+
+
+def test_exec_alone_offers_no_yielding() -> None:
+    (tool,) = server.tool_list(tools(Recorder(), offers=("exec",)), config.load({}))
+    assert tool.name == "exec"
+    assert not tool.input_schema["properties"].keys() & set(WAIT_ARGUMENTS)
+    assert "process" not in (tool.description or "")

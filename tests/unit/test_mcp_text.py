@@ -1,0 +1,182 @@
+"""What a model reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from outlive.actions import MODULES
+from outlive.mcp.text import render
+
+ID = "01JD0000000000000000ABCDEF"
+
+
+def said(type: str, *, process: bool = True, **fields: Any) -> str:
+    return render({"schema_version": "0.1", "ok": True, "type": type, "job_id": ID, **fields}, process=process)
+
+
+def ended(**fields: Any) -> str:
+    return said("run", output="partial\n", **fields).partition("\n\n")[2]
+
+
+def test_a_command_that_succeeds_says_its_output_and_nothing_else() -> None:
+    assert said("run", state="exited", exit_code=0, reason="exit", output="  a\nb\n\n") == "  a\nb"
+    assert said("run", state="exited", exit_code=0, output="") == "(no output)"
+
+
+def test_an_exit_code_comes_after_a_blank_line() -> None:
+    assert said("run", state="exited", exit_code=3, reason="exit", output="x\n") == "x\n\nCommand exited with code 3"
+    assert said("run", state="exited", exit_code=3, output="") == "(no output)\n\nCommand exited with code 3"
+
+
+def test_a_running_command_says_how_to_go_on() -> None:
+    assert said("run", state="running", pid=7, timeout_ms=1_800_000, output="") == (
+        f"(no output)\n\nCommand still running (job {ID}, pid 7; ends after 1800 s). "
+        "Use process poll/log/wait/write/kill."
+    )
+    assert "ends after" not in said("run", state="running", pid=7, timeout_ms=0)
+    asks = said("run", state="running", pid=7, waiting_for_input=True, prompt="Password: ")
+    assert "waiting for input (Password:): process write" in asks
+    assert "process" not in said("run", process=False, state="running", pid=7)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"state": "killed", "reason": "signal", "signal": "SIGSEGV"}, "Command was ended by signal SIGSEGV."),
+        ({"state": "killed", "reason": "kill", "signal": "SIGTERM"}, "Command was killed on request (SIGTERM)."),
+        (
+            {"state": "killed", "reason": "kill", "signal": "SIGTERM", "ended_by": "cli"},
+            "Command was killed on request of cli (SIGTERM).",
+        ),
+        ({"state": "exited", "reason": "kill", "exit_code": 0}, "Command exited with code 0 after a kill request"),
+        (
+            {"state": "killed", "reason": "timeout", "signal": "SIGKILL", "timeout_ms": 2500},
+            "Command timed out after 2.5 s",
+        ),
+        ({"state": "exited", "reason": "timeout", "exit_code": 1, "timeout_ms": 1000}, "Command timed out after 1 s"),
+        ({"state": "killed", "reason": "idle_timeout", "signal": "SIGTERM"}, "it printed nothing for longer"),
+        ({"state": "killed", "reason": "oom", "signal": "SIGKILL"}, "memory ran out (SIGKILL)"),
+        ({"state": "killed", "reason": "quota", "signal": "SIGKILL"}, "output passed the quota"),
+        (
+            {"state": "failed", "reason": "launch", "message": "no such file"},
+            "Command could not be started: no such file.",
+        ),
+        ({"state": "failed", "reason": "launch", "errno": "ENOENT"}, "Command could not be started: ENOENT."),
+        ({"state": "failed", "reason": "lost"}, "The outcome is lost"),
+        ({"state": "failed", "reason": "reboot"}, "The machine was restarted"),
+        ({"state": "unknown"}, "cannot be read"),
+    ],
+)
+def test_every_way_to_end_has_its_sentence(fields: dict[str, Any], words: str) -> None:
+    assert words in ended(**fields)
+
+
+def test_what_was_left_out_names_the_call_that_shows_it() -> None:
+    gap = {"from_seq": 100, "to_seq": 900, "bytes": 800, "lines": 20}
+    found = said("run", state="exited", exit_code=0, output="x", truncated=gap, stdout_log_path="/j/stdout.log")
+    assert (
+        f"[20 lines, 800 bytes of output not shown; process action=log job_id={ID} since_seq=100 shows them]" in found
+    )
+    mark = f"a\n[... 800 bytes not shown: process log job_id={ID} since_seq=100 shows them ...]\nb"
+    assert said("run", state="exited", exit_code=0, output=mark, truncated=gap) == mark
+    found = said("run", process=False, state="exited", exit_code=0, output="x", truncated=gap, stdout_log_path="/j/s")
+    assert "all of it is in /j/s" in found
+
+
+def test_processes_left_behind_are_told() -> None:
+    found = said("run", state="exited", exit_code=0, output="x", descendants=2)
+    assert found == f"x\n\n2 processes it started still run. process action=kill job_id={ID} ends them."
+    assert "1 process it started still runs" in said("run", state="exited", exit_code=0, descendants=[{"pid": 3}])
+    assert "started still" not in said("run", state="running", pid=1, descendants=4)
+
+
+def test_deduplicated_and_restarted_jobs_say_so() -> None:
+    assert "nothing was started" in said("run", state="running", pid=1, deduplicated=True)
+    assert f"this is job {ID}" in said("restart", state="exited", exit_code=0, restarted_from="01JOLD")
+
+
+def test_poll() -> None:
+    found = said("poll", state="running", pid=7, output="", snippet="step 3\n", retry_after_ms=5000)
+    assert found.startswith("(no new output; the last was)\nstep 3\n\nCommand still running")
+    assert "process wait instead of polling" in found
+    assert said("poll", state="exited", exit_code=0, output="") == "(no new output)\n\nCommand exited with code 0"
+
+
+def test_wait() -> None:
+    found = said("wait", state="running", pid=7, timed_out=True, waited_ms=50_000, output="", fired=None)
+    assert found.startswith("Nothing happened in 50 s; the job goes on. Call process wait again.")
+    found = said("wait", state="running", pid=7, fired={"condition": "regex", "match": "ready on 80"}, output="")
+    assert found.startswith("Condition met: regex, match ready on 80.")
+    assert said("wait", state="exited", exit_code=0, fired={"condition": "exit"}) == "Command exited with code 0"
+    both = said("wait", state="exited", exit_code=0, jobs=[{"job_id": ID}, {"job_id": "B", "state": "running"}])
+    assert both.endswith("job B: running")
+
+
+def test_log_and_tail() -> None:
+    found = said("log", output="a\nb\n", first_line=9, last_line=10, total_lines=10, truncated=False)
+    assert found == "a\nb\n\n[lines 9-10 of 10; offset (from 0) and limit show others]"
+    assert said("log", output="a\n", first_line=1, last_line=1, total_lines=1) == "a"
+    assert said("log", output="", total_lines=0) == "(no output yet)"
+    assert said("tail", stdout_tail="a\n", stderr_tail="") == "a\n"
+    assert said("tail", stdout_tail="a\n", stderr_tail="b\n") == "stdout:\na\n\n\nstderr:\nb\n"
+    cut = said("tail", stdout_tail="z", stderr_tail="", truncated=True, stdout_observed_bytes=99)
+    assert "[the end of 99 bytes; process action=log" in cut
+
+
+def test_write_kill_and_remove() -> None:
+    assert said("write", bytes_written=3, state="running") == f"Wrote 3 bytes to job {ID}."
+    gone = said("kill", state="killed", reason="kill", signal="SIGTERM", survivors=[])
+    assert gone == f"Job {ID} has ended: Command was killed on request (SIGTERM)."
+    alive = said("kill", state="running", signal="SIGTERM", survivors=[{"pid": 5, "command": ["sleep", "9"]}])
+    assert "still runs" in alive
+    assert "1 process of it still alive:\n  5 sleep 9" in alive
+    assert said("remove", freed_bytes=12) == f"Removed job {ID}; 12 bytes freed."
+
+
+def test_list_is_lines_in_the_order_of_the_answer() -> None:
+    jobs = [
+        {"job_id": "A", "short_id": "AAAA", "state": "running", "name": "npm run", "waiting_for_input": True},
+        {"job_id": "B", "state": "exited", "exit_code": 2, "command": ["make", "all"], "last_line": "Error"},
+        {"job_id": "D", "state": "running", "started_at": "2026-01-02T03:04:05.678Z", "name": "x"},
+        {"job_id": "C", "state": "killed", "signal": "SIGKILL", "reason": "timeout", "name": "x"},
+    ]
+    assert said("list", jobs=jobs, truncated=False).splitlines() == [
+        "AAAA  running  [waiting for input]  npm run",
+        "B  exited 2  make all :: Error",
+        "D  running  since 2026-01-02T03:04:05Z  x",
+        "C  killed (timeout)  x",
+    ]
+    assert "all=true" in said("list", jobs=[])
+
+
+def test_an_error_is_code_message_hint_and_candidates() -> None:
+    error = {"code": "ambiguous_job_id", "message": "AB names 2 jobs", "retryable": False, "hint": "Say more."}
+    found = render({"ok": False, "type": "error", "error": {**error, "details": {"candidates": ["A1", "A2"]}}})
+    assert found == "ambiguous_job_id: AB names 2 jobs\nSay more.\nCandidates: A1, A2"
+    assert "may succeed later" in render({"ok": False, "type": "error", "error": {**error, "retryable": True}})
+
+
+def test_hints_and_notices_ride_along() -> None:
+    notice = {"job_id": "B", "name": "make", "state": "exited", "exit_code": 1, "last_line": "Error 1"}
+    found = said("run", state="exited", exit_code=0, output="x", hint="A hint.", notices=[notice])
+    assert found == "x\n\nA hint.\n[job B (make): exited 1: Error 1]"
+
+
+def test_advice_is_given_once() -> None:
+    running = said("run", state="running", pid=1, hint="It still runs. Use wait to be told when it ends.")
+    assert running.endswith("Use process poll/log/wait/write/kill.")
+    left = said("run", state="exited", exit_code=0, output="x", descendants=1, hint="1 process is still alive.")
+    assert left == "x\n\n1 process is still alive."
+
+
+def test_a_type_without_words_is_json() -> None:
+    assert said("screen", lines=["a"], state="running") == f'{{"job_id":"{ID}","lines":["a"],"state":"running"}}'
+
+
+@pytest.mark.parametrize("name", list(MODULES))
+def test_no_type_needs_more_than_the_least(name: str) -> None:
+    """A field that may be absent or null never breaks the sentence."""
+    assert said(name.replace(" ", "_"))
+    assert said(name.replace(" ", "_"), state="running", output=None, truncated=None, hint=None, jobs=None, fired=None)
