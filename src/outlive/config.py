@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 STRINGS = "array of strings"
+_FOREVER_S = limits.MAX_DURATION_MS / 1000
 # section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` of the environment goes before the file.
 KEYS: dict[str, dict[str, tuple[str, Any]]] = {
     "shell": {
@@ -126,7 +127,10 @@ def _word(kind: str, text: str) -> Any:
     if kind == STRINGS:
         import shlex
 
-        return shlex.split(text)
+        try:
+            return shlex.split(text)
+        except ValueError:  # an unclosed quote
+            return text
     if kind == "boolean":
         return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}.get(text.lower(), text)
     if kind in ("integer", "number"):
@@ -142,7 +146,7 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
     good = {
         STRINGS: isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value),
         "integer": isinstance(value, int) and not isinstance(value, bool) and value >= 0,
-        "number": isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0,
+        "number": isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _FOREVER_S,
         "boolean": isinstance(value, bool),
         "string": isinstance(value, str),
     }[kind]

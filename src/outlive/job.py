@@ -259,6 +259,7 @@ def tag_matches(pattern: str, tags: list[str]) -> bool:
 def name_of(command: list[str]) -> str:
     """A name for lists: the verb and its first target, `npm run`, `pytest tests`."""
     words = command if len(command) > 1 else _words(command[0])
+    words = [word for word in words if word.strip()]
     if not words:
         return command[0][: limits.NAME_CHARS].strip() or "command"
     verb = words[0].rsplit("/", 1)[-1] or words[0]
@@ -271,7 +272,7 @@ def name_of(command: list[str]) -> str:
     return text[:half] + "…" + text[-half:]
 
 
-_WORD = re.compile(r"""'[^']*'|"[^"]*"|[^\s'";&|()<>]+""")
+_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'";&|()<>])+""")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
@@ -283,7 +284,6 @@ def _words(text: str) -> list[str]:
         if words and re.search(r"[;&|)\n]", text[end : match.start()]):
             break
         end = match.end()
-        word = match[0].strip("'\"")
-        if word and not (not words and _ASSIGNMENT.match(word)):
-            words.append(word)
-    return words
+        if words or not _ASSIGNMENT.match(match[0]):
+            words.append(re.sub("['\"]", "", match[0]))
+    return [word for word in words if word]

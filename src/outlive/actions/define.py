@@ -96,7 +96,10 @@ class Plan:
 
 def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     """Check everything and say what the job is. Errors: invalid_argument, invalid_tag, io_error."""
-    words = _command(args["command"])
+    given = args["command"]
+    if ctx.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
+        given = given[0]
+    words = _command(given)
     wrapper = _wrapper(ctx, args.get("shell"))
     cwd = working_directory(ctx, args.get("cwd"))
     env = check_env(args.get("env") or {})
@@ -116,7 +119,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     definition = Definition(
         job_id=job_id,
         command=words,
-        shell=list(wrapper) if isinstance(args["command"], str) else None,
+        shell=list(wrapper) if isinstance(given, str) else None,
         cwd=cwd,
         env={name: value for name, value in env.items() if name not in mask},
         env_files=env_files,

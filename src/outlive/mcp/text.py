@@ -127,10 +127,7 @@ def _tail(found: Found, _process: bool) -> tuple[str, list[str]]:
 
 def _create(found: Found, _process: bool) -> tuple[str, list[str]]:
     job_id = found["job_id"]
-    return "", [
-        f"Created job {job_id}; nothing runs yet. process action=start job_id={job_id} starts it.",
-        *_hint(found),
-    ]
+    return "", [f"Created job {job_id}; nothing runs yet. process action=start job_id={job_id} starts it."]
 
 
 def _write(found: Found, _process: bool) -> tuple[str, list[str]]:
@@ -311,7 +308,11 @@ def _gap(found: Found, process: bool) -> list[str]:
     line = f"[{size}{gap.get('bytes')} bytes of output not shown"
     if process:
         return [f"{line}; process action=log job_id={found.get('job_id')} since_seq={gap.get('from_seq')} shows them]"]
-    return [f"{line}; all of it is in {found['stdout_log_path']}]" if found.get("stdout_log_path") else f"{line}]"]
+    return [
+        f"{line}; all of it is in {found['stdout_log_path']} (and stderr.log beside it)]"
+        if found.get("stdout_log_path")
+        else f"{line}]"
+    ]
 
 
 def _left_behind(found: Found, process: bool) -> list[str]:
