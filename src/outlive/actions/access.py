@@ -60,18 +60,15 @@ def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
     memory = request.to_file()
     try:
         files = {"request": memory, "lock0": locks[0], "lock1": locks[1], "waiter": there.fileno()}
+        # Nobody waits for it: the locks are held from here on, by what travels, so the next look says "supervised"
         ctx.launcher.send(files)
-        there.close()
-        here.settimeout(limits.CONTROL_S)
-        here.recv(1)  # it has looked, and written down what it found
-    except TimeoutError:
-        return
     except OSError as error:
         raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
     finally:
         for fd in (memory, *locks):
             os.close(fd)
         here.close()
+        there.close()
 
 
 @contextlib.contextmanager

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
     """The job's directory, complete and visible, its locks held. Errors: io_error; then nothing is left of it."""
     new: NewJob | None = None
+    ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
     try:
         new = NewJob(ctx.store, plan.definition.job_id)
         if plan.stdin_data is not None:
@@ -43,6 +44,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
         new.publish()
     except OSError as error:
+        ctx.job_id = None
         if new is not None:
             new.discard()
         raise from_os(f"creating the job directory under {ctx.store.path}", error) from error
@@ -148,6 +150,7 @@ def start_made(
         if sock is not None:
             sock.close()
         new.discard()
+        ctx.job_id = None
         raise
     except BaseException:  # the call was cancelled; the job goes on, and its supervisor holds the locks
         if sock is not None:

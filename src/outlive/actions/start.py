@@ -41,6 +41,7 @@ def start(
         try:
             plan = _plan(ctx, found)
             ctx.store.mark_live(found.job_id)
+            ctx.job_id = found.job_id
             sock = launching.begin(ctx, plan, locks)
             yield from launching.started(found, sock)
         except OutliveError:

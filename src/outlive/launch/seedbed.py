@@ -22,6 +22,7 @@ def main() -> None:
     os.chdir("/")
     signals.clean_slate()
     process.rename(tree.NURSERY)
+    process.boot_id()  # known to every pair from here on
     gc.collect()
     gc.freeze()  # what is here now is shared with every pair
     sock = socket.socket(fileno=_SOCKET_FD)

@@ -28,8 +28,9 @@ def boot_id() -> str:
     global _boot_id
     if _boot_id is None:
         try:
-            with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-                _boot_id = file.read().strip()
+            # Bytes, not text: opening as text may import a codec, a millisecond on the way to a start
+            with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+                _boot_id = file.read().strip().decode()
         except OSError:
             _boot_id = ""
     return _boot_id
