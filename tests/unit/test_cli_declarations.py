@@ -14,7 +14,8 @@ from outlive.cli import parse
 
 GLOBAL = {arg.cli for arg in parse.GLOBALS} | {"-h", "-v"}
 
-# The README's examples (`agent-exec` left out), and every flag its tables name.
+# The examples of the README (`agent-exec` left out), and every flag its tables name. The output-match flags of notify
+# set are not here yet: they come with watches.
 SEED = """
 run echo "hello world"
 run sleep 30
@@ -45,8 +46,6 @@ list --tag ci --tag release
 tag set 01J9ABC123 --tag project.release --tag approved
 tag set 01J9ABC123
 notify set 01J9ABC123 --command 'cat > /tmp/event.json'
-notify set 01J9ABC123 --output-pattern ERROR --output-command 'cat >> /tmp/matches.ndjson'
-notify set J --output-pattern ^ERR --output-match-type regex --output-stream stderr --output-file /tmp/x
 gc --dry-run
 gc --older-than 7d --dry-run
 --root /tmp/jobs gc --older-than 7d
