@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import socket
-import time
 
-from outlive import limits
-from outlive.actions.driver import Pause
 from outlive.errors import OutliveError, from_os
 from outlive.store import files, truth
-from outlive.store.jobdir import CONTROL, IO, SEEN, JobDir, take_both
-from outlive.system import fds, process, tree
+from outlive.store.jobdir import SEEN, JobDir, take_both
+from outlive.system import process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from outlive.actions.driver import Waiting
     from outlive.actions.spec import Context
     from outlive.store.truth import Look
 
@@ -42,7 +35,9 @@ def look(ctx: Context, job: JobDir) -> Look:
 
 def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
     """Start a supervisor that goes on with the job (or only tells its sinks about an end that nobody saw)."""
+    # Rare, and sockets cost a command line 3 ms
     from outlive.supervisor.request import Request
+    from outlive.system import fds
 
     request = Request(
         mode="adopt",
@@ -80,101 +75,6 @@ def writing_meta(job: JobDir) -> Iterator[None]:
         raise OutliveError("io_error", f"the definition of job {job.job_id} cannot be read: {error}") from error
     except OSError as error:
         raise from_os(f"changing the definition of job {job.job_id}", error) from error
-
-
-class Line:
-    """A connection to a job's supervisor: hints that something changed, and answers to requests.
-
-    While there is nobody to connect to (it is being started, or was just killed) the files are looked at again at
-    growing intervals instead.
-    """
-
-    def __init__(self, job: JobDir, *, output: bool, sock: socket.socket | None = None) -> None:
-        self._job = job
-        self._output = output
-        self._sock = sock
-        self._retry_s = 0.005
-        self._answers: list[dict[str, Any]] = []
-        if sock is not None:
-            sock.setblocking(False)
-        else:
-            self._connect()
-
-    def _connect(self) -> bool:
-        try:
-            io = self._job.open_file(IO, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError:
-            return False
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            sock.setblocking(False)
-            sock.connect(f"/proc/self/fd/{io}/{CONTROL.rpartition('/')[2]}")
-            fds.send(sock, json.dumps({"op": "watch", "output": self._output}).encode())
-        except OSError:
-            sock.close()
-            return False
-        finally:
-            os.close(io)
-        self._sock = sock
-        self._retry_s = 0.005
-        return True
-
-    @property
-    def connected(self) -> bool:
-        return self._sock is not None
-
-    def request(self, content: dict[str, Any], files: tuple[int, ...] = ()) -> bool:
-        """Ask the supervisor for something; False if there is nobody to ask now."""
-        if self._sock is None:
-            self._connect()
-        if self._sock is None:
-            return False
-        try:
-            fds.send(self._sock, json.dumps(content).encode(), files)
-        except OSError:
-            self._hang_up()
-            return False
-        return True
-
-    def pause(self, deadline: float | None) -> Waiting[None]:
-        """Wait until there may be something new, or until `deadline` (time.monotonic seconds)."""
-        if self._sock is None:
-            if self._connect():
-                return  # what happened before we were connected was told to nobody: look first
-            self._retry_s = min(self._retry_s * 2, 0.25)
-            again = time.monotonic() + self._retry_s
-            yield Pause((), again if deadline is None else min(deadline, again))
-            return
-        yield Pause((self._sock.fileno(),), deadline)
-        self.drain()
-
-    def answer(self, deadline: float) -> Waiting[dict[str, Any] | None]:
-        """The answer to the last request; None if the supervisor went away or was too slow."""
-        while not self._answers and self._sock is not None and time.monotonic() < deadline:
-            yield Pause((self._sock.fileno(),), deadline)
-            self.drain()
-        return self._answers.pop(0) if self._answers else None
-
-    def drain(self) -> None:
-        while self._sock is not None:
-            try:
-                message = self._sock.recv(limits.CONTROL_BYTES)
-            except BlockingIOError:
-                return
-            except OSError:
-                message = b""
-            if not message:
-                self._hang_up()
-            elif message[:1] == b"{":
-                self._answers.append(json.loads(message))
-
-    def _hang_up(self) -> None:
-        if self._sock is not None:
-            self._sock.close()
-            self._sock = None
-
-    def close(self) -> None:
-        self._hang_up()
 
 
 def descendants(found: Look) -> list[tree.Member]:
@@ -245,12 +145,3 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
             os.close(fd)
     except OSError:
         return
-
-
-def require_supervisor(job: JobDir) -> OutliveError:
-    return OutliveError(
-        "io_error",
-        f"the supervisor of job {job.job_id} did not answer within {limits.CONTROL_S:.0f} s",
-        retryable=True,
-        hint="It may be stopped or the machine very busy; try again.",
-    )

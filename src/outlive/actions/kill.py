@@ -7,6 +7,7 @@ import time
 
 from outlive import limits
 from outlive.actions import access, answers
+from outlive.actions.line import Line, require_supervisor
 from outlive.actions.spec import JOB, MS, STR, Arg, Verb
 from outlive.errors import OutliveError, invalid, nearest
 from outlive.system import signals, tree
@@ -49,7 +50,7 @@ def kill(
 
 def _end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float) -> Waiting[None]:
     """Ask the supervisor; it does it, also if we are killed meanwhile."""
-    line = access.Line(job, output=False)
+    line = Line(job, output=False)
     try:
         asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner}
         deadline = time.monotonic() + limits.CONTROL_S
@@ -59,7 +60,7 @@ def _end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float) -
             if _is_over(access.look(ctx, job), job):  # it ended by itself meanwhile
                 return
             if time.monotonic() >= deadline:
-                raise access.require_supervisor(job)
+                raise require_supervisor(job)
             yield from line.pause(deadline)
         until = time.monotonic() + wait_s
         while number in _ENDING and time.monotonic() < until:

@@ -10,6 +10,7 @@ import time
 from outlive import limits
 from outlive.actions import access, answers
 from outlive.actions.driver import Pause
+from outlive.actions.line import Line
 from outlive.errors import OutliveError, from_os
 from outlive.store import files
 from outlive.store.jobdir import STDIN_DATA, JobDir, NewJob
@@ -174,7 +175,7 @@ def watch(
     hint: str | None = None,
 ) -> Waiting[dict[str, Any]]:
     """Wait for the end of a started job, at most until `until`, and answer."""
-    line = access.Line(job, output=False, sock=sock)
+    line = Line(job, output=False, sock=sock)
     try:
         while True:
             found = access.look(ctx, job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from outlive.actions import access, answers, window
+from outlive.actions.line import Line
 from outlive.actions.spec import JOB, MAX_BYTES, MS, RAW, SINCE_SEQ, Arg, Verb
 from outlive.store.output import Output
 
@@ -25,7 +26,7 @@ def poll(
     until = began + timeout_ms / 1000
     with access.open_job(ctx, job) as found_job:
         since = access.seen(ctx, found_job) if since_seq is None else since_seq
-        line = access.Line(found_job, output=True) if timeout_ms else None
+        line = Line(found_job, output=True) if timeout_ms else None
         try:
             while True:
                 answer = _look(ctx, found_job, since, max_bytes, raw)

@@ -6,6 +6,7 @@ import time
 
 from outlive.actions import access, answers, window
 from outlive.actions.driver import Pause
+from outlive.actions.line import Line
 from outlive.actions.spec import JOB, MAX_BYTES, MS, RAW, SINCE_SEQ, STR, STRS, Arg, Verb
 from outlive.errors import invalid, nearest
 from outlive.store.output import Output
@@ -101,7 +102,7 @@ class _Waited:
         self.found: Look | None = None
 
     def connect(self, output: bool) -> None:
-        self.line = access.Line(self.job, output=output)
+        self.line = Line(self.job, output=output)
 
     def check(self, ctx: Context, conditions: set[str]) -> None:
         if self.fired:

@@ -7,6 +7,7 @@ import time
 
 from outlive import limits
 from outlive.actions import access
+from outlive.actions.line import Line, require_supervisor
 from outlive.actions.spec import BOOL, JOB, MS, STR, Arg, Verb
 from outlive.errors import OutliveError, invalid
 from outlive.system import fds
@@ -30,7 +31,7 @@ def write(
     with access.open_job(ctx, job) as found_job:
         found = access.look(ctx, found_job)
         _require_open(found)
-        line = access.Line(found_job, output=False)
+        line = Line(found_job, output=False)
         memory = fds.memory_file("stdin", sent)
         try:
             asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
@@ -39,7 +40,7 @@ def write(
             if line.request(asked, (memory,)):
                 answer = yield from line.answer(deadline)
             if answer is None:
-                raise access.require_supervisor(found_job)
+                raise require_supervisor(found_job)
         finally:
             os.close(memory)
             line.close()

@@ -11,7 +11,7 @@ import socket
 
 from outlive import limits
 from outlive.supervisor.pair import Pair, fork_pair
-from outlive.system import fds, process, signals, tree
+from outlive.system import fds, prctl, process, signals, tree
 
 _SOCKET_FD = 3
 
@@ -21,7 +21,7 @@ def main() -> None:
     fds.close_others({_SOCKET_FD})
     os.chdir("/")
     signals.clean_slate()
-    process.rename(tree.NURSERY)
+    prctl.rename(tree.NURSERY)
     process.boot_id()  # known to every pair from here on
     gc.collect()
     gc.freeze()  # what is here now is shared with every pair

@@ -14,7 +14,7 @@ from outlive.supervisor import start
 from outlive.supervisor.escrow import Escrow, adopt_socket
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervise import SURVIVED
-from outlive.system import detach, fds, locks, process, signals, tree
+from outlive.system import detach, fds, locks, prctl, signals, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def fork_pair(*, away: bool) -> Pair:
 def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
     """The guardian's whole life."""
     signals.survive(SURVIVED)
-    process.become_subreaper()
+    prctl.become_subreaper()
     escrow, stdin_escrow = Escrow(), Escrow()
     keep = {supervisor_sock.fileno()} | escrow.filenos() | stdin_escrow.filenos()
     child = detach.fork_into(lambda: _supervise(supervisor_sock, escrow, stdin_escrow), keep, tree.SUPERVISOR)
@@ -94,7 +94,7 @@ def _reap(child: int) -> int:
 def _supervise(sock: socket.socket, escrow: Escrow, stdin_escrow: Escrow) -> int:
     """The supervisor's whole life."""
     signals.survive(SURVIVED)
-    process.become_subreaper()
+    prctl.become_subreaper()
     message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
     sock.close()
     if not message:

@@ -16,7 +16,7 @@ from outlive.supervisor.control import listen
 from outlive.supervisor.escrow import Escrow, adopt_socket
 from outlive.supervisor.pump import open_readers
 from outlive.supervisor.supervise import Held, Supervisor
-from outlive.system import fds, process, spawn, tree
+from outlive.system import fds, prctl, process, spawn, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def start(
     stdin_escrow: Escrow,
 ) -> None:
     """Run the command of `request` and see it to its end."""
-    process.rename(f"{tree.SUPERVISOR} {request.job_id}")
+    prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     job = open_job(request)
     definition: Definition = Definition.of(request.definition)
     state = State(job_id=request.job_id, boot_id=process.boot_id(), supervisor=_self(), phase="spawning")
@@ -72,7 +72,7 @@ def _refuse(job: JobDir, state: State, waiter: socket.socket | None, error: OSEr
 
 def take_over(escrow: Escrow, stdin_escrow: Escrow, request: Request, lock: int) -> None:
     """The supervisor was killed; we are the command's parent now, and hold what it held."""
-    process.rename(f"{tree.SUPERVISOR} {request.job_id}")
+    prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     job = open_job(request)
     held_fds = escrow.take()
     stdin_fds = stdin_escrow.take()
@@ -89,7 +89,7 @@ def take_over(escrow: Escrow, stdin_escrow: Escrow, request: Request, lock: int)
 
 def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, stdin_escrow: Escrow) -> None:
     """Both were killed and a reader found the command running. The FIFOs kept what it wrote: it holds their other end."""
-    process.rename(f"{tree.SUPERVISOR} {request.job_id}")
+    prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     job = open_job(request)
     job.make_io()
     readers = open_readers(job)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
-from outlive.system import fds, process, signals
+from outlive.system import fds, prctl, signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def fork_into(body: Callable[[], int], keep: set[int], title: str) -> int:
         fds.close_others(keep)
         os.chdir("/")
         signals.clean_slate()
-        process.rename(title)
+        prctl.rename(title)
         gc.freeze()  # what was there before the fork stays shared: no collection touches it again
         code = body()
     except BaseException as error:  # noqa: BLE001 - nothing above us but the parent's stack

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import os
@@ -13,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_PR_SET_NAME = 15
-_PR_SET_CHILD_SUBREAPER = 36
 # pidfd.h, Linux 6.13 (EXIT: 6.15): _IOWR(0xFF, 11, struct pidfd_info), 64 bytes in its first version
 _PIDFD_GET_INFO = (3 << 30) | (64 << 16) | (0xFF << 8) | 11
 _PIDFD_INFO_EXIT = 1 << 3
@@ -146,37 +143,3 @@ def exit_status(pidfd: int) -> int | None:
     if not mask & _PIDFD_INFO_EXIT:
         return None
     return int(struct.unpack_from("i", request, _EXIT_CODE_AT)[0])
-
-
-def become_subreaper() -> bool:
-    """Orphans below us come to us instead of to PID 1 (prctl(2)); False where there is no such thing."""
-    try:
-        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, *map(ctypes.c_ulong, (1, 0, 0, 0))) == 0)
-    except AttributeError:
-        return False
-
-
-def rename(title: str) -> None:
-    """Show `title` in the process table, and drop the inherited argv and environment from it.
-
-    Agents run `pkill python`; a forked CLI would also show its caller's argv (with what it may hold) for the life of
-    the job, and its environment would carry the cookie of an outer job. The areas are those of proc_pid_stat(5),
-    fields 48-51; both are ordinary writable memory of the process.
-    """
-    try:
-        libc = ctypes.CDLL(None)
-        libc.prctl(
-            _PR_SET_NAME, ctypes.c_char_p(title.split(maxsplit=1)[0].encode()[:15]), *map(ctypes.c_ulong, (0, 0, 0))
-        )
-        fields = stat_fields(os.getpid())
-        if not fields or len(fields) < 49:
-            return
-        arg_start, arg_end, env_start, env_end = (int(fields[i]) for i in (45, 46, 47, 48))
-    except (AttributeError, OSError, ValueError):
-        return
-    if not 0 < arg_start < arg_end or not env_start <= env_end:
-        return
-    room = arg_end - arg_start
-    ctypes.memset(arg_start, 0, room)
-    ctypes.memmove(arg_start, title.encode()[: room - 1], min(len(title.encode()), room - 1))
-    ctypes.memset(env_start, 0, env_end - env_start)
