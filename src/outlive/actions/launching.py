@@ -132,16 +132,40 @@ def _has_state(job: JobDir) -> bool:
         return False
 
 
-def run_job(ctx: Context, plan: Plan, show: dict[str, Any], *, until: float | None) -> Waiting[dict[str, Any]]:
-    """Make and start a job and answer when it has ended, or at `until` (time.monotonic seconds; None: no limit)."""
-    began = time.monotonic()
+class Observation:
+    """How a start is watched and shown: the values of define.WAIT_ARGS and define.SHOW_ARGS."""
+
+    NAMES = ("yield_ms", "background", "wait", "propagate", "wait_poll_ms", "tail_lines", "max_bytes", "raw")
+
+    def __init__(
+        self,
+        *,
+        yield_ms: int,
+        background: bool = False,
+        wait: bool = False,
+        propagate: bool = False,
+        wait_poll_ms: int | None = None,
+        tail_lines: int = 0,
+        max_bytes: int | None = None,
+        raw: bool = False,
+    ) -> None:
+        self.began = time.monotonic()
+        self.until = None if wait else self.began + (0 if background else yield_ms / 1000)
+        self.show: dict[str, Any] = {"tail_lines": tail_lines, "max_bytes": max_bytes, "raw": raw}
+
+    @classmethod
+    def taken_from(cls, args: dict[str, Any]) -> Observation:
+        """Takes its values out of the arguments of a call."""
+        return cls(**{name: args.pop(name) for name in cls.NAMES if name in args})
+
+
+def run_job(ctx: Context, plan: Plan, seen: Observation) -> Waiting[dict[str, Any]]:
+    """Make and start a job and answer when it has ended, or when `seen` says."""
     new = make(ctx, plan, live=True)
-    return (yield from start_made(ctx, plan, new, show, began=began, until=until))
+    return (yield from start_made(ctx, plan, new, seen))
 
 
-def start_made(
-    ctx: Context, plan: Plan, new: NewJob, show: dict[str, Any], *, began: float, until: float | None
-) -> Waiting[dict[str, Any]]:
+def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Waiting[dict[str, Any]]:
     """Start a job whose directory is made. If nothing could be run, the directory is taken back."""
     sock: socket.socket | None = None
     try:
@@ -161,30 +185,23 @@ def start_made(
     job_dir = JobDir.open(ctx.store, plan.definition.job_id)
     new.close()
     with job_dir as job:
-        return (yield from watch(ctx, job, sock, show, began=began, until=until, hint=plan.hint))
+        return (yield from watch(ctx, job, sock, seen, hint=plan.hint))
 
 
 def watch(
-    ctx: Context,
-    job: JobDir,
-    sock: socket.socket | None,
-    show: dict[str, Any],
-    *,
-    began: float,
-    until: float | None,
-    hint: str | None = None,
+    ctx: Context, job: JobDir, sock: socket.socket | None, seen: Observation, *, hint: str | None = None
 ) -> Waiting[dict[str, Any]]:
-    """Wait for the end of a started job, at most until `until`, and answer."""
+    """Wait for the end of a started job as long as `seen` says, and answer."""
     line = Line(job, output=False, sock=sock)
     try:
         while True:
             found = access.look(ctx, job)
-            if found.state.finished or (until is not None and time.monotonic() >= until):
+            if found.state.finished or (seen.until is not None and time.monotonic() >= seen.until):
                 break
-            yield from line.pause(until)
+            yield from line.pause(seen.until)
     finally:
         line.close()
-    answer = answers.run_answer(ctx, found, job, began=began, **show)
+    answer = answers.run_answer(ctx, found, job, began=seen.began, **seen.show)
     return answer | ({"hint": f"{hint} {answer.get('hint', '')}".strip()} if hint else {})
 
 
@@ -219,10 +236,3 @@ class Deduplication:
             except (OSError, OutliveError, files.Damaged):
                 continue
         return None
-
-
-def deadline(began: float, *, wait: bool, background: bool, yield_ms: int) -> float | None:
-    """When a start answers at the latest."""
-    if wait:
-        return None
-    return began + (0 if background else yield_ms / 1000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from outlive.actions import access, define, fields, launching
 from outlive.actions.spec import ENV, JOB, Arg, Verb
@@ -21,27 +20,12 @@ if TYPE_CHECKING:
     from outlive.store.jobdir import JobDir
 
 
-def restart(
-    ctx: Context,
-    *,
-    job: str,
-    env: dict[str, str] | None = None,
-    yield_ms: int,
-    background: bool = False,
-    wait: bool = False,
-    propagate: bool = False,
-    wait_poll_ms: int | None = None,
-    tail_lines: int = 0,
-    max_bytes: int | None = None,
-    raw: bool = False,
-) -> Waiting[dict[str, Any]]:
+def restart(ctx: Context, *, job: str, env: dict[str, str] | None = None, **args: Any) -> Waiting[dict[str, Any]]:
     """A new job with the same definition; the old one and its output stay."""
-    began = time.monotonic()
-    show = {"tail_lines": tail_lines, "max_bytes": max_bytes, "raw": raw}
+    seen = launching.Observation.taken_from(args)
     with access.open_job(ctx, job) as old:
         plan = _plan(ctx, old, define.check_env(env or {}))
-    until = launching.deadline(began, wait=wait, background=background, yield_ms=yield_ms)
-    return (yield from launching.run_job(ctx, plan, show, until=until))
+    return (yield from launching.run_job(ctx, plan, seen))
 
 
 def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> define.Plan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from outlive.actions import access, define, fields, launching
 from outlive.actions.spec import JOB, Verb
@@ -19,23 +18,9 @@ if TYPE_CHECKING:
     from outlive.store.jobdir import JobDir
 
 
-def start(
-    ctx: Context,
-    *,
-    job: str,
-    yield_ms: int,
-    background: bool = False,
-    wait: bool = False,
-    propagate: bool = False,
-    wait_poll_ms: int | None = None,
-    tail_lines: int = 0,
-    max_bytes: int | None = None,
-    raw: bool = False,
-) -> Waiting[dict[str, Any]]:
+def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
     """Start a created job; answer as run does."""
-    began = time.monotonic()
-    show = {"tail_lines": tail_lines, "max_bytes": max_bytes, "raw": raw}
-    until = launching.deadline(began, wait=wait, background=background, yield_ms=yield_ms)
+    seen = launching.Observation.taken_from(args)
     with access.open_job(ctx, job) as found:
         locks = _take(found)
         try:
@@ -50,7 +35,7 @@ def start(
         finally:
             for fd in locks:
                 os.close(fd)
-        return (yield from launching.watch(ctx, found, sock, show, began=began, until=until))
+        return (yield from launching.watch(ctx, found, sock, seen))
 
 
 def _take(job: JobDir) -> tuple[int, int]:
