@@ -137,7 +137,7 @@ VERB = Verb(
     gc,
     args=(
         Arg("older_than", STR, f"Delete what ended longer ago than this, such as 7d or 24h (default "
-            f"{limits.GC_OLDER_THAN}).", metavar="TIME"),
+            f"{limits.GC_OLDER_THAN}).", metavar="DURATION"),
         Arg("dry_run", BOOL, "Only say what would be deleted.", default=False),
         Arg("max_jobs", INT, "Keep at most so many finished jobs, the newest.", minimum=0, metavar="N"),
         Arg("max_bytes", INT, "Keep finished jobs of at most so many bytes together, the newest.", minimum=0,

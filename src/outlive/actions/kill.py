@@ -100,8 +100,8 @@ VERB = Verb(
         JOB,
         Arg("signal", STR, "TERM, SIGTERM or 15; TERM is followed by KILL, others are sent as they are.",
             default="TERM", metavar="SIGNAL"),
-        Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="TIME"),
-        Arg("wait_ms", MS, "How long to wait for the end (default: grace + 1 s).", minimum=0, metavar="TIME"),
+        Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION"),
+        Arg("wait_ms", MS, "How long to wait for the end (default: grace + 1 s).", minimum=0, metavar="DURATION"),
     ),
     result="job_id state signal survivors exit_code? reason? finished_at? ended_by? hint? requested_ms? effective_ms?",
 )  # fmt: skip

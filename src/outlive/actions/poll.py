@@ -79,7 +79,7 @@ VERB = Verb(
             default=0,
             minimum=0,
             aliases=("timeout",),
-            metavar="TIME",
+            metavar="DURATION",
         ),
         MAX_BYTES,
         RAW,

@@ -42,7 +42,7 @@ VERB = Verb(
     remove,
     args=(
         JOB,
-        Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="TIME"),
+        Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION"),
     ),
     result="job_id state freed_bytes",
 )

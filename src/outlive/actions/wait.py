@@ -166,7 +166,7 @@ VERB = Verb(
             aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB"),
         Arg("until", STRS, "What to wait for: exit, output; any of them.", default=("exit",), metavar="CONDITION"),
         Arg("timeout_ms", MS, "Answer after this long in any case (CLI: without limit by default).", minimum=0,
-            mcp_default=30_000, aliases=("timeout",), metavar="TIME"),
+            mcp_default=30_000, aliases=("timeout",), metavar="DURATION"),
         Arg("mode", STR, "Of several jobs: any one, or all.", default="any", choices=("any", "all")),
         SINCE_SEQ,
         Arg("poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--poll-ms",

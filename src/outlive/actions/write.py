@@ -101,7 +101,7 @@ VERB = Verb(
         Arg("data", STR, "Text to write, as it is: a line needs its newline.", default="", metavar="TEXT"),
         Arg("eof", BOOL, "End the input after it.", default=False),
         Arg("timeout_ms", MS, "How long the job may take to read it.", default=limits.WRITE_MS, minimum=0,
-            metavar="TIME"),
+            metavar="DURATION"),
     ),
     result="job_id state bytes_written stdin warnings? requested_ms? effective_ms?",
 )  # fmt: skip

@@ -134,6 +134,14 @@ class JobDir:
         with contextlib.suppress(OSError):
             os.rmdir(IO, dir_fd=self.fd)
 
+    def is_in_place(self) -> bool:
+        """Is this directory still the one that its path names, or was it removed?"""
+        try:
+            here, there = os.fstat(self.fd), os.stat(self.path, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+
     # --- sizes ---
 
     def log_size(self, stream: int) -> int:
@@ -198,9 +206,9 @@ class NewJob:
         self.temporary = self.dir.job_id
 
     def discard(self) -> None:
-        """Take everything back, published or not."""
-        self.close()
+        """Take everything back, published or not. The locks last: a guardian that waits for one must find it gone."""
         self._remove()
+        self.close()
 
     def close(self) -> None:
         for fd in self.locks:

@@ -76,12 +76,15 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
     if not message or os.waitstatus_to_exitcode(status) == 0:
         return 0
     request = Request.from_file(files[1])
-    job = start.open_job(request)
-    lock = job.open_lock()
-    job.close()
-    if not locks.take(lock, SUPERVISOR_BYTE):  # somebody else goes on with it
+    try:
+        job = start.open_job(request)
+    except FileNotFoundError:  # the launcher took it back: nothing ran
         return 0
-    start.take_over(escrow, stdin_escrow, request, lock)
+    lock = job.open_lock()
+    # A launcher that has not heard of the death yet still holds the byte, for milliseconds
+    locks.wait_for(lock, SUPERVISOR_BYTE)
+    if job.is_in_place():
+        start.take_over(job, escrow, stdin_escrow, request)
     return 0
 
 

@@ -70,10 +70,9 @@ def _refuse(job: JobDir, state: State, waiter: socket.socket | None, error: OSEr
         fds.send(waiter, json.dumps({"failed": message, "errno": error.errno or 0}).encode())
 
 
-def take_over(escrow: Escrow, stdin_escrow: Escrow, request: Request, lock: int) -> None:
-    """The supervisor was killed; we are the command's parent now, and hold what it held."""
+def take_over(job: JobDir, escrow: Escrow, stdin_escrow: Escrow, request: Request) -> None:
+    """The supervisor was killed; we are the command's parent now, and hold what it held and its lock."""
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
-    job = open_job(request)
     held_fds = escrow.take()
     stdin_fds = stdin_escrow.take()
     pipe = stdin_fds.get("stdin")
@@ -84,7 +83,6 @@ def take_over(escrow: Escrow, stdin_escrow: Escrow, request: Request, lock: int)
     state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id())
     state = _recover(job, state, parent=True)
     Supervisor(job, request, state, Held(readers, listener, pipe, stdin_escrow), parent=True).run(None)
-    os.close(lock)
 
 
 def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, stdin_escrow: Escrow) -> None:

@@ -12,8 +12,9 @@ import errno
 import fcntl
 import struct
 
-# macOS has the same calls since 10.15 but Python does not name them there (sys/fcntl.h: F_OFD_SETLK 90, GETLK 92).
+# macOS has the same calls since 10.15 but Python does not name them there (sys/fcntl.h: F_OFD_SETLK 90, SETLKW 91, GETLK 92).
 _SETLK = getattr(fcntl, "F_OFD_SETLK", 90)
+_SETLKW = getattr(fcntl, "F_OFD_SETLKW", 91)
 _GETLK = getattr(fcntl, "F_OFD_GETLK", 92)
 _LINUX = hasattr(fcntl, "F_OFD_SETLK")
 # struct flock: Linux (64-bit) type whence start len pid; macOS start len pid type whence
@@ -35,6 +36,11 @@ def take(fd: int, byte: int) -> bool:
             return False
         raise
     return True
+
+
+def wait_for(fd: int, byte: int) -> None:
+    """Take the lock of one byte as soon as whoever holds it lets go."""
+    fcntl.fcntl(fd, _SETLKW, _flock(fcntl.F_WRLCK, byte))
 
 
 def release(fd: int, byte: int) -> None:
