@@ -7,7 +7,7 @@ import os
 
 from outlive.errors import OutliveError, from_os
 from outlive.store import files, truth
-from outlive.store.jobdir import SEEN, JobDir, take_both
+from outlive.store.jobdir import SEEN, JobDir, Locks
 from outlive.system import process, tree
 
 TYPE_CHECKING = False
@@ -48,20 +48,20 @@ def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
         sink_shell=list(found.definition.shell or ctx.shell),
     )
     try:
-        locks = take_both(job)
+        locks = Locks(job)
     except (BlockingIOError, FileNotFoundError):
         return  # another reader was faster
     here, there = fds.pair()
     memory = request.to_file()
     try:
-        files = {"request": memory, "lock0": locks[0], "lock1": locks[1], "waiter": there.fileno()}
+        files = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
         # Nobody waits for it: the locks are held from here on, by what travels, so the next look says "supervised"
         ctx.launcher.send(files)
     except OSError as error:
         raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
     finally:
-        for fd in (memory, *locks):
-            os.close(fd)
+        os.close(memory)
+        locks.close()
         here.close()
         there.close()
 

@@ -13,7 +13,7 @@ from outlive.actions.driver import Pause
 from outlive.actions.line import Line
 from outlive.errors import OutliveError, from_os
 from outlive.store import files
-from outlive.store.jobdir import STDIN_DATA, JobDir, NewJob
+from outlive.store.jobdir import STDIN_DATA, JobDir, Locks, NewJob
 from outlive.supervisor.request import Request
 from outlive.system import fds
 
@@ -60,7 +60,7 @@ def _write_new(job: JobDir, name: str, data: bytes) -> None:
         os.close(fd)
 
 
-def begin(ctx: Context, plan: Plan, locks: tuple[int, ...]) -> socket.socket:
+def begin(ctx: Context, plan: Plan, locks: Locks) -> socket.socket:
     """Hand the job to a supervisor; the socket hears from it. Errors: launch_failed."""
     definition = plan.definition
     request = Request(
@@ -76,7 +76,7 @@ def begin(ctx: Context, plan: Plan, locks: tuple[int, ...]) -> socket.socket:
     memory = -1
     try:
         memory = request.to_file()
-        sent = {"request": memory, "lock0": locks[0], "lock1": locks[1], "waiter": there.fileno()}
+        sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
         if plan.stdin_fd is not None:
             sent["stdin"] = plan.stdin_fd
         ctx.launcher.send(sent)
@@ -98,8 +98,8 @@ def _umask() -> int:
     return old
 
 
-def started(job: JobDir, sock: socket.socket) -> Waiting[None]:
-    """Wait for the supervisor's first word. Errors: launch_failed; then nothing ran."""
+def started(job: JobDir, sock: socket.socket, locks: Locks) -> Waiting[None]:
+    """Wait for the supervisor's first word; its locks are its own then. Errors: launch_failed; then nothing ran."""
     sock.setblocking(False)
     deadline = time.monotonic() + limits.LAUNCH_S
     while time.monotonic() < deadline:
@@ -113,7 +113,8 @@ def started(job: JobDir, sock: socket.socket) -> Waiting[None]:
         if message[:1] == b"{":
             failed = json.loads(message)
             raise from_os("starting the command", OSError(failed["errno"], failed["failed"]), code="launch_failed")
-        if message or _has_state(job):
+        locks.close()
+        if message or _goes_on(job):
             return
         raise OutliveError("launch_failed", "the supervisor ended before it could start the command", retryable=True)
     raise OutliveError(
@@ -124,10 +125,10 @@ def started(job: JobDir, sock: socket.socket) -> Waiting[None]:
     )
 
 
-def _has_state(job: JobDir) -> bool:
-    """The line broke. Did the start get as far as a record? Then the truth is there."""
+def _goes_on(job: JobDir) -> bool:
+    """The line broke. Is there a guardian that goes on with the start, or a record that tells the truth?"""
     try:
-        return job.read_state() is not None
+        return job.is_supervised() or job.read_state() is not None
     except (OSError, OutliveError, files.Damaged):
         return False
 
@@ -169,8 +170,9 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Wait
     """Start a job whose directory is made. If nothing could be run, the directory is taken back."""
     sock: socket.socket | None = None
     try:
+        assert new.locks is not None
         sock = begin(ctx, plan, new.locks)
-        yield from started(new.dir, sock)
+        yield from started(new.dir, sock, new.locks)
     except OutliveError:
         if sock is not None:
             sock.close()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from outlive.actions import access, define, fields, launching
 from outlive.actions.spec import JOB, Verb
 from outlive.errors import OutliveError, from_os
-from outlive.store.jobdir import take_both
+from outlive.store.jobdir import Locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,20 +26,19 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
             ctx.store.mark_live(found.job_id)
             ctx.job_id = found.job_id
             sock = launching.begin(ctx, plan, locks)
-            yield from launching.started(found, sock)
+            yield from launching.started(found, sock, locks)
         except OutliveError:
             ctx.store.unmark_live(found.job_id)
             raise
         finally:
-            for fd in locks:
-                os.close(fd)
+            locks.close()
         return (yield from launching.watch(ctx, found, sock, seen))
 
 
-def _take(job: JobDir) -> tuple[int, int]:
+def _take(job: JobDir) -> Locks:
     """The locks of a created job: only one caller can start it."""
     try:
-        return take_both(job)
+        return Locks(job)
     except BlockingIOError:
         raise _not_created("running") from None
     except OSError as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 
 from outlive import limits
 from outlive.job import new_id
-from outlive.store.jobdir import JobDir, take_both
+from outlive.store.jobdir import JobDir, Locks
 from outlive.store.removal import remove_tree
 from outlive.store.root import TEMPORARY, TRASH
 
@@ -21,19 +22,18 @@ def delete(store: Store, job: JobDir) -> int:
 
     Locked first, renamed second: from then on no reader finds it, and what a killed gc leaves is deleted by the next.
     """
+    locks: Locks | None = None
     try:
-        locks = take_both(job)
-    except FileNotFoundError:  # its lock file is gone: nobody can hold it
-        locks = ()  # type: ignore[assignment]
-    try:
+        with contextlib.suppress(FileNotFoundError):  # its lock file is gone: nobody can hold it
+            locks = Locks(job)
         freed = job.disk_bytes()
         trash = f"{TRASH}{job.job_id}-{new_id()[-6:]}"
         os.rename(job.job_id, trash, src_dir_fd=store.fd, dst_dir_fd=store.fd)
         store.unmark_live(job.job_id)
         remove_tree(store.fd, trash)
     finally:
-        for fd in locks:
-            os.close(fd)
+        if locks is not None:
+            locks.close()
     return freed
 
 

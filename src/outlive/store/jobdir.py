@@ -181,7 +181,7 @@ class NewJob:
         """Errors: OSError; nothing is left behind."""
         self.store = store
         self.temporary = TEMPORARY + job_id
-        self.locks: tuple[int, ...] = ()
+        self.locks: Locks | None = None
         os.mkdir(self.temporary, 0o700, dir_fd=store.fd)
         fd = -1
         try:
@@ -198,7 +198,7 @@ class NewJob:
         for name in (LOCK, ORDER, *LOGS):
             os.close(os.open(name, _NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
         self.dir.make_io()
-        self.locks = take_both(self.dir)
+        self.locks = Locks(self.dir)
 
     def publish(self) -> None:
         """Rename into place: from here on readers see the job."""
@@ -211,9 +211,8 @@ class NewJob:
         self.close()
 
     def close(self) -> None:
-        for fd in self.locks:
-            os.close(fd)
-        self.locks = ()
+        if self.locks is not None:
+            self.locks.close()
         self.dir.close()
 
     def _remove(self) -> None:
@@ -223,20 +222,23 @@ class NewJob:
         remove_tree(self.store.fd, self.temporary)
 
 
-def take_both(job: JobDir) -> tuple[int, int]:
-    """Two descriptions, each holding one byte: the one for the supervisor, the one for its guardian.
+class Locks:
+    """Two open file descriptions, each holding one byte of a job's lock: the supervisor's, and its guardian's."""
 
-    Errors: BlockingIOError if somebody holds one of them.
-    """
-    taken: list[int] = []
-    try:
-        for byte in (SUPERVISOR_BYTE, GUARDIAN_BYTE):
-            fd = job.open_lock()
-            taken.append(fd)
-            if not locks.take(fd, byte):
-                raise BlockingIOError(f"byte {byte} of {job.path}/{LOCK} is locked")
-    except BaseException:
-        for fd in taken:
+    def __init__(self, job: JobDir) -> None:
+        """Errors: BlockingIOError if somebody holds one of them, OSError."""
+        self.fds: list[int] = []
+        try:
+            for byte in (SUPERVISOR_BYTE, GUARDIAN_BYTE):
+                self.fds.append(job.open_lock())
+                if not locks.take(self.fds[-1], byte):
+                    raise BlockingIOError(f"byte {byte} of {job.path}/{LOCK} is locked")
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go here; copies that were handed on stay locked."""
+        for fd in self.fds:
             os.close(fd)
-        raise
-    return taken[0], taken[1]
+        self.fds = []

@@ -6,12 +6,10 @@ the lock between two looks; without the second look at the outcome a reader said
 
 from __future__ import annotations
 
-import os
-
 from outlive.errors import OutliveError
 from outlive.job import Definition, State, id_time_ms, timestamp
 from outlive.store import files
-from outlive.store.jobdir import STATE, take_both
+from outlive.store.jobdir import STATE, Locks
 from outlive.system import process, tree
 
 TYPE_CHECKING = False
@@ -136,7 +134,7 @@ def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
 
 def _write_down(store: Store, job: JobDir, ended: State) -> State:
     try:
-        taken = take_both(job)
+        taken = Locks(job)
     except (BlockingIOError, OSError):
         return ended  # somebody else is at it, or the store is read-only: the answer is the same
     try:
@@ -148,6 +146,5 @@ def _write_down(store: Store, job: JobDir, ended: State) -> State:
     except (OSError, OutliveError, files.Damaged):
         return ended
     finally:
-        for fd in taken:
-            os.close(fd)
+        taken.close()
     return written

@@ -32,7 +32,8 @@ class Pair:
         """Give the pair its job, by open files: request, lock0, lock1, waiter and, if the caller gave one, stdin."""
         for_supervisor = {name: fd for name, fd in files.items() if name != "lock1"}
         # The guardian first: it must know the job before its supervisor can be lost in it.
-        fds.send(self._guardian, b"job", (files["lock1"], files["request"]))
+        names = [name for name in ("lock1", "request", "stdin") if name in files]
+        fds.send(self._guardian, ",".join(names).encode(), tuple(files[name] for name in names))
         fds.send(self._supervisor, ",".join(for_supervisor).encode(), tuple(for_supervisor.values()))
 
     def close(self) -> None:
@@ -70,12 +71,13 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
     keep = {supervisor_sock.fileno()} | escrow.filenos() | stdin_escrow.filenos()
     child = detach.fork_into(lambda: _supervise(supervisor_sock, escrow, stdin_escrow), keep, tree.SUPERVISOR)
     supervisor_sock.close()
-    message, files = fds.receive(sock, limits.CONTROL_BYTES)
+    message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
     sock.close()
     status = _reap(child)
     if not message or os.waitstatus_to_exitcode(status) == 0:
         return 0
-    request = Request.from_file(files[1])
+    files = dict(zip(message.decode().split(","), numbers, strict=True))
+    request = Request.from_file(files["request"])
     try:
         job = start.open_job(request)
     except FileNotFoundError:  # the launcher took it back: nothing ran
@@ -84,7 +86,7 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
     # A launcher that has not heard of the death yet still holds the byte, for milliseconds
     locks.wait_for(lock, SUPERVISOR_BYTE)
     if job.is_in_place():
-        start.take_over(job, escrow, stdin_escrow, request)
+        start.take_over(job, request, files.get("stdin"), escrow, stdin_escrow)
     return 0
 
 

@@ -70,17 +70,24 @@ def _refuse(job: JobDir, state: State, waiter: socket.socket | None, error: OSEr
         fds.send(waiter, json.dumps({"failed": message, "errno": error.errno or 0}).encode())
 
 
-def take_over(job: JobDir, escrow: Escrow, stdin_escrow: Escrow, request: Request) -> None:
+def take_over(job: JobDir, request: Request, stdin_fd: int | None, escrow: Escrow, stdin_escrow: Escrow) -> None:
     """The supervisor was killed; we are the command's parent now, and hold what it held and its lock."""
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     held_fds = escrow.take()
     stdin_fds = stdin_escrow.take()
+    state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
+    if state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
+        # A command would be our child now, alive or not: none was ever started, so this is no second run
+        for fd in (*held_fds.values(), *stdin_fds.values()):
+            os.close(fd)
+        job.close()
+        start(request, stdin_fd, None, escrow, stdin_escrow)
+        return
     pipe = stdin_fds.get("stdin")
     if pipe is not None:
         stdin_escrow.put({"stdin": pipe})
     readers = [held_fds["stdout"], held_fds["stderr"]] if "stdout" in held_fds else open_readers(job)
     listener = adopt_socket(held_fds["listener"]) if "listener" in held_fds else listen(job)
-    state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id())
     state = _recover(job, state, parent=True)
     Supervisor(job, request, state, Held(readers, listener, pipe, stdin_escrow), parent=True).run(None)
 
