@@ -74,6 +74,8 @@ class Record:
 
     __slots__ = ("_values",)
     FIELDS: ClassVar[dict[str, Any]] = {}
+    # What a value is where the default, None, does not say it
+    KINDS: ClassVar[dict[str, type]] = {}
 
     def __init__(self, **values: Any) -> None:
         unknown = values.keys() - self.FIELDS.keys()
@@ -84,6 +86,19 @@ class Record:
     @classmethod
     def of(cls, found: dict[str, Any]) -> Self:
         return cls(**{name: found[name] for name in cls.FIELDS if name in found})
+
+    @classmethod
+    def misfit(cls, found: dict[str, Any]) -> str | None:
+        """The name of a value that is of another kind than it was written as; None if all are right."""
+        for name, default in cls.FIELDS.items():
+            value = found.get(name)
+            kind = cls.KINDS.get(name, type(default))
+            if value is None:
+                if name in found and default is not None:
+                    return name
+            elif type(value) is not kind:
+                return name
+        return None
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -143,6 +158,13 @@ class Definition(Record):
         "restarted_from": None,
         "root": "",
     }
+    KINDS: ClassVar[dict[str, type]] = {
+        "shell": list,
+        "stdin_path": str,
+        "title": str,
+        "dedupe_key": str,
+        "restarted_from": str,
+    }
 
 
 class State(Record):
@@ -180,6 +202,17 @@ class State(Record):
         "updated_at": "",
         "adopted": 0,  # how often supervision was taken over
     }
+    KINDS: ClassVar[dict[str, type]] = {
+        **dict.fromkeys(("pid", "started_ns", "exit_code", "duration_ms"), int),
+        **dict.fromkeys(("identity", "supervisor", "ending"), dict),
+        **dict.fromkeys(("started_at", "boot_id", "signal", "reason", "errno", "message", "finished_at", "stdin"), str),
+        "core_dumped": bool,
+    }
+
+    @classmethod
+    def misfit(cls, found: dict[str, Any]) -> str | None:
+        name = super().misfit(found)
+        return "state" if name is None and found.get("state", "running") not in STATES else name
 
     @property
     def finished(self) -> bool:

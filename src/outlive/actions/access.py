@@ -72,7 +72,7 @@ def writing_meta(job: JobDir) -> Iterator[None]:
     try:
         yield
     except files.Damaged as error:
-        raise OutliveError("io_error", f"the definition of job {job.job_id} cannot be read: {error}") from error
+        raise OutliveError("io_error", f"the definition of job {job.job_id} cannot be read: {error.why}") from error
     except OSError as error:
         raise from_os(f"changing the definition of job {job.job_id}", error) from error
 

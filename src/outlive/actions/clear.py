@@ -36,6 +36,8 @@ def delete(ctx: Context, job: JobDir) -> int:
             "processes that the job started still run and write into its directory",
             hint="kill ends them, remove ends and deletes them.",
         ) from None
+    except FileNotFoundError as error:
+        raise OutliveError("job_not_found", f"no job {job.job_id!r}: it was removed just now") from error
     except OSError as error:
         raise from_os(f"deleting {job.path}", error) from error
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
+import stat
 
 from outlive import limits
 from outlive.actions.spec import BOOL, ENV, INT, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
@@ -221,8 +223,8 @@ def read_env_files(paths: list[str]) -> dict[str, str]:
             raise from_os(f"reading the env file {path}", error) from error
         if len(data) > limits.MAX_ENV_FILE_BYTES:
             raise invalid("env_file", f"{path} is larger than {limits.MAX_ENV_FILE_BYTES:,} bytes")
-        for number, line in enumerate(data.decode("utf-8", "surrogateescape").splitlines(), 1):
-            text = line.strip()
+        for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
+            text = line.strip(" \t\r")
             if not text or text.startswith("#"):
                 continue
             name, equals, value = text.partition("=")
@@ -243,6 +245,8 @@ def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str,
     if given in ("open", "closed"):
         return given, None, None, None
     if given.startswith("@") and ctx.face == "cli":
+        if not given[1:]:
+            raise invalid("stdin", "@ names no file", hint="Write --stdin @FILE.")
         path = os.path.abspath(given[1:])
         return "file", None, open_stdin(path), path
     if given == "-" and ctx.face == "cli":
@@ -258,7 +262,11 @@ def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str,
 def open_stdin(path: str) -> int:
     """The file a job reads. Errors: io_error."""
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        return fd
     except OSError as error:
         raise from_os(f"opening {path} for the job's stdin", error) from error
 

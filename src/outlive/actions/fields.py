@@ -215,7 +215,7 @@ def entry_of(names: tuple[str, ...], type_: str) -> Schema:
 
 LIST_ENTRY = tuple(
     (
-        "job_id short_id state name command cwd owner tags exit_code reason started_at? created_at finished_at "
+        "job_id short_id state name command cwd owner tags exit_code signal reason started_at? created_at finished_at "
         "updated_at waiting_for_input last_line damage?"
     ).split()
 )

@@ -8,8 +8,8 @@ from outlive import limits
 from outlive.actions.spec import BOOL, INT, STR, Arg, Verb
 from outlive.errors import OutliveError
 from outlive.job import duration_ms, seconds_of
-from outlive.store import files, truth
 from outlive.store import gc as store_gc
+from outlive.store import truth
 from outlive.store.jobdir import JobDir
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ class _Sweep:
         try:
             with JobDir.open(self._ctx.store, job_id) as job:
                 self._judge(job, max_jobs, max_bytes)
-        except (OSError, OutliveError, files.Damaged) as error:
+        except (OSError, OutliveError) as error:
             self._skip(job_id, "unknown", f"it cannot be read: {error}", 0)
 
     def _judge(self, job: JobDir, max_jobs: int | None, max_bytes: int | None) -> None:

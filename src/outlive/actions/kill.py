@@ -35,24 +35,26 @@ def kill(
     """TERM to the whole tree, KILL after the grace to what is left; another signal is sent as it is."""
     number = signals.number_of(signal)
     if number is None:
-        near = nearest(signal.upper(), signals.names())
-        raise invalid("signal", f"unknown signal {signal!r}", hint=f"Did you mean {near}?" if near else "TERM or 15.")
+        near = nearest(signal.upper().removeprefix("SIG"), [name.removeprefix("SIG") for name in signals.names()])
+        raise invalid(
+            "signal", f"unknown signal {signal!r}", hint=f"Did you mean SIG{near}?" if near else "TERM or 15."
+        )
     with access.open_job(ctx, job) as found_job:
         found = access.look(ctx, found_job)
         if found.state.state == "created":
             raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
         if not found.state.finished or found.supervised:
             wait = (grace_ms if number in _ENDING else 0) + limits.KILL_WAIT_EXTRA_MS if wait_ms is None else wait_ms
-            yield from _end(ctx, found_job, number, grace_ms, wait / 1000)
+            yield from end(ctx, found_job, number, grace_ms, wait / 1000)
             found = access.look(ctx, found_job)
         return _answer(found, found_job, number)
 
 
-def _end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float) -> Waiting[None]:
-    """Ask the supervisor; it does it, also if we are killed meanwhile."""
+def end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *, sinks: bool = False) -> Waiting[None]:
+    """Ask the supervisor; it does it, also if we are killed meanwhile. `sinks`: its notification command too."""
     line = Line(job, output=False)
     try:
-        asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner}
+        asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner, "sinks": sinks}
         deadline = time.monotonic() + limits.CONTROL_S
         while True:
             if line.request(asked) and (yield from line.answer(deadline)):

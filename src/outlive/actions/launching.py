@@ -12,7 +12,6 @@ from outlive.actions import access, answers
 from outlive.actions.driver import Pause
 from outlive.actions.line import Line
 from outlive.errors import OutliveError, from_os
-from outlive.store import files
 from outlive.store.jobdir import STDIN_DATA, JobDir, Locks, NewJob
 from outlive.supervisor.request import Request
 from outlive.system import fds
@@ -129,7 +128,7 @@ def _goes_on(job: JobDir) -> bool:
     """The line broke. Is there a guardian that goes on with the start, or a record that tells the truth?"""
     try:
         return job.is_supervised() or job.read_state() is not None
-    except (OSError, OutliveError, files.Damaged):
+    except (OSError, OutliveError):
         return False
 
 
@@ -235,6 +234,6 @@ class Deduplication:
                     same = (other.dedupe_key, other.owner, other.cwd) == (wanted.dedupe_key, wanted.owner, wanted.cwd)
                     if same and access.look(self._ctx, job).state.state == "running":
                         return job_id
-            except (OSError, OutliveError, files.Damaged):
+            except (OSError, OutliveError):
                 continue
         return None

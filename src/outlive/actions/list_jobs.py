@@ -6,11 +6,10 @@ import os
 import time
 
 from outlive import limits
-from outlive.actions import window
+from outlive.actions import access, window
 from outlive.actions.spec import BOOL, INT, PATH, STR, STRS, Arg, Verb
 from outlive.errors import OutliveError, invalid
 from outlive.job import STATES, check_tag_pattern, seconds_of, short_id, tag_matches
-from outlive.store import truth
 from outlive.store.jobdir import JobDir
 from outlive.store.output import Output
 
@@ -43,7 +42,7 @@ def list_jobs(
     for job_id in _candidates(ctx, state):
         try:
             with JobDir.open(ctx.store, job_id) as job:
-                found = truth.look(ctx.store, job)
+                found = access.look(ctx, job)
                 if not wanted.takes(found):
                     continue
                 if limit and len(entries) == limit:
@@ -116,6 +115,7 @@ def _entry(found: Look, job: JobDir) -> dict[str, Any]:
         "owner": definition.owner,
         "tags": definition.tags,
         "exit_code": state.exit_code,
+        "signal": state.signal,
         "reason": state.reason,
         "created_at": definition.created_at,
         "finished_at": state.finished_at,

@@ -7,6 +7,7 @@ from outlive.actions import access, window
 from outlive.actions.spec import INT, JOB, MAX_BYTES, RAW, SINCE_SEQ, STR, Arg, Verb
 from outlive.errors import invalid
 from outlive.store.output import Lines, Output
+from outlive.view.decode import leading_cut, trailing_cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +114,14 @@ class _Reader:
             return stop
         data = self.lines.read(start, start + max_bytes)
         newline = data.rfind(b"\n")
-        return start + (newline + 1 if newline >= 0 else len(data))
+        if newline >= 0:
+            return start + newline + 1
+        whole = len(data) - trailing_cut(data)
+        return start + (whole or len(data) + self._rest_of_character(start + len(data)))
+
+    def _rest_of_character(self, at: int) -> int:
+        """A budget smaller than one character shows that character all the same: a reader must get on."""
+        return leading_cut(self.lines.read(at, at + 3))
 
     def _go_on(self, stop: int, by_position: bool) -> str:
         if by_position:

@@ -47,7 +47,7 @@ def search(
     number = lines.before(start)
     at = start
     for line in _split(lines, start):
-        hit = wanted.search(line) is not None
+        hit = wanted.search(line.rstrip(b"\r\n")) is not None  # `$` is the end of the line, not of what ends it
         if (hit and limit is not None and found.matches >= limit) or not found.take(number, line, hit):
             break
         at += len(line)

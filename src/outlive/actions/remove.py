@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 
 from outlive import limits
@@ -23,7 +24,8 @@ def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> W
     with access.open_job(ctx, job) as found_job:
         found = access.look(ctx, found_job)
         if found.supervised:
-            yield from kill.kill(ctx, job=found_job.job_id, grace_ms=grace_ms)
+            wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
+            yield from kill.end(ctx, found_job, signal.SIGTERM, grace_ms, wait_s, sinks=True)
         until = time.monotonic() + limits.CONTROL_S
         while True:
             try:

@@ -6,7 +6,7 @@ from outlive import limits
 from outlive.job import short_id
 from outlive.store.output import Lines, Output
 from outlive.view import budget
-from outlive.view.decode import MAX_HELD_BYTES, decode, decode_exact
+from outlive.view.decode import MAX_HELD_BYTES, decode, decode_exact, leading_cut
 from outlive.view.render import readable
 
 TYPE_CHECKING = False
@@ -117,7 +117,9 @@ def tails(output: Output, lines: int, max_bytes: int) -> dict[str, Any]:
     texts, included = [], []
     for stream in (0, 1):
         data = _tail_bytes(output, stream, lines, max_bytes)
-        texts.append(decode_exact(data, cut_start=len(data) < output.sizes[stream], cut_end=False))
+        if len(data) < output.sizes[stream]:
+            data = data[leading_cut(data) :]  # the rest of a character whose beginning was cut off
+        texts.append(decode_exact(data))
         included.append(len(data))
     return {
         "stdout_tail": texts[0],

@@ -6,6 +6,8 @@ import json
 import os
 import zlib
 
+from outlive.errors import OutliveError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -13,8 +15,16 @@ if TYPE_CHECKING:
 _counter = 0
 
 
-class Damaged(Exception):
-    """The file is there, but what it holds is not what was written."""
+class Damaged(OutliveError):
+    """The file is there, but what it holds is not what was written: `why` in a few words."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            "io_error",
+            f"a file of the job cannot be read: {why}",
+            hint="Its output can still be read with log and tail; remove deletes it.",
+        )
+        self.why = why
 
 
 def write_atomic(dir_fd: int, name: str, data: bytes) -> None:

@@ -15,9 +15,12 @@ from outlive.system import locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
 
+    from outlive.job import Record
     from outlive.store.root import Store
+
+    _R = TypeVar("_R", bound=Record)
 
 META, STATE, LOCK, META_LOCK = "meta.json", "state.json", "lock", "meta.lock"
 ORDER, EVENTS = "order", "events.ndjson"
@@ -71,7 +74,7 @@ class JobDir:
 
     def read_meta(self) -> Definition:
         """Errors: files.Damaged, OSError, OutliveError for a newer format."""
-        return Definition.of(_known_format(files.load(files.read(self.fd, META)), self.path))
+        return _checked(Definition, _known_format(files.load(files.read(self.fd, META)), self.path))
 
     def write_meta(self, definition: Definition) -> None:
         files.write_atomic(self.fd, META, files.dump(definition.to_dict()))
@@ -94,7 +97,7 @@ class JobDir:
             data = files.read(self.fd, STATE)
         except FileNotFoundError:
             return None
-        return State.of(_known_format(files.load(data), self.path))
+        return _checked(State, _known_format(files.load(data), self.path))
 
     def write_state(self, state: State) -> State:
         """Visible when this returns, to every reader, as a whole."""
@@ -164,7 +167,16 @@ class JobDir:
         return total
 
 
+def _checked(kind: type[_R], found: dict[str, Any]) -> _R:
+    misfit = kind.misfit(found)
+    if misfit is not None:
+        raise files.Damaged(f"its {misfit} makes no sense")
+    return kind.of(found)
+
+
 def _known_format(found: dict[str, Any], path: str) -> dict[str, Any]:
+    if not isinstance(found.get("format", 1), int):
+        raise files.Damaged("its format is not a number")
     if found.get("format", 1) > limits.JOB_FORMAT:
         raise OutliveError(
             "io_error",

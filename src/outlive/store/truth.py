@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LOST = "its supervisor and its guardian were killed, and nobody saw the command end"
 REBOOT = "the machine went down while it ran"
 NEVER = "its launcher was killed before the command started; it never ran"
+GONE = "it ran, and its state.json is gone"
 MAYBE = "its supervisor was killed while it started; it may have run"
 
 
@@ -53,7 +54,7 @@ def look(store: Store, job: JobDir) -> Look:
     try:
         state, supervised = _read(job)
     except files.Damaged as error:
-        return _unreadable(job, definition, f"{STATE}: {error}")
+        return _unreadable(job, definition, f"{STATE}: {error.why}")
     if damage is not None and state is None:
         return _unreadable(job, definition, damage)
     if state is not None and (state.finished or state.state == "created" or supervised):
@@ -83,7 +84,7 @@ def _definition(job: JobDir) -> tuple[Definition, str | None]:
     try:
         return job.read_meta(), None
     except files.Damaged as error:
-        damage = f"meta.json: {error}"
+        damage = f"meta.json: {error.why}"
     except FileNotFoundError:
         damage = "meta.json: it is missing"
     made = timestamp(id_time_ms(job.job_id) / 1000)
@@ -124,7 +125,7 @@ def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
     if state.boot_id and state.boot_id != process.boot_id():
         return "reboot", REBOOT
     if state.pid is None and state.phase != "spawning":
-        return "launch", NEVER
+        return ("lost", GONE) if job.log_size(0) or job.log_size(1) else ("launch", NEVER)
     if process.is_same(state.identity) and process.is_alive(state.pid):
         return None
     if tree.with_cookie(job.job_id):
@@ -143,7 +144,7 @@ def _write_down(store: Store, job: JobDir, ended: State) -> State:
             return now
         written = job.write_state(ended)
         store.unmark_live(job.job_id)
-    except (OSError, OutliveError, files.Damaged):
+    except (OSError, OutliveError):
         return ended
     finally:
         taken.close()

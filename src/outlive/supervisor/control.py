@@ -135,6 +135,7 @@ class Control:
             request = json.loads(message)
             if request["op"] == "watch":
                 connection.wants_output = bool(request.get("output"))
+                connection.tell(STATE)  # what happened between its last look and now was told to nobody
             else:
                 self._serve(connection, request, files)
         except (ValueError, KeyError, TypeError) as error:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from outlive.job import State
 
 
-def ended(state: State, status: int, *, dropped: int = 0) -> State:
-    """The state of a job whose command ended with this wait status (wait(2))."""
+def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None = None) -> State:
+    """The state of a job whose command ended with this wait status (wait(2)), at `ended_ns` (monotonic; now if None)."""
     found: dict[str, Any] = {"exit_code": None, "signal": None}
     if os.WIFSIGNALED(status):
         found |= {"state": "killed", "signal": signals.name_of(os.WTERMSIG(status)), "reason": "signal"}
@@ -25,7 +25,7 @@ def ended(state: State, status: int, *, dropped: int = 0) -> State:
         found |= {"state": "exited", "exit_code": os.WEXITSTATUS(status), "reason": "exit"}
     if state.ending and _answers(state.ending, found):
         found["reason"] = state.ending["cause"]
-    return _finished(state, dropped_bytes=dropped, **found)
+    return _finished(state, ended_ns, dropped_bytes=dropped, **found)
 
 
 def never_ran(state: State, message: str, errno_name: str | None) -> State:
@@ -38,12 +38,14 @@ def lost(state: State, message: str, reason: str = "lost") -> State:
     return _finished(state, state="failed", reason=reason, message=message)
 
 
-def _finished(before: State, /, **values: Any) -> State:
+def _finished(before: State, ended_ns: int | None = None, /, **values: Any) -> State:
+    end = time.monotonic_ns() if ended_ns is None else ended_ns
+    finished_at = timestamp(time.time() - (time.monotonic_ns() - end) / 1e9)
     duration = None
     if before.started_ns is not None and values.get("reason") not in ("lost", "reboot"):
-        duration = max(0, (time.monotonic_ns() - before.started_ns) // 1_000_000)
+        duration = max(0, (end - before.started_ns) // 1_000_000)
     return before.replace(
-        **{"phase": "finished", "finished_at": timestamp(), "duration_ms": duration, "stdin": "closed", **values}
+        **{"phase": "finished", "finished_at": finished_at, "duration_ms": duration, "stdin": "closed", **values}
     )
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from outlive.supervisor.request import Request
 
 FINISHED = "job.finished"
+# Without O_NONBLOCK a FIFO that nobody reads would hold up the supervisor for ever (open(2), fifo(7))
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def event_of(definition: Definition, state: State, job: JobDir) -> dict[str, Any]:
@@ -102,7 +104,7 @@ class Sinks:
         line = json.dumps(self._event, ensure_ascii=True).encode() + b"\n"
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            fd = os.open(path, _APPEND, 0o600)
             try:
                 fds.write_all(fd, line)
             finally:
@@ -132,7 +134,7 @@ class Sinks:
         finally:
             os.close(event)
             os.close(null)
-        self._loop.after("sink", limits.SINK_TIMEOUT_S, self._kill)
+        self._loop.after("sink", limits.SINK_TIMEOUT_S, self._too_long)
 
     def reaped(self, status: int) -> None:
         """The command of this sink ended."""
@@ -148,11 +150,15 @@ class Sinks:
         self._record(done=True)
         self._on_done()
 
-    def _kill(self) -> None:
-        if self.pid is None:
-            return
+    def _too_long(self) -> None:
         if self._command is not None:
             self._command["error"] = f"killed after {limits.SINK_TIMEOUT_S:.0f} s"
+        self.kill()
+
+    def kill(self) -> None:
+        """End a notification command that takes too long, or whose job is being removed."""
+        if self.pid is None:
+            return
         for member in [*tree.below(self.pid), tree.Member(self.pid, process.start_time(self.pid) or 0)]:
             process.send_signal(member.pid, member.start, signal.SIGKILL)
 

@@ -180,7 +180,7 @@ def _spawn(job: JobDir, request: Request, definition: Definition, state: State, 
     except OSError as error:
         if isinstance(error, spawn.BeforeExec):
             raise
-        why = spawn.why_not(argv[0], env, error)
+        why = spawn.why_not(argv[0], env, definition.cwd, error)
         return job.write_state(outcome.never_ran(state, why, errno.errorcode.get(error.errno or 0)))
     finally:
         for fd in (*writers, *keepers, stdin):

@@ -74,7 +74,7 @@ class Supervisor:
         self._definition: Definition = Definition.of(request.definition)
         self._state = state
         self._parent = parent
-        self._phase = LINGERING if state.finished else RUNNING
+        self._phase = RUNNING
         self._loop = Loop()
         self._pump = Pump(job, self._loop, held.readers, self._on_output, lambda: self.event("look"))
         self._control = Control(self._loop, held.listener, self._serve)
@@ -83,6 +83,7 @@ class Supervisor:
         self._sinks = Sinks(job, self._loop, request, self._check_done)
         self._pidfd: int | None = None
         self._reaped = False
+        self._ended_ns: int | None = None  # when the end was seen; an adopter learns later how it ended
         self._asked_kernel = False
         # phase × event → action. What is not in the table means nothing in that phase.
         self._table = {
@@ -109,12 +110,13 @@ class Supervisor:
             self._control.add(waiter, wants_output=True)
         self._control.state()
         self._pump.start()
-        if self._phase == RUNNING:
-            self._watch_command()
-            self._set_timers()
-        else:
+        if self._state.finished:
+            self._phase = LINGERING
             self._reap_command()
             self._after_end()
+        else:
+            self._watch_command()
+            self._set_timers()
         self._loop.run()
         self._finish()
 
@@ -134,6 +136,7 @@ class Supervisor:
     def _command_ended(self) -> None:
         if self._pidfd is not None:
             self._loop.forget(self._pidfd)
+            self._ended_ns = time.monotonic_ns()
         self.event("child")
 
     def _set_timers(self) -> None:
@@ -188,10 +191,10 @@ class Supervisor:
             found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
             if found is None:
                 return None
-            return outcome.ended(self._state, _wait_status(found), dropped=self._pump.dropped)
+            return self._ended(_wait_status(found))
         status = process.exit_status(self._pidfd) if self._pidfd is not None else None
         if status is not None:
-            return outcome.ended(self._state, status, dropped=self._pump.dropped)
+            return self._ended(status)
         if process.is_same(self._state.identity) and process.is_alive(pid):
             return None
         if not self._loop.is_set("unknown"):  # PID 1 has to reap it before the kernel tells
@@ -202,6 +205,9 @@ class Supervisor:
             self._asked_kernel = True
             self._loop.after("unknown", limits.EXIT_INFO_S, lambda: None)
         return None
+
+    def _ended(self, status: int) -> State:
+        return outcome.ended(self._state, status, dropped=self._pump.dropped, ended_ns=self._ended_ns)
 
     def _reap_command(self) -> None:
         if self._parent and not self._reaped and self._state.pid is not None:
@@ -216,7 +222,7 @@ class Supervisor:
         self._sync()
         try:
             definition = self._job.read_meta()  # `notify set` may have changed it meanwhile
-        except (OSError, OutliveError, files.Damaged):
+        except (OSError, OutliveError):
             definition = self._definition
         self._sinks.finished(definition, self._state)
         self._feed.close()
@@ -314,6 +320,8 @@ class Supervisor:
             connection.answer(ok=False, code="invalid_argument", message=f"unknown op {request['op']!r}")
 
     def _kill_request(self, request: dict[str, Any]) -> None:
+        if request.get("sinks"):
+            self._sinks.kill()
         number, grace_ms = int(request["signal"]), int(request.get("grace_ms", limits.KILL_GRACE_MS))
         self._record_ending("kill", str(request.get("by", "")), signals.name_of(number), grace_ms)
         if number in (signal.SIGTERM, signal.SIGKILL):

@@ -116,10 +116,11 @@ def _spawn_at(
         return start("/bin/sh", ["sh", path, *argv[1:]])  # a script without #! is run by sh, as shells do
 
 
-def why_not(program: str, env: Mapping[str, str], error: OSError) -> str:
+def why_not(program: str, env: Mapping[str, str], cwd: str, error: OSError) -> str:
     """One sentence about a failed exec; ENOENT may also mean that the interpreter of a script is missing."""
     reason = os.strerror(error.errno or 0)
-    for path in _candidates(program, env):
+    for found in _candidates(program, env):
+        path = os.path.join(cwd, found)
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):
                 continue

@@ -1,0 +1,244 @@
+"""Deleting jobs: one, and the old ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from support import processes
+from support.cli import Cli, Jobs
+from support.wait import until
+
+DAY_S = 86_400
+
+
+def _done(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", *(words or ("true",)))["job_id"]
+    return job
+
+
+def _settled(cli: Cli, *words: str) -> str:
+    """A finished job whose supervisor is gone too: nothing holds it any more."""
+    job = _done(cli, *words)
+    until(lambda: not cli.ok("status", job)["supervised"])
+    return job
+
+
+def _running(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", "--snapshot-after", "0", *(words or ("sleep 60",)))["job_id"]
+    return job
+
+
+def _aged(cli: Cli, root: Path, days: float, *words: str) -> str:
+    """A job that ended so long ago."""
+    job = _settled(cli, *words)
+    path = root / job / "state.json"
+    state = json.loads(path.read_bytes())
+    state.pop("checksum", None)
+    then = time.gmtime(time.time() - days * DAY_S)
+    state["finished_at"] = state["updated_at"] = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", then)
+    path.write_text(json.dumps(state))
+    return job
+
+
+def _left(root: Path) -> set[str]:
+    """Everything in the root but what belongs to the root itself."""
+    return {name for name in os.listdir(root) if name not in (".live", ".dedupe.lock")}
+
+
+# --- clear ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["head -c 100000 /dev/zero", "kill -9 $$", "exit 3"])
+def test_clear_deletes_a_finished_job(cli: Cli, root: Path, command: str) -> None:
+    job = _done(cli, command)
+    state = cli.ok("status", job)["state"]
+    found = cli.ok("clear", job)
+    assert (found["job_id"], found["state"]) == (job, state)
+    assert found["freed_bytes"] >= (100_000 if "100000" in command else 1)
+    assert _left(root) == set()
+    cli.error("status", job, code="job_not_found")
+    cli.error("clear", job, code="job_not_found")
+
+
+def test_clear_deletes_a_job_that_failed(cli: Cli, root: Path) -> None:
+    cli.ok("clear", _done(cli, "no-such-program-at-all", "x"))
+    assert _left(root) == set()
+
+
+@pytest.mark.parametrize("state", ["created", "running"])
+def test_clear_refuses_a_job_that_has_not_ended(cli: Cli, jobs: Jobs, state: str) -> None:
+    job = cli.ok("create", "true")["job_id"] if state == "created" else _running(cli)
+    cli.error("clear", job, code="invalid_state", status=1)
+    assert cli.ok("status", job)["state"] == state
+    jobs.end()
+
+
+def test_clear_refuses_a_job_whose_descendants_still_write(cli: Cli, jobs: Jobs) -> None:
+    job = _done(cli, "sleep 60 & echo hi")
+    cli.error("clear", job, code="invalid_state")
+    assert cli.ok("poll", job)["output"] == "hi\n"
+    cli.ok("kill", job)
+    until(lambda: cli.run("clear", job)["ok"])
+    jobs.end()
+
+
+# --- remove --------------------------------------------------------------------------------------------------------
+
+
+def test_remove_ends_and_deletes_a_running_job_with_all_it_started(cli: Cli, root: Path, place: Path) -> None:
+    job = _running(cli, "setsid sleep 60 & echo up; sleep 60")
+    cli.ok("wait", job, "--until", "output")
+    found = cli.ok("remove", job)
+    assert found["job_id"] == job
+    assert found["freed_bytes"] > 0
+    assert _left(root) == set()
+    assert processes.wait_gone(place, 20) == {}
+
+
+def test_remove_ends_what_ignores_term(cli: Cli, root: Path, place: Path) -> None:
+    job = _running(cli, "trap '' TERM; echo up; while :; do sleep 0.05; done")
+    cli.ok("wait", job, "--until", "output")
+    cli.ok("remove", job, "--grace-ms", "100")
+    assert _left(root) == set()
+    assert processes.wait_gone(place, 20) == {}
+
+
+def test_remove_deletes_a_finished_a_created_and_a_lingering_job(cli: Cli, root: Path, place: Path) -> None:
+    for job in (_done(cli), cli.ok("create", "true")["job_id"], _done(cli, "sleep 60 & true")):
+        cli.ok("remove", job)
+        cli.error("status", job, code="job_not_found")
+    assert _left(root) == set()
+    assert processes.wait_gone(place, 20) == {}
+
+
+def test_remove_leaves_nothing_marked_as_running(cli: Cli, root: Path) -> None:
+    job = _running(cli)
+    cli.ok("remove", job)
+    assert cli.ok("list", "--all", "--state", "running")["jobs"] == []
+    assert job not in {path.name for path in root.rglob("*")}
+
+
+def test_removes_at_once_of_one_job_all_get_an_answer(cli: Cli, root: Path) -> None:
+    job = _running(cli)
+    calls = [cli.spawn("remove", job) for _ in range(3)]
+    answers = [json.loads(call.communicate(timeout=60)[0]) for call in calls]
+    assert sum(answer["ok"] for answer in answers) >= 1
+    assert {answer["error"]["code"] for answer in answers if not answer["ok"]} <= {"job_not_found"}, answers
+    assert _left(root) == set()
+
+
+def test_deleting_follows_no_link_out_of_the_job(cli: Cli, root: Path, place: Path) -> None:
+    (place / "precious").mkdir()
+    (place / "precious" / "file").write_text("kept")
+    job = _done(cli)
+    (root / job / "link").symlink_to(place / "precious")
+    (root / job / "deep").mkdir()
+    (root / job / "deep" / "link").symlink_to(place / "precious" / "file")
+    cli.ok("clear", job)
+    assert _left(root) == set()
+    assert (place / "precious" / "file").read_text() == "kept"
+
+
+# --- gc ------------------------------------------------------------------------------------------------------------
+
+
+def test_gc_deletes_what_ended_before_the_window_and_nothing_else(cli: Cli, jobs: Jobs, root: Path) -> None:
+    old, young = _aged(cli, root, 31), _aged(cli, root, 29)
+    running, created = _running(cli), cli.ok("create", "true")["job_id"]
+    found = cli.ok("gc")
+    assert (found["older_than"], found["older_than_source"], found["dry_run"]) == ("30d", "default", False)
+    assert (found["deleted"], found["skipped"], found["root"]) == (1, 3, str(root))
+    assert found["freed_bytes"] > 0
+    actions = {one["job_id"]: one["action"] for one in found["jobs"]}
+    assert actions == {old: "deleted", young: "skipped", running: "skipped", created: "skipped"}
+    assert _left(root) == {young, running, created}
+    jobs.end()
+
+
+def test_a_dry_run_deletes_nothing_and_says_what_it_would(cli: Cli, root: Path) -> None:
+    old, young = _aged(cli, root, 8), _aged(cli, root, 6)
+    found = cli.ok("gc", "--older-than", "7d", "--dry-run")
+    assert (found["deleted"], found["dry_run"], found["older_than"], found["older_than_source"]) == (
+        0,
+        True,
+        "7d",
+        "flag",
+    )
+    assert found["freed_bytes"] == sum(one["bytes"] for one in found["jobs"] if one["action"] == "would_delete") > 0
+    assert {one["job_id"]: one["action"] for one in found["jobs"]} == {old: "would_delete", young: "skipped"}
+    assert _left(root) == {old, young}
+
+
+@pytest.mark.parametrize(("window", "days"), [("36h", 1.5), ("90m", 1 / 16), ("3600s", 1 / 24), ("2w", 14)])
+def test_a_window_is_given_with_its_unit(cli: Cli, root: Path, window: str, days: float) -> None:
+    old, young = _aged(cli, root, days * 1.1), _aged(cli, root, days * 0.9)
+    assert cli.ok("gc", "--older-than", window)["deleted"] == 1
+    assert _left(root) == {young}
+    assert old != young
+
+
+def test_a_window_without_a_unit_is_refused_and_nothing_is_deleted(cli: Cli, root: Path) -> None:
+    old = _aged(cli, root, 400)
+    for window in ("7", "0", "", "d", "-1d", "7y", "soon", "1e3d"):
+        error = cli.error("gc", f"--older-than={window}", code="invalid_argument")
+        assert error["details"]["field"] == "older_than"
+    assert _left(root) == {old}
+
+
+def test_the_newest_jobs_are_kept_up_to_a_number(cli: Cli, jobs: Jobs, root: Path) -> None:
+    made = [_settled(cli) for _ in range(4)]
+    running = _running(cli)
+    found = cli.ok("gc", "--max-jobs", "2")
+    assert found["deleted"] == 2
+    assert _left(root) == {*made[2:], running}
+    assert cli.ok("gc", "--max-jobs", "0")["deleted"] == 2
+    assert _left(root) == {running}
+    jobs.end()
+
+
+def test_the_newest_jobs_are_kept_up_to_a_size(cli: Cli, root: Path) -> None:
+    made = [_settled(cli, "head -c 300000 /dev/zero") for _ in range(3)]
+    assert cli.ok("gc", "--max-bytes", "700000")["deleted"] == 1
+    assert _left(root) == set(made[1:])
+    assert cli.ok("gc", "--max-bytes", "0")["deleted"] == 2
+
+
+def test_the_configuration_sets_the_window_and_the_limits(cli: Cli, root: Path) -> None:
+    old, young = _aged(cli, root, 8), _aged(cli, root, 6)
+    found = cli.ok("gc", "--dry-run", env={"OUTLIVE_GC_OLDER_THAN": "7d"})
+    assert (found["older_than"], found["older_than_source"]) == ("7d", "config")
+    assert cli.ok("gc", env={"OUTLIVE_GC_MAX_JOBS": "1"})["deleted"] == 1
+    assert _left(root) == {young}
+    assert old not in _left(root)
+
+
+def test_a_finished_job_whose_descendants_live_is_skipped(cli: Cli, jobs: Jobs, root: Path) -> None:
+    job = _done(cli, "sleep 60 & true")
+    found = cli.ok("gc", "--older-than", "0s")
+    assert (found["deleted"], found["jobs"][0]["action"]) == (0, "skipped")
+    assert _left(root) == {job}
+    jobs.end()
+
+
+def test_gc_deletes_half_deleted_jobs_and_old_half_made_ones(cli: Cli, root: Path) -> None:
+    job = _done(cli)
+    hidden = [root / f".gc-{job}-ABCDEF", root / f".tmp-{job[:-1]}0", root / f".tmp-{job[:-1]}1"]
+    for path in hidden:
+        path.mkdir()
+        (path / "stdout.log").write_text("x")
+    os.utime(hidden[1], (0, 0))
+    assert cli.ok("gc", "--dry-run")["leftovers"] == 2
+    found = cli.ok("gc")
+    assert (found["leftovers"], found["deleted"]) == (2, 0)
+    assert _left(root) == {job, hidden[2].name}
+    assert [one["job_id"] for one in cli.ok("list", "--all")["jobs"]] == [job]
+
+
+def test_gc_of_an_empty_root_is_answered(cli: Cli) -> None:
+    found = cli.ok("gc")
+    assert (found["deleted"], found["skipped"], found["jobs"], found["freed_bytes"]) == (0, 0, [], 0)

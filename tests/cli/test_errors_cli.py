@@ -1,0 +1,430 @@
+"""What goes wrong around a job: wrong words, an unsafe or full root, a broken configuration; and what stays secret."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support import processes
+from support.cli import Cli, Jobs
+from support.wait import until
+
+SECRET = secrets.token_hex(12)  # of this run alone: another one on this machine has its own
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["stauts", "x"], "status"),
+        (["strat"], "start"),
+        (["rn", "true"], "run"),
+        (["tags", "set"], "tag set"),
+        (["RUN", "true"], "run"),
+        (["remov"], "remove"),
+    ],
+)
+def test_an_unknown_verb_is_a_usage_error_that_names_the_nearest(cli: Cli, words: list[str], near: str) -> None:
+    answer = cli.run(*words)
+    assert (answer.status, answer["error"]["code"], answer["error"]["details"]["field"]) == (
+        2,
+        "invalid_argument",
+        "verb",
+    )
+    assert near in answer["error"]["hint"]
+    assert answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["run", "--tiemout", "5", "touch ran"], "--timeout"),
+        (["run", "--snapshot", "0", "touch ran"], "--snapshot-after"),
+        (["run", "--tags", "a", "touch ran"], "--tag"),
+        (["run", "--envfile", "f", "touch ran"], "--env-file"),
+        (["list", "--al"], "--all"),
+        (["gc", "--dryrun"], "--dry-run"),
+        (["wait", "--timeout", "5", "x"], "--timeout-ms"),
+        (["--rooot", "/tmp", "list"], "--root"),
+    ],
+)
+def test_an_unknown_option_is_a_usage_error_that_names_the_nearest(
+    cli: Cli, work: Path, root: Path, words: list[str], near: str
+) -> None:
+    answer = cli.run(*words)
+    assert (answer.status, answer["error"]["code"]) == (2, "invalid_argument")
+    assert near in answer["error"]["hint"]
+    assert answer.stderr
+    assert not root.exists()
+    assert not (work / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["status"],
+        ["status", "x", "y"],
+        ["run", "--tag"],
+        ["run", "--timeout", "--", "true"],
+        ["list", "--all=yes"],
+        ["tag"],
+        ["tag", "get", "x"],
+        ["write"],
+        ["--"],
+    ],
+)
+def test_a_call_that_is_worded_wrongly_has_status_two_an_error_object_and_usage(cli: Cli, words: list[str]) -> None:
+    answer = cli.run(*words)
+    assert (answer.status, answer["error"]["code"]) == (2, "invalid_argument")
+    assert "field" in answer["error"]["details"]
+    assert answer.stderr
+
+
+def test_help_and_version_are_text_and_touch_nothing(cli: Cli, root: Path) -> None:
+    for words in (["--help"], ["run", "--help"], ["help", "list"], ["tag", "set", "-h"], ["--version"]):
+        found = cli.text(*words)
+        assert found.status == 0
+        assert found.stdout.strip()
+        assert found.stderr == ""
+    assert not root.exists()
+
+
+def test_logs_go_to_stderr_and_only_when_asked(cli: Cli) -> None:
+    assert cli.run("list").stderr == ""
+    assert cli.run("-v", "list").stderr
+    assert cli.run("list", "-vv").stderr
+    assert cli.run("list", env={"OUTLIVE_LOG": "debug"}).stderr
+
+
+def test_a_reader_that_goes_away_is_no_traceback(cli: Cli) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with cli.spawn("list", stdout=write_end) as call:
+        os.close(write_end)
+        _, said = call.communicate(timeout=30)
+    assert said == b""
+
+
+def test_the_schema_is_printed_even_where_the_root_is_unsafe(cli: Cli, root: Path) -> None:
+    root.mkdir(mode=0o777)
+    root.chmod(0o777)
+    found = cli.ok("schema")
+    assert found["schema_format"] == "json-schema-2020-12"
+    assert {"run", "status", "error"} <= set(found["schema"]["$defs"])
+
+
+# --- which root ----------------------------------------------------------------------------------------------------
+
+
+def test_the_root_is_the_flag_before_the_environment_before_the_data_directory(cli: Cli, place: Path) -> None:
+    def used(*words: str, **env: str | None) -> Path:
+        return Path(cli.ok(*words, env=env)["root"])
+
+    flag, variable = place / "flag", place / "variable"
+    assert used("--root", str(flag), "list", OUTLIVE_ROOT=str(variable)) == flag
+    assert used("list", "--root", str(flag), OUTLIVE_ROOT=str(variable)) == flag
+    assert used("list", f"--root={flag}", OUTLIVE_ROOT=str(variable)) == flag
+    assert used("list", OUTLIVE_ROOT=str(variable)) == variable
+    assert used("list", OUTLIVE_ROOT=None, XDG_DATA_HOME=str(place / "data")) == place / "data/outlive/jobs"
+    assert used("list", OUTLIVE_ROOT="", XDG_DATA_HOME="relative") == place / "home/.local/share/outlive/jobs"
+    assert used("list", OUTLIVE_ROOT=None, XDG_DATA_HOME=None) == place / "home/.local/share/outlive/jobs"
+    assert used("--root", "here", "list") == place / "work/here"
+
+
+def test_a_root_is_made_for_its_owner_alone(cli: Cli, place: Path) -> None:
+    with cli.spawn("--root", str(place / "a" / "b"), "list", preexec_fn=lambda: os.umask(0)) as call:
+        call.communicate(timeout=30)
+    assert stat.S_IMODE((place / "a" / "b").stat().st_mode) == 0o700
+
+
+# --- unsafe roots --------------------------------------------------------------------------------------------------
+
+CALLS = [["run", "touch ran"], ["create", "true"], ["list"], ["status", "x" * 8], ["gc"]]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702])
+def test_a_root_that_others_may_write_is_refused(cli: Cli, root: Path, work: Path, mode: int) -> None:
+    root.mkdir()
+    root.chmod(mode)
+    for words in CALLS:
+        error = cli.error(*words, code="store_unsafe", status=1)
+        assert str(root) in error["message"]
+        assert error["hint"]
+        assert not error["retryable"]
+    assert list(root.iterdir()) == []
+    assert not (work / "ran").exists()
+
+
+def test_a_root_of_somebody_else_is_refused(cli: Cli, root: Path, work: Path) -> None:
+    root.mkdir(mode=0o700)
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a directory away")
+    os.chown(root, 12345, 12345)
+    for words in CALLS:
+        cli.error(*words, code="store_unsafe", status=1)
+    assert list(root.iterdir()) == []
+    assert not (work / "ran").exists()
+
+
+@pytest.mark.parametrize("below", ["", "/below"])
+def test_a_file_in_the_place_of_the_root_is_an_error(cli: Cli, place: Path, below: str) -> None:
+    (place / "file").write_text("kept")
+    for words in CALLS:
+        error = cli.error("--root", f"{place}/file{below}", *words, code="io_error", status=1)
+        assert str(place / "file") in error["message"]
+    assert (place / "file").read_text() == "kept"
+
+
+def test_a_root_through_a_link_is_the_directory_it_points_to(cli: Cli, place: Path) -> None:
+    (place / "real").mkdir(mode=0o700)
+    (place / "link").symlink_to(place / "real")
+    job = cli.ok("--root", str(place / "link"), "run", "echo x")
+    assert job["stdout_log_path"].startswith(str(place / "real"))
+    assert cli.ok("--root", str(place / "real"), "status", job["job_id"])["exit_code"] == 0
+
+
+# --- full and read-only disks --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mount(place: Path) -> Iterator[Callable[[str, str], Path]]:
+    """`mount(name, options)` gives a small file system of its own; it is gone after the test."""
+    with contextlib.ExitStack() as stack:
+
+        def make(name: str, options: str) -> Path:
+            path = place / name
+            path.mkdir(mode=0o700, exist_ok=True)
+            words = ["mount", "-t", "tmpfs", "-o", options, "outlive-test", str(path)]
+            try:
+                done = subprocess.run(words, capture_output=True, check=False)
+            except FileNotFoundError:
+                pytest.skip("no mount command here")
+            if done.returncode:
+                pytest.skip(f"mounting a tmpfs is not permitted: {done.stderr.decode().strip()}")
+            stack.callback(subprocess.run, ["umount", "-l", str(path)], check=True)
+            return path
+
+        yield make
+        processes.wait_gone(place, 10)
+
+
+def _fill(path: Path) -> Path:
+    """A file that takes what is left of its file system."""
+    with contextlib.suppress(OSError), open(path / "filler", "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    return path / "filler"
+
+
+def test_a_full_disk_at_creation_is_an_error_and_leaves_nothing(
+    cli: Cli, work: Path, mount: Callable[[str, str], Path]
+) -> None:
+    root = mount("small", "size=64k,mode=700")
+    filler = _fill(root)
+    for words in (["run", "touch ran"], ["create", "touch ran"], ["run", "--stdin-data", "x", "touch ran"]):
+        error = cli.error("--root", str(root), *words, code="io_error", status=1)
+        assert (error["retryable"], error["details"]["errno"]) == (True, "ENOSPC")
+        assert str(root) in error["message"]
+        assert error["hint"]
+    left = {path.name for path in root.rglob("*")}
+    assert left <= {"filler", ".live", ".dedupe.lock"}
+    assert not (work / "ran").exists()
+    assert cli.ok("--root", str(root), "list")["jobs"] == []
+    filler.unlink()
+    assert cli.ok("--root", str(root), "run", "echo works")["output"] == "works\n"
+
+
+def test_no_inodes_at_creation_is_an_error_and_leaves_nothing(cli: Cli, mount: Callable[[str, str], Path]) -> None:
+    root = mount("few", "size=1m,nr_inodes=6,mode=700")
+    error = cli.error("--root", str(root), "run", "true", code="io_error")
+    assert error["retryable"] is True
+    assert {path.name for path in root.rglob("*")} <= {".live"}
+
+
+def test_a_disk_that_fills_up_does_not_hold_or_end_the_job_and_the_loss_is_told(
+    cli: Cli, work: Path, mount: Callable[[str, str], Path]
+) -> None:
+    root = ["--root", str(mount("small", "size=1m,mode=700"))]
+    command = "head -c 3000000 /dev/zero | tr '\\0' x; touch written; until [ -e go ]; do sleep 0.02; done; exit 3"
+    job = cli.ok(*root, "run", "--snapshot-after", "0", command)["job_id"]
+    until((work / "written").exists)
+    with open(cli.ok(*root, "status", job)["stdout_log_path"], "r+b") as log:
+        stored = os.fstat(log.fileno()).st_size
+        os.posix_fallocate(log.fileno(), 0, 1)  # it can still be opened and read
+    assert 0 < stored < 3_000_000
+    # What is full becomes less full, so that the outcome can be written down.
+    subprocess.run(["mount", "-o", "remount,size=2m", root[1]], check=True)
+    (work / "go").touch()
+    found = cli.ok(*root, "wait", job)
+    assert (found["state"], found["exit_code"]) == ("exited", 3)
+    assert cli.ok(*root, "status", job)["dropped_bytes"] == 3_000_000 - stored
+    cli.ok(*root, "remove", job)
+
+
+def test_the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again(
+    cli: Cli, work: Path, mount: Callable[[str, str], Path]
+) -> None:
+    path = mount("small", "size=256k,mode=700")
+    root = ["--root", str(path)]
+    job = cli.ok(
+        *root, "run", "--snapshot-after", "0", "echo up; until [ -e go ]; do sleep 0.02; done; touch over; exit 3"
+    )
+    cli.ok(*root, "wait", job["job_id"], "--until", "output")
+    filler = _fill(path)
+    (work / "go").touch()
+    until((work / "over").exists)
+    assert cli.ok(*root, "status", job["job_id"])["state"] in ("running", "exited")
+    filler.unlink()
+    found = cli.ok(*root, "wait", job["job_id"])
+    assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "up\n")
+
+
+def test_a_read_only_root_can_be_read_and_nothing_is_started(
+    cli: Cli, work: Path, mount: Callable[[str, str], Path]
+) -> None:
+    path = mount("ro", "size=1m,mode=700")
+    root = ["--root", str(path)]
+    job = cli.ok(*root, "run", "echo kept; exit 3")["job_id"]
+    processes.wait_gone(path, 20)
+    subprocess.run(["mount", "-o", "remount,ro", str(path)], check=True)
+    assert cli.ok(*root, "status", job)["exit_code"] == 3
+    for verb in ("poll", "log", "wait"):
+        assert cli.ok(*root, verb, job)["output"] == "kept\n"
+    assert cli.ok(*root, "tail", job)["stdout_tail"] == "kept\n"
+    assert [one["job_id"] for one in cli.ok(*root, "list")["jobs"]] == [job]
+    for words in (["run", "touch ran"], ["create", "true"], ["clear", job], ["remove", job], ["tag", "set", job]):
+        error = cli.error(*root, *words, code="io_error", status=1)
+        assert error["details"]["errno"] == "EROFS"
+        assert not error["retryable"]
+    assert not (work / "ran").exists()
+    gc = cli.run(*root, "gc", "--older-than", "0s")
+    assert gc["deleted"] == 0 if gc["ok"] else gc["error"]["code"] == "io_error"
+
+
+# --- configuration -------------------------------------------------------------------------------------------------
+
+
+def _config(place: Path, text: str) -> Path:
+    path = place / "home" / ".config" / "outlive" / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("[exec]\nbackground_sm = 5\n", "background_ms"),
+        ("[shel]\nunix = ['sh', '-c']\n", "shell"),
+        ("[gc]\nolder_then = '1d'\n", "older_than"),
+        ("[exec]\nbackground_ms = 'soon'\n", ""),
+        ("[shell]\nunix = 'sh -c'\n", ""),
+        ("not toml", ""),
+    ],
+)
+def test_a_wrong_configuration_is_an_error_that_names_the_nearest_and_nothing_runs(
+    cli: Cli, place: Path, work: Path, text: str, near: str
+) -> None:
+    path = _config(place, text)
+    error = cli.error("run", "touch ran", code="config_error", status=1)
+    assert near in error.get("hint", "")
+    assert str(path) in error["message"]
+    assert not (work / "ran").exists()
+
+
+def test_the_shell_of_the_configuration_runs_shell_strings_and_the_flag_goes_before_it(cli: Cli, place: Path) -> None:
+    path = _config(place, "[shell]\nunix = ['bash', '-c']\n")
+    command = "echo ${BASH_VERSION:+bash}"
+    assert cli.ok("run", command)["output"] == "bash\n"
+    assert cli.ok("run", "--shell-wrapper", "sh -c", command)["output"] == "\n"
+    assert cli.ok("run", command, env={"OUTLIVE_SHELL_UNIX": "sh -c"})["output"] == "\n"
+    other = place / "other.toml"
+    path.rename(other)
+    assert cli.ok("--config", str(other), "run", command)["output"] == "bash\n"
+    assert cli.ok("run", "--config", str(other), command)["output"] == "bash\n"
+    cli.error("--config", str(path), "run", command, code="config_error")
+
+
+def test_an_unknown_variable_of_ours_is_an_error_that_names_the_nearest(cli: Cli) -> None:
+    error = cli.error("list", env={"OUTLIVE_EXEC_BACKGROUND": "5"}, code="config_error")
+    assert "OUTLIVE_EXEC_BACKGROUND_MS" in error["hint"]
+    own = {"OUTLIVE_JOB_ID": "x", "OUTLIVE_SHELL": "exec", "OUTLIVE_EVENT_PATH": "x", "OUTLIVE_EVENT_TYPE": "x"}
+    cli.ok("list", env=own)
+
+
+# --- secrets -------------------------------------------------------------------------------------------------------
+
+
+def _files_with(text: str, place: Path) -> list[Path]:
+    files = [path for path in place.rglob("*") if path.is_file() and not path.is_symlink()]
+    return [path for path in files if text.encode() in path.read_bytes()]
+
+
+def _arguments_with(text: str) -> list[int]:
+    """The processes that name it in their command line. This one's own pid is never among them."""
+    return [pid for pid in processes._pids() if text.encode() in processes._read(pid, "cmdline")]
+
+
+def test_a_masked_value_is_nowhere_on_disk_and_in_no_command_line(
+    cli: Cli, jobs: Jobs, place: Path, root: Path
+) -> None:
+    given = ["--env", f"TOKEN={SECRET}", "--mask", "TOKEN", "--notify-command", "cat > told", "--title", "t"]
+    answer = cli.ok("run", "--snapshot-after", "0", *given, "echo ${#TOKEN}; until [ -e go ]; do sleep 0.02; done")
+    job = answer["job_id"]
+    cli.ok("wait", job, "--until", "output")
+    assert cli.ok("poll", job)["output"] == f"{len(SECRET)}\n"  # it did get it
+    assert SECRET not in json.dumps([answer, cli.ok("status", job), cli.ok("list"), cli.ok("poll", job)])
+    assert _arguments_with(SECRET) == []
+    assert _files_with(SECRET, place) == []
+    (place / "work" / "go").touch()
+    cli.ok("wait", job)
+    until((place / "work" / "told").exists)
+    until(lambda: not processes.of(place))
+    assert _files_with(SECRET, place) == []
+    assert SECRET not in json.dumps(cli.ok("status", job))
+
+
+def test_a_value_from_an_env_file_is_not_copied_into_the_root(cli: Cli, jobs: Jobs, work: Path, root: Path) -> None:
+    (work / "env").write_text(f"TOKEN={SECRET}\n")
+    created = cli.ok("create", "--env-file", "env", "--mask", "TOKEN", "echo ${#TOKEN}; sleep 60")["job_id"]
+    answer = cli.ok("start", "--snapshot-after", "0", created)
+    cli.ok("wait", created, "--until", "output")
+    assert cli.ok("poll", created)["output"] == f"{len(SECRET)}\n"
+    assert SECRET not in json.dumps([answer, cli.ok("status", created)])
+    assert _files_with(SECRET, root) == []
+    assert _arguments_with(SECRET) == []
+    jobs.end()
+
+
+def test_the_callers_environment_is_not_copied_into_the_root(cli: Cli, jobs: Jobs, root: Path) -> None:
+    words = ["run", "--snapshot-after", "0", "--notify-command", "true", "echo up; sleep 60"]
+    job = cli.ok(*words, env={"API_KEY": SECRET})["job_id"]
+    cli.ok("wait", job, "--until", "output")
+    assert _files_with(SECRET, root) == []
+    jobs.end()
+
+
+@pytest.mark.parametrize("when", ["running", "finished"])
+def test_every_file_of_ours_is_0600_and_every_directory_0700(cli: Cli, jobs: Jobs, root: Path, when: str) -> None:
+    words = ["--stdin-data", "x", "--dedupe-key", "k", "--notify-command", "true", "--progress-every", "50"]
+    command = "umask 0; echo up; cat" + ("; sleep 60" if when == "running" else "")
+    with cli.spawn("run", "--snapshot-after", "300", *words, command, preexec_fn=lambda: os.umask(0)) as call:
+        answer = json.loads(call.communicate(timeout=30)[0])
+    cli.ok("tag", "set", answer["job_id"], "--tag", "a")
+    cli.ok("create", "true")
+    modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in [root, *root.rglob("*")]}
+    wrong = {str(path): oct(mode) for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)}
+    assert wrong == {}
+    assert len(modes) > 12
+    jobs.end()

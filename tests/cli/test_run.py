@@ -1,0 +1,726 @@
+"""`run` from the outside: what the command gets, how its end is told, and what is refused before anything exists."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import processes
+from support.cli import OUTLIVE, Cli, Jobs, Text, one_object
+from support.wait import until
+
+KEEPERS = {248, 249}  # read ends of the job's own pipes, which keep them alive when every supervisor is gone
+
+
+def _py(code: str) -> list[str]:
+    return ["--", sys.executable, "-c", code]
+
+
+def _nothing_was_made(root: Path) -> bool:
+    return not root.exists() or not [name for name in os.listdir(root) if not name.startswith(".")]
+
+
+def _started(cli: Cli, *words: str) -> str:
+    """A job that has put something out and goes on."""
+    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
+    cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
+    return job
+
+
+# --- output and exit codes -----------------------------------------------------------------------------------------
+
+
+def test_a_short_command_is_answered_with_its_output_and_its_code(cli: Cli, work: Path) -> None:
+    found = cli.ok("run", "echo out; echo err >&2; exit 3")
+    assert (found["state"], found["exit_code"], found["reason"], found["signal"]) == ("exited", 3, "exit", None)
+    assert sorted(found["output"].splitlines()) == ["err", "out"]
+    assert found["snapshot"]["stdout_tail"] == "out\n"
+    assert found["snapshot"]["stderr_tail"] == "err\n"
+    assert Path(found["stdout_log_path"]).read_bytes() == b"out\n"
+    assert Path(found["stderr_log_path"]).read_bytes() == b"err\n"
+    assert found["cwd"] == str(work)
+    assert found["truncated"] is False
+    assert found["next_seq"] == 8
+    assert found["started_at"] <= found["finished_at"]
+    assert found["short_id"] == found["job_id"][-8:]
+
+
+@pytest.mark.parametrize("code", [1, 127, 137, 255])
+def test_an_exit_code_is_told_as_it_was_and_is_never_the_clis_own(cli: Cli, code: int) -> None:
+    answer = cli.run("run", f"exit {code}")
+    assert answer.status == 0
+    assert (answer["state"], answer["exit_code"], answer["reason"]) == ("exited", code, "exit")
+
+
+@pytest.mark.parametrize("name", ["HUP", "INT", "KILL", "PIPE"])
+def test_a_command_ended_by_a_signal_is_killed_and_names_the_signal(cli: Cli, name: str) -> None:
+    found = cli.ok("run", *_py(f"import os, signal; os.kill(os.getpid(), signal.SIG{name})"))
+    # Python ignores SIGPIPE and turns SIGINT into its own end by the same signal.
+    if name == "PIPE":
+        assert (found["state"], found["exit_code"]) == ("exited", 0)
+    else:
+        assert (found["state"], found["signal"], found["exit_code"]) == ("killed", f"SIG{name}", None)
+        assert found["reason"] == "signal"
+
+
+def test_both_streams_are_kept_in_the_order_of_their_arrival(cli: Cli) -> None:
+    # The next piece leaves when the last one is stored: the order of arrival is then certain.
+    script = 'cd "$OUTLIVE_ROOT/$OUTLIVE_JOB_ID" && for i in 0 1 2 3 4 5; do echo $i >&$((1 + i % 2)); '
+    script += "until [ $(cat stdout.log stderr.log | wc -l) -gt $i ]; do :; done; done"
+    found = cli.ok("run", script)
+    assert found["output"] == "0\n1\n2\n3\n4\n5\n"
+    assert found["snapshot"]["stdout_tail"] == "0\n2\n4\n"
+
+
+def test_a_command_without_output_has_empty_output(cli: Cli) -> None:
+    found = cli.ok("run", "true")
+    assert (found["output"], found["next_seq"], found["snapshot"]["stdout_tail"]) == ("", 0, "")
+
+
+def test_the_shells_own_not_found_is_an_exit_code(cli: Cli) -> None:
+    found = cli.ok("run", "no-such-command-anywhere")
+    assert (found["state"], found["exit_code"]) == ("exited", 127)
+
+
+def test_the_writer_of_a_pipe_without_reader_ends_by_sigpipe(cli: Cli) -> None:
+    found = cli.ok("run", "yes | head -1")
+    assert (found["output"], found["exit_code"]) == ("y\n", 0)
+    assert found["descendants"] == 0
+
+
+def test_stderr_can_be_opened_again_by_name(cli: Cli) -> None:
+    found = cli.ok("run", "echo one > /dev/stderr; echo two > /dev/stdout; echo three >> /proc/self/fd/2")
+    assert found["exit_code"] == 0
+    assert found["snapshot"]["stderr_tail"] == "one\nthree\n"
+    assert found["snapshot"]["stdout_tail"] == "two\n"
+
+
+def test_a_background_child_does_not_hold_up_the_end_and_kill_ends_it(cli: Cli, jobs: Jobs, place: Path) -> None:
+    found = cli.ok("run", "(sleep 60 &) ; echo hi")
+    assert (found["state"], found["exit_code"], found["output"]) == ("exited", 0, "hi\n")
+    assert found["descendants"] == 1
+    assert cli.ok("status", found["job_id"])["descendants"] == 1
+    killed = cli.ok("kill", found["job_id"])
+    assert killed["survivors"] == []
+    assert (killed["state"], killed["exit_code"], killed["reason"]) == ("exited", 0, "exit")
+    assert cli.ok("status", found["job_id"])["descendants"] == 0
+    assert processes.wait_gone(place, 20) == {}
+    jobs.end()
+
+
+def test_a_background_childs_later_output_still_arrives(cli: Cli, work: Path) -> None:
+    job = cli.ok("run", "(until [ -e go ]; do sleep 0.02; done; echo late) & echo early")["job_id"]
+    assert cli.ok("status", job)["state"] == "exited"
+    (work / "go").touch()
+    until(lambda: cli.ok("poll", job)["output"] == "early\nlate\n")
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_word_is_a_shell_string(cli: Cli) -> None:
+    found = cli.ok("run", "echo $((6 * 7)) | tr 4 5")
+    assert found["output"] == "52\n"
+    assert found["command"] == ["echo $((6 * 7)) | tr 4 5"]
+
+
+def test_several_words_are_an_argument_vector_that_no_shell_sees(cli: Cli) -> None:
+    found = cli.ok("run", "echo", "$HOME", "a  b", ";", "*", "", "--root")
+    assert found["output"] == "$HOME a  b ; *  --root\n"
+    assert found["command"] == ["echo", "$HOME", "a  b", ";", "*", "", "--root"]
+
+
+@pytest.mark.parametrize("words", [["--", "echo", "--tag", "x"], ["echo", "--tag", "x"]])
+def test_the_first_word_of_the_command_ends_our_options_with_and_without_dashes(cli: Cli, words: list[str]) -> None:
+    found = cli.ok("run", *words)
+    assert (found["output"], found["tags"]) == ("--tag x\n", [])
+
+
+def test_dashes_inside_the_command_belong_to_it(cli: Cli) -> None:
+    assert cli.ok("run", "echo", "--", "x")["output"] == "-- x\n"
+    assert cli.ok("run", "--", "echo", "--", "x")["output"] == "-- x\n"
+
+
+def test_bytes_that_are_no_text_reach_the_command_unchanged(cli: Cli, place: Path) -> None:
+    raw = os.fsdecode(b"a\xff\xfeb")
+    found = cli.ok("run", *_py("import os, sys; sys.stdout.write(os.fsencode(sys.argv[1]).hex())"), raw)
+    assert found["output"] == "61fffe62"
+
+
+def test_another_shell_can_be_asked_for(cli: Cli) -> None:
+    assert cli.ok("run", "--shell-wrapper", "bash -c", "echo $BASH_VERSION")["output"].strip()
+    assert cli.ok("run", "--shell-wrapper", f"{sys.executable} -c", "print(6 * 7)")["output"] == "42\n"
+
+
+def test_a_shell_that_is_not_there_is_refused(cli: Cli, root: Path) -> None:
+    for wrapper in ("no-such-shell -c", "", "'unclosed"):
+        error = cli.error("run", "--shell-wrapper", wrapper, "echo x", code="invalid_argument")
+        assert error["details"]["field"] == "shell"
+    assert _nothing_was_made(root)
+
+
+def test_exec_is_another_name_of_run(cli: Cli) -> None:
+    assert cli.ok("exec", "echo", "x")["type"] == "run"
+
+
+@pytest.mark.parametrize("words", [[], ["--"], [""], ["--", ""], ["  "], ["", "x"]])
+def test_an_empty_command_is_refused(cli: Cli, root: Path, words: list[str]) -> None:
+    error = cli.error("run", *words, code="invalid_argument")
+    assert error["details"]["field"] == "command"
+    assert _nothing_was_made(root)
+
+
+# --- name, tags ----------------------------------------------------------------------------------------------------
+
+
+def test_a_job_is_named_by_its_title_or_else_by_verb_and_target(cli: Cli) -> None:
+    assert cli.ok("run", "--title", "the build", "true")["name"] == "the build"
+    assert cli.ok("run", "true", "--quiet", "target")["name"] == "true target"
+    assert cli.ok("run", "X=1 /bin/echo -n hello | cat")["name"] == "echo hello"
+
+
+def test_tags_are_kept_once_each_in_their_order(cli: Cli) -> None:
+    found = cli.ok("run", "--tag", "project.build", "--tag", "ci", "--tag", "project.build", "true")
+    assert found["tags"] == ["project.build", "ci"]
+    assert cli.ok("status", found["job_id"])["tags"] == ["project.build", "ci"]
+
+
+@pytest.mark.parametrize("tag", ["", "a b", "a..b", "a.*", "ä", "a\n", "a_b"])
+def test_what_is_no_tag_is_refused_and_nothing_runs(cli: Cli, root: Path, work: Path, tag: str) -> None:
+    cli.error("run", f"--tag={tag}", "touch ran", code="invalid_tag")
+    assert _nothing_was_made(root)
+    assert not (work / "ran").exists()
+
+
+# --- directory -----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_runs_in_the_directory_that_is_named(cli: Cli, work: Path) -> None:
+    (work / "sub").mkdir()
+    found = cli.ok("run", "--cwd", "sub", "pwd")
+    assert found["output"] == f"{work}/sub\n"
+    assert found["cwd"] == f"{work}/sub"
+    assert cli.ok("run", f"--cwd={work}/sub/..", "pwd")["output"] == f"{work}\n"
+
+
+@pytest.mark.parametrize("path", ["missing", "file", "", "file/below"])
+def test_a_directory_that_is_none_is_refused_and_nothing_runs(cli: Cli, root: Path, work: Path, path: str) -> None:
+    (work / "file").touch()
+    error = cli.error("run", f"--cwd={path}", "touch ran", code="invalid_argument")
+    assert error["details"]["field"] == "cwd"
+    assert _nothing_was_made(root)
+    assert list(work.iterdir()) == [work / "file"]
+
+
+def test_a_deleted_current_directory_is_an_error_and_another_can_be_named(cli: Cli, work: Path) -> None:
+    gone = work / "gone"
+    gone.mkdir()
+    script = 'cd "$0" && rmdir "$0" && exec "$@"'
+    words = ["sh", "-c", script, str(gone), *OUTLIVE]
+    here = subprocess.run([*words, "run", "true"], capture_output=True, check=False)
+    assert one_object(Text(here.returncode, here.stdout.decode(), ""))["error"]["details"]["field"] == "cwd"
+    gone.mkdir()
+    there = subprocess.run([*words, "run", "--cwd", str(work), "pwd"], capture_output=True, check=False)
+    assert one_object(Text(there.returncode, there.stdout.decode(), ""))["output"] == f"{work}\n"
+
+
+# --- environment ---------------------------------------------------------------------------------------------------
+
+
+def test_variables_are_literal_and_the_last_one_of_a_name_counts(cli: Cli) -> None:
+    found = cli.ok("run", "--env", "A=1", "--env", "B=$A=x y", "--env", "A=2", "--env", "C=", 'echo "$A|$B|${C-unset}"')
+    assert found["output"] == "2|$A=x y|\n"
+    assert sorted(found["env_vars"]) == ["A=2", "B=$A=x y", "C="]
+
+
+def test_the_callers_environment_is_inherited(cli: Cli) -> None:
+    assert cli.ok("run", "echo $FROM_CALLER", env={"FROM_CALLER": "yes"})["output"] == "yes\n"
+
+
+def test_a_later_env_file_wins_and_env_wins_over_files(cli: Cli, work: Path) -> None:
+    (work / "one").write_text("# first\n\nA=one\nB=one\n  C = spaced \nD=a=b\n")
+    (work / "two").write_text("B=two\r\nE=two\n")
+    words = ["--env", "E=flag", "--env-file", "one", "--env-file", "two", 'echo "$A|$B|$C|$D|$E"']
+    assert cli.ok("run", *words, env={"A": "caller"})["output"] == "one|two| spaced|a=b|flag\n"
+
+
+def test_only_line_feeds_end_a_line_of_an_env_file(cli: Cli, work: Path) -> None:
+    (work / "file").write_bytes("A=x\fy\u2028z\u0085w\n".encode())
+    found = cli.ok("run", "--env-file", "file", *_py("import os; print(ascii(os.environ['A']))"))
+    assert found["output"] == "'x\\x0cy\\u2028z\\x85w'\n"
+
+
+@pytest.mark.parametrize("line", ["no equals sign", "=value", "1A=x", "A B=x", "export A=x"])
+def test_a_broken_env_file_is_refused_and_nothing_runs(cli: Cli, root: Path, work: Path, line: str) -> None:
+    (work / "file").write_text(f"GOOD=1\n{line}\n")
+    error = cli.error("run", "--env-file", "file", "touch ran", code="invalid_argument")
+    assert error["details"]["field"] == "env_file"
+    assert _nothing_was_made(root)
+    assert not (work / "ran").exists()
+
+
+@pytest.mark.parametrize("path", ["missing", "."])
+def test_an_env_file_that_cannot_be_read_is_an_io_error(cli: Cli, root: Path, path: str) -> None:
+    error = cli.error("run", "--env-file", path, "true", code="io_error")
+    assert not error["retryable"]
+    assert _nothing_was_made(root)
+
+
+@pytest.mark.parametrize("given", ["NAME", "=x", "1A=x", "A-B=x", "A B=x"])
+def test_what_sets_no_variable_is_refused(cli: Cli, root: Path, given: str) -> None:
+    error = cli.error("run", "--env", given, "true", code="invalid_argument")
+    assert error["details"]["field"] == "env"
+    assert _nothing_was_made(root)
+
+
+def test_a_masked_variable_reaches_the_command_and_is_shown_as_stars(cli: Cli) -> None:
+    found = cli.ok("run", "--env", "TOKEN=s3cret", "--env", "PLAIN=1", "--mask", "TOKEN", "echo ${#TOKEN}")
+    assert found["output"] == "6\n"
+    assert sorted(found["env_vars"]) == ["PLAIN=1", "TOKEN=***"]
+    assert sorted(cli.ok("status", found["job_id"])["env_vars"]) == ["PLAIN=1", "TOKEN=***"]
+
+
+def test_the_output_of_a_job_is_not_masked(cli: Cli) -> None:
+    assert cli.ok("run", "--env", "TOKEN=s3cret", "--mask", "TOKEN", "echo $TOKEN")["output"] == "s3cret\n"
+
+
+@pytest.mark.parametrize("given", ["TOKEN=x", "", "1A"])
+def test_mask_takes_names(cli: Cli, given: str) -> None:
+    error = cli.error("run", "--mask", given, "true", code="invalid_argument")
+    assert error["details"]["field"] == "mask"
+
+
+def test_the_command_knows_its_job_its_root_and_that_it_runs_under_us(cli: Cli, root: Path) -> None:
+    found = cli.ok("run", "echo $OUTLIVE_JOB_ID $OUTLIVE_ROOT $OUTLIVE_SHELL")
+    assert found["output"] == f"{found['job_id']} {root} exec\n"
+
+
+def test_a_job_can_start_a_job_that_outlives_it(cli: Cli, jobs: Jobs) -> None:
+    inner = " ".join([*OUTLIVE, "run", "--snapshot-after", "0", "sleep", "60"])
+    outer = cli.ok("run", inner)
+    assert outer["exit_code"] == 0
+    cli.ok("remove", outer["job_id"])
+    (left,) = jobs.all()
+    assert (left["command"], left["state"]) == (["sleep", "60"], "running")
+    jobs.end()
+
+
+# --- stdin ---------------------------------------------------------------------------------------------------------
+
+
+def test_stdin_is_closed_by_default(cli: Cli) -> None:
+    found = cli.ok("run", "read x; echo $?; cat | wc -c", input="not for the job")
+    assert found["output"] == "1\n0\n"
+
+
+def test_a_program_that_looks_sees_no_pipe_on_a_closed_stdin(cli: Cli) -> None:
+    code = "import os, stat; mode = os.fstat(0).st_mode; print(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))"
+    assert cli.ok("run", *_py(code), input="x")["output"] == "False\n"
+
+
+def test_the_callers_stdin_is_handed_on_when_asked(cli: Cli) -> None:
+    found = cli.ok("run", "--stdin", "-", "wc -c; head -c3 /dev/null", input="x" * 200_000)
+    assert found["output"] == "200000\n"
+
+
+def test_a_file_can_be_the_stdin(cli: Cli, work: Path) -> None:
+    (work / "input").write_bytes(b"from\0file\n")
+    assert cli.ok("run", "--stdin", "@input", "wc -c")["output"] == "10\n"
+    assert cli.ok("run", "--stdin", f"@{work}/input", "cat")["next_seq"] == 10
+
+
+def test_text_can_be_the_stdin(cli: Cli) -> None:
+    assert cli.ok("run", "--stdin-data", "zwei\nöl", "cat")["output"] == "zwei\nöl"
+    assert cli.ok("run", "--stdin-data", "", "wc -c")["output"] == "0\n"
+
+
+def test_text_comes_first_where_stdin_stays_open(cli: Cli) -> None:
+    job = _started(cli, "--stdin", "open", "--stdin-data", "first\n", "cat")
+    cli.ok("write", job, "--data", "second\n", "--eof")
+    assert cli.ok("wait", job)["output"] == "first\nsecond\n"
+
+
+def test_an_open_stdin_waits_for_data(cli: Cli) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", "read x; echo got $x")["job_id"]
+    assert cli.ok("status", job)["state"] == "running"
+    cli.ok("write", job, "--data", "this\n")
+    assert cli.ok("wait", job)["output"] == "got this\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--stdin", "@missing"], "io_error"),
+        (["--stdin", "maybe"], "invalid_argument"),
+        (["--stdin", "@"], "invalid_argument"),
+        (["--stdin", "@."], "io_error"),
+        (["--stdin", "-", "--stdin-data", "x"], "invalid_argument"),
+        (["--stdin", "@f", "--stdin-data", "x"], "invalid_argument"),
+    ],
+)
+def test_a_stdin_that_cannot_be_is_refused(cli: Cli, root: Path, work: Path, words: list[str], code: str) -> None:
+    (work / "f").touch()
+    cli.error("run", *words, "true", code=code)
+    assert _nothing_was_made(root)
+
+
+# --- when the answer comes -----------------------------------------------------------------------------------------
+
+
+def test_without_patience_the_answer_comes_while_it_runs(cli: Cli, jobs: Jobs) -> None:
+    found = cli.ok("run", "--snapshot-after", "0", "sleep 60")
+    assert found["state"] == "running"
+    assert found["pid"] and processes.is_alive(found["pid"])
+    assert {"exit_code", "signal", "reason", "finished_at"}.isdisjoint(found)
+    assert found["hint"]
+    jobs.end()
+
+
+def test_the_answer_of_a_running_job_holds_what_it_put_out_so_far(cli: Cli, jobs: Jobs) -> None:
+    found = cli.ok("run", "--snapshot-after", "1500ms", "echo so far; sleep 60")
+    assert (found["state"], found["output"], found["snapshot"]["stdout_tail"]) == ("running", "so far\n", "so far\n")
+    jobs.end()
+
+
+def test_wait_waits_for_the_end(cli: Cli) -> None:
+    found = cli.ok("run", "--snapshot-after", "0", "--wait", "--wait-poll-ms", "50", "sleep 0.3; echo end")
+    assert (found["state"], found["output"]) == ("exited", "end\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["exit 7"], 7),
+        (["true"], 0),
+        (["kill -TERM $$"], 128 + signal.SIGTERM),
+        (["no-such-program-at-all", "x"], 127),
+        (["/", "x"], 126),
+    ],
+)
+def test_propagate_makes_the_jobs_end_the_exit_status(cli: Cli, words: list[str], status: int) -> None:
+    assert cli.run("run", "--wait", "--propagate", *words).status == status
+
+
+def test_propagate_needs_wait(cli: Cli, root: Path) -> None:
+    error = cli.error("run", "--propagate", "true", code="invalid_argument", status=2)
+    assert "--wait" in error["hint"]
+    assert _nothing_was_made(root)
+
+
+def test_the_snapshot_has_as_many_lines_and_bytes_as_asked(cli: Cli) -> None:
+    snapshot = cli.ok("run", "--tail-lines", "2", "seq 10")["snapshot"]
+    assert (snapshot["stdout_tail"], snapshot["truncated"]) == ("9\n10\n", True)
+    assert (snapshot["stdout_observed_bytes"], snapshot["stdout_included_bytes"]) == (21, 5)
+    snapshot = cli.ok("run", "--max-bytes", "4", "printf 123456789")["snapshot"]
+    assert (snapshot["stdout_tail"], snapshot["truncated"]) == ("6789", True)
+
+
+def test_interrupting_the_client_leaves_the_job_running(cli: Cli, jobs: Jobs) -> None:
+    with cli.spawn("run", "--wait", "sleep 60") as call:
+        until(lambda: [job for job in jobs.all() if job["state"] == "running"])
+        call.send_signal(signal.SIGINT)
+        _, said = call.communicate(timeout=20)
+    assert call.returncode == 130
+    (job,) = jobs.all()
+    assert job["state"] == "running"
+    assert b"Traceback" not in said
+    jobs.end()
+
+
+# --- time-outs -----------------------------------------------------------------------------------------------------
+
+
+def test_a_time_out_ends_the_job_and_looks_like_one(cli: Cli) -> None:
+    found = cli.ok("run", "--wait", "--timeout", "150", "sleep 60")
+    assert (found["state"], found["reason"], found["exit_code"]) == ("killed", "timeout", None)
+    assert found["signal"] in ("SIGTERM", "SIGKILL")
+    assert cli.ok("status", found["job_id"])["reason"] == "timeout"
+
+
+def test_between_term_and_kill_the_command_has_time_to_clean_up(cli: Cli) -> None:
+    found = cli.ok(
+        "run", "--wait", "--timeout", "0.3s", "--kill-after", "20s",
+        "trap 'echo cleaned; exit 3' TERM; while :; do sleep 0.05; done",
+    )  # fmt: skip
+    assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "timeout")
+    assert found["output"].endswith("cleaned\n")  # after the shell's word about its child, which got SIGTERM too
+
+
+def test_a_command_that_ignores_term_is_killed_after_kill_after(cli: Cli) -> None:
+    found = cli.ok(
+        "run", "--wait", "--timeout", "150", "--kill-after", "150", "trap '' TERM; while :; do sleep 0.05; done"
+    )
+    assert (found["state"], found["signal"], found["reason"]) == ("killed", "SIGKILL", "timeout")
+
+
+def test_without_kill_after_a_time_out_ends_also_what_ignores_term(cli: Cli, place: Path) -> None:
+    found = cli.ok("run", "--wait", "--timeout", "200", "trap '' TERM; setsid sleep 60 & while :; do sleep 0.05; done")
+    assert (found["state"], found["reason"]) == ("killed", "timeout")
+    assert processes.wait_gone(place, 20) == {}
+
+
+def test_a_quiet_job_is_ended_by_the_idle_time_out(cli: Cli) -> None:
+    found = cli.ok("run", "--wait", "--idle-timeout", "200", "echo a; sleep 60")
+    assert (found["state"], found["reason"], found["output"]) == ("killed", "idle_timeout", "a\n")
+
+
+def test_output_puts_the_idle_time_out_off(cli: Cli) -> None:
+    code = "import time\nfor i in range(18): print(i, flush=True); time.sleep(0.1)"
+    found = cli.ok("run", "--wait", "--idle-timeout", "1500", *_py(code))
+    assert (found["state"], found["exit_code"]) == ("exited", 0)
+
+
+def test_every_answer_about_a_running_job_says_its_time_out(cli: Cli, jobs: Jobs) -> None:
+    found = cli.ok("run", "--snapshot-after", "0", "--timeout", "30m", "sleep 60")
+    job = found["job_id"]
+    answers = [found, cli.ok("status", job), cli.ok("poll", job), cli.ok("wait", job, "--timeout-ms", "0")]
+    assert [answer["timeout_ms"] for answer in answers] == [1_800_000] * 4
+    jobs.end()
+
+
+def test_a_command_that_ends_in_time_is_not_touched(cli: Cli) -> None:
+    found = cli.ok("run", "--timeout", "1m", "--idle-timeout", "1m", "exit 4")
+    assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 4, "exit")
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [(flag, "-1") for flag in ("--timeout", "--idle-timeout", "--kill-after", "--snapshot-after", "--progress-every")]
+    + [("--timeout", value) for value in ("soon", "5y", "", "1e9", "nan", "99999999999d")],
+)
+def test_what_is_no_duration_is_a_usage_error(cli: Cli, root: Path, flag: str, value: str) -> None:
+    cli.error("run", f"{flag}={value}", "true", code="invalid_argument", status=2)
+    assert _nothing_was_made(root)
+
+
+# --- what cannot be executed ---------------------------------------------------------------------------------------
+
+
+def _script(work: Path, text: str, mode: int = 0o755) -> str:
+    (work / "script").write_text(text)
+    (work / "script").chmod(mode)
+    return "./script"
+
+
+def _launch_failure(cli: Cli, errno_name: str, *words: str) -> dict[str, Any]:
+    found = cli.ok("run", *words)
+    assert (found["state"], found["reason"], found["errno"]) == ("failed", "launch", errno_name)
+    assert (found["exit_code"], found["signal"]) == (None, None)
+    assert found["message"]
+    again = cli.ok("status", found["job_id"])
+    assert (again["state"], again["reason"], again["errno"]) == ("failed", "launch", errno_name)
+    return found
+
+
+def test_a_program_that_is_not_there_is_a_job_that_failed(cli: Cli) -> None:
+    found = _launch_failure(cli, "ENOENT", "no-such-program-at-all", "x")
+    assert "no-such-program-at-all" in found["message"]
+
+
+def test_a_file_that_may_not_be_executed_is_a_job_that_failed(cli: Cli, work: Path) -> None:
+    _launch_failure(cli, "EACCES", _script(work, "#!/bin/sh\n", 0o644), "x")
+    _launch_failure(cli, "EACCES", str(work), "x")
+
+
+def test_a_script_whose_interpreter_is_missing_says_so(cli: Cli, work: Path) -> None:
+    found = _launch_failure(cli, "ENOENT", _script(work, "#!/no/such/interpreter -x\n"), "x")
+    assert "/no/such/interpreter" in found["message"]
+
+
+def test_a_script_without_a_first_line_is_run_by_sh(cli: Cli, work: Path) -> None:
+    found = cli.ok("run", _script(work, 'echo "ran with $1"\n'), "x y")
+    assert (found["output"], found["exit_code"]) == ("ran with x y\n", 0)
+
+
+def test_an_interpreter_that_refers_to_itself_is_a_job_that_failed(cli: Cli, work: Path) -> None:
+    found = cli.ok("run", _script(work, f"#!{work}/script\n"), "x")
+    assert (found["state"], found["reason"]) == ("failed", "launch")
+
+
+def test_the_program_is_looked_up_along_the_jobs_own_path(cli: Cli, work: Path) -> None:
+    (work / "bin").mkdir()
+    program = work / "bin" / "only-here"
+    program.write_text("#!/bin/sh\necho found\n")
+    program.chmod(0o755)
+    assert cli.ok("run", "--env", f"PATH={work}/bin:/bin:/usr/bin", "only-here", "x")["output"] == "found\n"
+    _launch_failure(cli, "ENOENT", "only-here", "x")
+
+
+def test_arguments_longer_than_the_kernel_takes_leave_an_error_or_a_failed_job(cli: Cli) -> None:
+    found = cli.ok("run", "true", *(["x" * 100_000] * 3))
+    assert found["exit_code"] == 0
+    words = ["x" * 60_000] * 30  # for us it just fits; for the command it does with what we add
+    answer = cli.run("run", "true", *words)
+    assert answer["state"] == "exited" if answer["ok"] else answer["error"]["code"] == "launch_failed"
+
+
+# --- what the command is born with ---------------------------------------------------------------------------------
+
+
+def test_the_command_has_its_three_streams_the_keepers_and_no_other_file(cli: Cli) -> None:
+    read_end, write_end = os.pipe()
+    with cli.spawn("run", "ls", "/proc/self/fd", pass_fds=[read_end, write_end]) as call:
+        stdout, _ = call.communicate(timeout=30)
+    os.close(read_end)
+    os.close(write_end)
+    listed = {int(word) for word in one_object(Text(0, stdout.decode(), ""))["output"].split()}
+    assert listed - {3} == {0, 1, 2} | KEEPERS  # 3: the listing's own
+
+
+def test_a_caller_that_blocks_and_ignores_signals_does_not_pass_that_on(cli: Cli) -> None:
+    def deaf() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD, signal.SIGUSR1})
+
+    with cli.spawn("run", "cat", "/proc/self/status", preexec_fn=deaf) as call:
+        stdout, _ = call.communicate(timeout=30)
+    found = one_object(Text(0, stdout.decode(), ""))
+    status = dict(line.split(":\t", 1) for line in found["output"].splitlines() if ":\t" in line)
+    glibc_own = 1 << 31 | 1 << 32  # signals 32 and 33, which posix_spawn(3) leaves ignored and nobody can send
+    found_set = {name: int(status[name], 16) & ~glibc_own for name in ("SigBlk", "SigIgn", "SigCgt")}
+    assert found_set == {"SigBlk": 0, "SigIgn": 0, "SigCgt": 0}
+    assert (found["state"], found["exit_code"]) == ("exited", 0)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o000])
+def test_the_callers_umask_is_the_commands_while_our_files_stay_private(
+    cli: Cli, work: Path, root: Path, mask: int
+) -> None:
+    with cli.spawn("run", "umask; touch made", preexec_fn=lambda: os.umask(mask)) as call:
+        stdout, _ = call.communicate(timeout=30)
+    found = one_object(Text(0, stdout.decode(), ""))
+    assert found["output"] == f"{mask:04o}\n"
+    assert (work / "made").stat().st_mode & 0o777 == 0o666 & ~mask
+    assert (root / found["job_id"]).stat().st_mode & 0o777 == 0o700
+
+
+def test_the_command_leads_a_session_of_its_own_without_a_terminal(cli: Cli) -> None:
+    code = "import os; print(os.getpid() == os.getsid(0) == os.getpgid(0)); os.open('/dev/tty', os.O_RDWR)"
+    found = cli.ok("run", *_py(code))
+    assert found["snapshot"]["stdout_tail"] == "True\n"
+    assert "ENXIO" in found["output"] or "No such device" in found["output"]
+
+
+def test_the_callers_limits_are_the_commands(cli: Cli) -> None:
+    import resource
+
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+
+    with cli.spawn("run", "ulimit -n", preexec_fn=few) as call:
+        stdout, _ = call.communicate(timeout=30)
+    assert one_object(Text(0, stdout.decode(), ""))["output"] == "100\n"
+
+
+# --- dedupe_key ----------------------------------------------------------------------------------------------------
+
+
+def test_a_running_job_with_the_same_key_is_answered_instead_of_started_twice(cli: Cli, jobs: Jobs, work: Path) -> None:
+    words = ["run", "--dedupe-key", "dev server", "--snapshot-after", "0"]
+    first = cli.ok(*words, "echo one; sleep 60")
+    second = cli.ok(*words, "echo two; sleep 60")
+    assert second["job_id"] == first["job_id"]
+    assert second["deduplicated"] is True
+    assert not first.get("deduplicated")
+    assert len(jobs.all()) == 1
+    jobs.end()
+
+
+def test_an_ended_job_another_key_and_another_directory_do_not_count(cli: Cli, jobs: Jobs, work: Path) -> None:
+    (work / "sub").mkdir()
+    ended = cli.ok("run", "--dedupe-key", "k", "true")
+    runs = [
+        cli.ok("run", "--snapshot-after", "0", "--dedupe-key", key, "--cwd", cwd, "sleep 60")
+        for key, cwd in (("k", "."), ("other", "."), ("k", "sub"))
+    ]
+    plain = cli.ok("run", "--snapshot-after", "0", "sleep 60")
+    assert len({found["job_id"] for found in [ended, plain, *runs]}) == 5
+    assert not any(found.get("deduplicated") for found in runs)
+    jobs.end()
+
+
+def test_of_clients_that_ask_at_once_with_one_key_only_one_starts_it(cli: Cli, jobs: Jobs) -> None:
+    with contextlib.ExitStack() as stack:
+        words = ["run", "--dedupe-key", "k", "--snapshot-after", "0", "sleep 60"]
+        calls = [stack.enter_context(cli.spawn(*words)) for _ in range(4)]
+        answers = [one_object(Text(0, call.communicate(timeout=60)[0].decode(), "")) for call in calls]
+    assert all(answer["ok"] for answer in answers), answers
+    assert len({answer["job_id"] for answer in answers}) == 1
+    assert sum(not answer.get("deduplicated") for answer in answers) == 1
+    jobs.end()
+
+
+# --- many at once --------------------------------------------------------------------------------------------------
+
+
+def test_jobs_started_at_once_all_end_with_their_own_output(cli: Cli, jobs: Jobs) -> None:
+    with contextlib.ExitStack() as stack:
+        calls = [stack.enter_context(cli.spawn("run", f"echo {i}; exit {i}")) for i in range(6)]
+        answers = [one_object(Text(0, call.communicate(timeout=60)[0].decode(), "")) for call in calls]
+    assert [(one["output"], one["exit_code"]) for one in answers] == [(f"{i}\n", i) for i in range(6)]
+    assert len(jobs.all()) == 6
+
+
+def test_progress_every_refreshes_the_time_of_the_state(cli: Cli, jobs: Jobs) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--progress-every", "50", "sleep 60")["job_id"]
+    before = cli.ok("status", job)["updated_at"]
+    until(lambda: cli.ok("status", job)["updated_at"] > before)
+    jobs.end()
+
+
+def test_an_answer_of_a_call_says_the_same_as_status(cli: Cli) -> None:
+    found = cli.ok("run", "--tag", "a", "--title", "t", "--timeout", "5s", "exit 2")
+    status = cli.ok("status", found["job_id"])
+    same: Callable[[dict[str, Any]], dict[str, Any]] = lambda one: {  # noqa: E731
+        name: one[name]
+        for name in ("name", "pid", "cwd", "command", "tags", "owner", "exit_code", "signal", "reason", "started_at",
+                     "finished_at", "duration_ms", "timeout_ms", "stdout_log_path", "created_at")
+    }  # fmt: skip
+    assert same(found) == same(status)
+
+
+# --- odd surroundings ----------------------------------------------------------------------------------------------
+
+
+def test_a_client_without_standard_streams_starts_a_job_all_the_same(cli: Cli, jobs: Jobs, work: Path) -> None:
+    words = [
+        "sh",
+        "-c",
+        'exec "$@" 0<&- 1>&- 2>&-',
+        "sh",
+        *OUTLIVE,
+        "run",
+        "echo out; readlink /proc/self/fd/0; exit 3",
+    ]
+    assert subprocess.run(words, check=False, timeout=60).returncode in (0, 1)
+    (job,) = jobs.all()
+    assert (job["state"], job["exit_code"]) == ("exited", 3)
+    assert cli.ok("poll", job["job_id"])["output"] == "out\n/dev/null\n"
+
+
+@pytest.mark.parametrize("name", ["x" * 200 + "/" + "y" * 200, "two words\nand a line", os.fsdecode(b"no \xff text")])
+def test_a_root_may_have_any_name(cli: Cli, place: Path, name: str) -> None:
+    root = ["--root", str(place / name)]
+    job = cli.ok(*root, "run", "--stdin", "open", "--snapshot-after", "0", "cat; exit 3")["job_id"]
+    assert cli.ok(*root, "write", job, "--data", "x\n", "--eof")["bytes_written"] == 2
+    found = cli.ok(*root, "wait", job)
+    assert (found["output"], found["exit_code"]) == ("x\n", 3)
+
+
+def test_a_directory_may_have_any_name(cli: Cli, work: Path) -> None:
+    odd = work / os.fsdecode(b" \xff\n'\" ")
+    odd.mkdir()
+    found = cli.ok("run", "--cwd", str(odd), "touch made")
+    assert found["exit_code"] == 0
+    assert found["cwd"] == str(odd)
+    assert (odd / "made").exists()
+    assert [job["job_id"] for job in cli.ok("list", "--cwd", str(odd))["jobs"]] == [found["job_id"]]

@@ -1,0 +1,404 @@
+"""Which jobs there are, how they are named, and what is said of those whose files are damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.cli import Cli, Jobs
+from support.wait import until
+
+NOBODY = "01ARZ3NDEKTSV4RRFFQ69G5FAV"  # a well-formed id of no job
+
+
+def _running(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", "--snapshot-after", "0", *(words or ("sleep 60",)))["job_id"]
+    return job
+
+
+def _finished(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", *(words or ("echo out",)))["job_id"]
+    return job
+
+
+def _settled(cli: Cli, *words: str) -> str:
+    """A finished job whose supervisor is gone too: its files are ours to damage."""
+    job = _finished(cli, *words)
+    until(lambda: not cli.ok("status", job)["supervised"])
+    return job
+
+
+def _listed(cli: Cli, *words: str, **how: Any) -> list[str]:
+    return [job["job_id"] for job in cli.ok("list", *words, **how)["jobs"]]
+
+
+# --- status --------------------------------------------------------------------------------------------------------
+
+
+def test_status_of_a_running_job(cli: Cli, jobs: Jobs, work: Path) -> None:
+    job = _running(cli, "--tag", "t", "echo abc; echo de >&2; sleep 60")
+    status = until(lambda: (found := cli.ok("status", job))["next_seq"] == 7 and found)
+    assert (status["state"], status["exit_code"], status["finished_at"]) == ("running", None, None)
+    assert (status["stdout_bytes"], status["stderr_bytes"]) == (4, 3)
+    assert (status["tags"], status["cwd"], status["owner"]) == (["t"], str(work), "cli")
+    assert status["idle_ms"] >= 0
+    assert status["elapsed_ms"] >= 0
+    assert status["supervised"] is True
+    assert status["waiting_for_input"] is False
+    assert os.readlink(f"/proc/{status['pid']}/cwd") == str(work)
+    jobs.end()
+
+
+def test_status_of_a_finished_job(cli: Cli) -> None:
+    job = _finished(cli, "echo abc; exit 6")
+    status = cli.ok("status", job)
+    assert (status["state"], status["exit_code"], status["reason"]) == ("exited", 6, "exit")
+    assert status["started_at"] <= status["finished_at"] <= status["updated_at"]
+    assert status["idle_ms"] is None
+    assert status["descendants"] == 0
+    assert status["elapsed_ms"] == status["duration_ms"]
+
+
+# --- ids -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_is_named_by_any_unique_beginning_or_end_of_six_characters_or_more(cli: Cli) -> None:
+    job = _finished(cli)
+    for name in (job, job[-8:], job[-6:], job[:-1], job[1:], job[:6], job[:10], job.lower(), job[-8:].lower()):
+        assert cli.ok("status", name)["job_id"] == job
+
+
+def test_a_name_that_fits_several_jobs_is_ambiguous_and_names_them(cli: Cli) -> None:
+    made = [_finished(cli, "true") for _ in range(3)]
+    # The first six characters change every few minutes: of three jobs at least two share them.
+    shared = max({job[:6] for job in made}, key=lambda start: sum(job.startswith(start) for job in made))
+    error = cli.error("status", shared, code="ambiguous_job_id", status=1)
+    assert set(error["details"]["candidates"]) == {job for job in made if job.startswith(shared)}
+    assert error["retryable"] is False
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", ".", "..", "../x", "/etc/passwd", "*", "a\nb", "-", "\udcff", NOBODY, "x" * 5000, ".live", "ILOILO"],
+)
+def test_what_names_no_job_is_not_found(cli: Cli, name: str) -> None:
+    _finished(cli)
+    cli.error("status", "--", name, code="job_not_found", status=1)
+
+
+def test_five_characters_name_no_job(cli: Cli) -> None:
+    job = _finished(cli)
+    for name in (job[:5], job[-5:], job[5:12]):
+        cli.error("status", name, code="job_not_found")
+
+
+@pytest.mark.parametrize(
+    "verb", ["poll", "log", "tail", "wait", "kill", "clear", "remove", "restart", "start", "write"]
+)
+def test_every_verb_says_that_a_job_is_not_there(cli: Cli, verb: str) -> None:
+    cli.error(verb, NOBODY, code="job_not_found", status=1)
+    cli.error(verb, "..", code="job_not_found", status=1)
+
+
+def test_a_link_in_the_place_of_a_job_is_no_job(cli: Cli, root: Path, place: Path) -> None:
+    job = _finished(cli)
+    os.rename(root / job, place / "elsewhere")
+    os.symlink(place / "elsewhere", root / job)
+    cli.error("status", job, code="job_not_found")
+    cli.error("remove", job, code="job_not_found")
+    assert (place / "elsewhere" / "stdout.log").exists()
+    assert _listed(cli, "--all") == []
+
+
+# --- list ----------------------------------------------------------------------------------------------------------
+
+
+def test_running_jobs_come_first_and_then_the_newest(cli: Cli, jobs: Jobs) -> None:
+    first = _running(cli)
+    done = [_finished(cli), _finished(cli)]
+    second = _running(cli)
+    assert _listed(cli) == [second, first, done[1], done[0]]
+    jobs.end()
+
+
+def test_a_list_without_jobs_is_empty(cli: Cli, root: Path) -> None:
+    found = cli.ok("list", "--all")
+    assert (found["jobs"], found["truncated"], found["skipped"], found["root"]) == ([], False, 0, str(root))
+
+
+def test_an_entry_tells_a_job_apart(cli: Cli, work: Path) -> None:
+    job = _finished(cli, "--tag", "a", "--title", "build", "echo one; echo; echo ' last '; exit 2")
+    (entry,) = cli.ok("list")["jobs"]
+    assert (entry["job_id"], entry["short_id"], entry["name"]) == (job, job[-8:], "build")
+    assert (entry["state"], entry["exit_code"], entry["reason"]) == ("exited", 2, "exit")
+    assert (entry["cwd"], entry["tags"], entry["owner"], entry["last_line"]) == (str(work), ["a"], "cli", "last")
+
+
+def test_the_limit_counts_and_says_that_there_are_more(cli: Cli) -> None:
+    made = [_finished(cli, "true") for _ in range(3)]
+    found = cli.ok("list", "--limit", "2")
+    assert ([job["job_id"] for job in found["jobs"]], found["truncated"]) == (made[:0:-1], True)
+    assert cli.ok("list", "--limit", "3")["truncated"] is False
+    assert _listed(cli, "--limit", "0") == made[::-1]
+
+
+def test_only_the_jobs_of_the_current_directory_are_listed(cli: Cli, work: Path) -> None:
+    (work / "sub").mkdir()
+    (work / "link").symlink_to("sub")
+    here, there = _finished(cli), _finished(cli, "--cwd", "sub", "true")
+    assert _listed(cli) == [here]
+    assert _listed(cli, cwd=work / "sub") == [there]
+    assert _listed(cli, "--cwd", "sub") == [there]
+    assert _listed(cli, "--cwd", "link") == [there]
+    assert _listed(cli, "--all") == [there, here]
+    cli.error("list", "--all", "--cwd", "sub", code="invalid_argument")
+
+
+def test_a_directory_that_is_gone_still_selects_its_jobs(cli: Cli, work: Path) -> None:
+    (work / "sub").mkdir()
+    job = _finished(cli, "--cwd", "sub", "true")
+    (work / "sub").rmdir()
+    assert _listed(cli, "--cwd", "sub") == [job]
+
+
+def test_jobs_are_selected_by_state(cli: Cli, jobs: Jobs) -> None:
+    made = {
+        "created": cli.ok("create", "true")["job_id"],
+        "running": _running(cli),
+        "exited": _finished(cli, "exit 1"),
+        "killed": _finished(cli, "kill -9 $$"),
+        "failed": _finished(cli, "no-such-program-at-all", "x"),
+    }
+    assert {state: _listed(cli, "--state", state) for state in made} == {state: [job] for state, job in made.items()}
+    error = cli.error("list", "--state", "exitd", code="invalid_argument", status=2)
+    assert "exited" in error["hint"]
+    jobs.end()
+
+
+def test_jobs_are_selected_by_their_owner(cli: Cli) -> None:
+    mine = _finished(cli, "true")
+    theirs = cli.ok("run", "true", env={"OUTLIVE_OWNER": "somebody"})["job_id"]
+    assert _listed(cli, "--owner", "somebody") == [theirs]
+    assert _listed(cli, "--owner", "cli") == [mine]
+    assert set(_listed(cli)) == {mine, theirs}
+
+
+@pytest.mark.parametrize("value", ["-1", "many", "1.5", ""])
+def test_a_limit_that_is_none_is_a_usage_error(cli: Cli, value: str) -> None:
+    cli.error("list", f"--limit={value}", code="invalid_argument", status=2)
+
+
+def test_what_is_no_job_in_the_root_is_passed_over(cli: Cli, root: Path) -> None:
+    job = _finished(cli)
+    (root / "README").write_text("not a job")
+    (root / "some-directory").mkdir()
+    (root / NOBODY).write_text("a file named like a job")
+    assert _listed(cli) == [job]
+    cli.error("status", NOBODY, code="job_not_found")
+
+
+# --- tags ----------------------------------------------------------------------------------------------------------
+
+
+def test_tags_select_exactly_or_by_name_space_and_all_must_match(cli: Cli) -> None:
+    build = _finished(cli, "--tag", "project.build", "--tag", "ci", "true")
+    deep = _finished(cli, "--tag", "project.build.fast", "true")
+    other = _finished(cli, "--tag", "projector", "true")
+    _finished(cli, "true")
+    assert _listed(cli, "--tag", "project.build") == [build]
+    assert _listed(cli, "--tag", "project.*") == [deep, build]
+    assert _listed(cli, "--tag", "project.build.fast") == [deep]
+    assert _listed(cli, "--tag", "project.*", "--tag", "ci") == [build]
+    assert _listed(cli, "--tag", "projector") == [other]
+    assert _listed(cli, "--tag", "PROJECT.*") == []
+    assert deep in _listed(cli, "--tag", "project.build.*")
+
+
+@pytest.mark.parametrize("pattern", ["*", "a*", ".*", "a.*.*", "a.*.b", "", "a b"])
+def test_what_is_no_tag_pattern_is_refused(cli: Cli, pattern: str) -> None:
+    cli.error("list", f"--tag={pattern}", code="invalid_tag")
+
+
+def test_tag_set_replaces_all_tags_and_none_clears_them(cli: Cli) -> None:
+    job = _finished(cli, "--tag", "old", "true")
+    assert cli.ok("tag", "set", job, "--tag", "b", "--tag", "a", "--tag", "b")["tags"] == ["b", "a"]
+    assert cli.ok("status", job)["tags"] == ["b", "a"]
+    assert _listed(cli, "--tag", "old") == []
+    assert cli.ok("tag", "set", job)["tags"] == []
+    assert cli.ok("status", job)["tags"] == []
+
+
+def test_tag_set_has_an_underscore_form_and_works_in_every_state(cli: Cli, jobs: Jobs) -> None:
+    for job in (cli.ok("create", "true")["job_id"], _running(cli), _finished(cli)):
+        found = cli.ok("tag_set", job, "--tag", "t")
+        assert (found["type"], found["job_id"]) == ("tag_set", job)
+        assert cli.ok("tag-set", job, "--tag", "u")["tags"] == ["u"]
+    jobs.end()
+
+
+def test_a_wrong_tag_changes_nothing(cli: Cli) -> None:
+    job = _finished(cli, "--tag", "old", "true")
+    for tag in ("a.*", "a b", ""):
+        cli.error("tag", "set", job, "--tag", "new", f"--tag={tag}", code="invalid_tag")
+    assert cli.ok("status", job)["tags"] == ["old"]
+    cli.error("tag", "set", NOBODY, "--tag", "a", code="job_not_found")
+
+
+# --- damaged files -------------------------------------------------------------------------------------------------
+
+DAMAGE = {
+    "truncated": lambda data: data[: len(data) // 2],
+    "zero-filled": lambda data: bytes(len(data)),
+    "empty": lambda data: b"",
+    "another type": lambda data: b"[]\n",
+    "no text": lambda data: b"\xff\xfe\xfd",
+    "one bit": lambda data: data.replace(b'"job_id":"0', b'"job_id":"1'),
+}
+
+
+def _damage(root: Path, job: str, name: str, how: str) -> None:
+    path = root / job / name
+    path.write_bytes(DAMAGE[how](path.read_bytes()))
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_state_is_said_and_the_job_is_still_listed_and_readable(cli: Cli, root: Path, how: str) -> None:
+    job = _settled(cli, "--tag", "t", "echo kept")
+    _damage(root, job, "state.json", how)
+    status = cli.ok("status", job)
+    assert (status["state"], status["exit_code"], status["tags"]) == ("unknown", None, ["t"])
+    assert status["damage"]
+    (entry,) = cli.ok("list")["jobs"]
+    assert (entry["job_id"], entry["state"]) == (job, "unknown")
+    assert entry["damage"]
+    assert cli.ok("poll", job)["output"] == "kept\n"
+    assert cli.ok("tail", job)["stdout_tail"] == "kept\n"
+    assert cli.ok("log", job)["output"] == "kept\n"
+    assert cli.ok("wait", job, "--timeout-ms", "20s")["timed_out"] is False
+    cli.error("start", job, code="io_error")
+    cli.error("clear", job, code="invalid_state")
+    cli.ok("gc", "--older-than", "0s")
+    assert _listed(cli) == [job]
+    cli.ok("remove", job)
+    assert _listed(cli) == []
+
+
+def test_a_missing_state_of_a_job_with_output_is_not_said_to_have_never_run(cli: Cli, root: Path) -> None:
+    job = _settled(cli, "echo kept")
+    (root / job / "state.json").unlink()
+    status = cli.ok("status", job)
+    assert status["state"] in ("failed", "unknown")
+    assert status["exit_code"] is None
+    assert status.get("reason") != "launch"
+    assert _listed(cli) == [job]
+    assert cli.ok("poll", job)["output"] == "kept\n"
+
+
+@pytest.mark.parametrize("how", [*DAMAGE, "missing"])
+def test_a_damaged_definition_is_said_and_the_outcome_stays(cli: Cli, root: Path, how: str) -> None:
+    job = _settled(cli, "echo kept; exit 3")
+    (root / job / "meta.json").unlink() if how == "missing" else _damage(root, job, "meta.json", how)
+    status = cli.ok("status", job)
+    assert (status["state"], status["exit_code"]) == ("exited", 3)
+    assert status["damage"]
+    (entry,) = cli.ok("list")["jobs"]
+    assert entry["job_id"] == job
+    assert entry["damage"]
+    assert cli.ok("poll", job)["output"] == "kept\n"
+    cli.error("restart", job, code="io_error")
+    cli.error("tag", "set", job, "--tag", "a", code="io_error")
+    cli.ok("remove", job)
+    assert _listed(cli) == []
+
+
+def test_a_running_job_whose_state_is_damaged_goes_on_and_ends_readable(cli: Cli, root: Path, work: Path) -> None:
+    job = _running(cli, "echo up; until [ -e go ]; do sleep 0.02; done; exit 8")
+    until(lambda: cli.ok("status", job)["stdout_bytes"])
+    _damage(root, job, "state.json", "zero-filled")
+    status = cli.ok("status", job)
+    assert (status["state"], status["supervised"]) == ("unknown", True)
+    (work / "go").touch()
+    until(lambda: cli.ok("status", job)["state"] == "exited")
+    assert cli.ok("status", job)["exit_code"] == 8
+
+
+def test_a_running_job_whose_state_is_damaged_can_be_ended(cli: Cli, root: Path, place: Path) -> None:
+    job = _running(cli, "echo up; sleep 60")
+    until(lambda: cli.ok("status", job)["stdout_bytes"])
+    _damage(root, job, "state.json", "truncated")
+    killed = cli.ok("kill", job)
+    assert (killed["state"], killed["reason"], killed["survivors"]) == ("killed", "kill", [])
+
+
+def _rewritten(root: Path, job: str, name: str, **changes: Any) -> None:
+    path = root / job / name
+    content = json.loads(path.read_bytes())
+    content.pop("checksum", None)  # it is optional: writers of old formats have none
+    path.write_text(json.dumps({**content, **changes}))
+
+
+@pytest.mark.parametrize("name", ["state.json", "meta.json"])
+def test_a_newer_format_is_an_error_that_says_so_and_is_never_changed(cli: Cli, root: Path, name: str) -> None:
+    job, plain = _settled(cli), _settled(cli)
+    _rewritten(root, job, name, format=999)
+    before = (root / job / name).read_bytes()
+    error = cli.error("status", job, code="io_error", status=1)
+    assert "999" in error["message"]
+    for verb in ("poll", "wait", "clear"):
+        cli.error(verb, job, code="io_error")
+    found = cli.ok("list")
+    assert ([one["job_id"] for one in found["jobs"]], found["skipped"]) == ([plain], 1)
+    gc = cli.ok("gc", "--older-than", "0s")
+    assert gc["deleted"] == 1
+    assert (root / job / name).read_bytes() == before
+
+
+@pytest.mark.parametrize("value", ["2", None])
+def test_a_format_that_is_no_number_is_damage(cli: Cli, root: Path, value: Any) -> None:
+    job = _settled(cli)
+    _rewritten(root, job, "state.json", format=value)
+    answer = cli.run("status", job)
+    assert answer["damage"] if answer["ok"] else answer["error"]["code"] == "io_error"
+    assert len(cli.ok("list")["jobs"]) + cli.ok("list")["skipped"] == 1
+
+
+@pytest.mark.parametrize("changes", [{"state": "banana"}, {"exit_code": "zero"}, {"ending": 5}])
+def test_json_that_makes_no_sense_is_damage_and_no_crash(cli: Cli, root: Path, changes: dict[str, Any]) -> None:
+    job = _settled(cli)
+    _rewritten(root, job, "state.json", **changes)
+    assert cli.ok("status", job).get("damage")
+    assert [one["job_id"] for one in cli.ok("list")["jobs"]] == [job]
+
+
+def test_unknown_fields_of_a_newer_writer_are_no_damage(cli: Cli, root: Path) -> None:
+    job = _settled(cli, "exit 3")
+    _rewritten(root, job, "state.json", something_new=[1, 2])
+    _rewritten(root, job, "meta.json", something_new={"a": 1})
+    status = cli.ok("status", job)
+    assert (status["state"], status["exit_code"]) == ("exited", 3)
+    assert "damage" not in status
+
+
+@pytest.mark.parametrize("name", ["order", "stdout.log", "stderr.log", "lock"])
+def test_a_missing_file_of_the_output_is_an_error_or_an_answer_but_no_crash(cli: Cli, root: Path, name: str) -> None:
+    job = _settled(cli, "echo kept; echo too >&2")
+    (root / job / name).unlink()
+    for verb in ("status", "poll", "log", "tail", "wait"):
+        answer = cli.run(verb, job)
+        assert answer["ok"] or answer["error"]["code"] == "io_error", answer.json
+    assert _listed(cli) == [job]
+    cli.ok("remove", job)
+    assert _listed(cli) == []
+
+
+def test_a_job_whose_state_is_a_link_is_not_read_through_it(cli: Cli, root: Path, place: Path) -> None:
+    job = _settled(cli)
+    (place / "outside").write_bytes((root / job / "state.json").read_bytes())
+    (root / job / "state.json").unlink()
+    (root / job / "state.json").symlink_to(place / "outside")
+    answer = cli.run("status", job)
+    assert answer["damage"] if answer["ok"] else answer["error"]["code"] == "io_error"

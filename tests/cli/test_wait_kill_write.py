@@ -1,0 +1,427 @@
+"""Waiting for jobs, ending them and all they started, and putting data into them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import struct
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from support import processes
+from support.cli import Cli, Jobs, Text, one_object
+from support.wait import until
+
+NOBODY = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+# Says `up` when it is ready, and ends at nothing but SIGKILL.
+DEAF = "trap '' TERM; echo up; while :; do sleep 0.05; done"
+
+
+def _py(code: str) -> list[str]:
+    return ["--", sys.executable, "-c", code]
+
+
+def _started(cli: Cli, *words: str) -> str:
+    """A job that has put something out, and so is past its first line, and goes on."""
+    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
+    assert not cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")["timed_out"]
+    return job
+
+
+def _running(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", "--snapshot-after", "0", *(words or ("sleep 60",)))["job_id"]
+    return job
+
+
+# --- wait ----------------------------------------------------------------------------------------------------------
+
+
+def test_wait_answers_when_the_job_ends_and_tells_how(cli: Cli) -> None:
+    job = _running(cli, "echo out; sleep 0.2; exit 7")
+    answer = cli.run("wait", "--poll-ms", "20", job)
+    assert answer.status == 0
+    assert (answer["state"], answer["exit_code"], answer["reason"]) == ("exited", 7, "exit")
+    assert (answer["output"], answer["next_seq"], answer["timed_out"]) == ("out\n", 4, False)
+    assert (answer["fired"]["condition"], answer["fired"]["job_id"]) == ("exit", job)
+    assert cli.ok("wait", job, "--since-seq", "4")["output"] == ""
+
+
+def test_what_is_already_true_is_answered_at_once(cli: Cli) -> None:
+    job = cli.ok("run", "echo x")["job_id"]
+    for condition in ("exit", "output"):
+        found = cli.ok("wait", job, "--until", condition, "--timeout-ms", "0")
+        assert (found["timed_out"], found["fired"]["condition"]) == (False, condition)
+
+
+def test_a_wait_that_runs_out_of_time_is_a_normal_answer_and_ends_nothing(cli: Cli, jobs: Jobs) -> None:
+    job = _started(cli, "echo up; sleep 60")
+    answer = cli.run("wait", job, "--timeout-ms", "50")
+    assert answer.status == 0
+    assert (answer["timed_out"], answer["fired"], answer["state"], answer["exit_code"]) == (True, None, "running", None)
+    assert (answer["output"], answer["idle_ms"] >= 0) == ("up\n", True)
+    assert cli.ok("status", job)["state"] == "running"
+    jobs.end()
+
+
+def test_wait_until_output_is_woken_by_the_first_byte_after_the_cursor(cli: Cli, jobs: Jobs, work: Path) -> None:
+    job = _started(cli, "echo up; until [ -e go ]; do sleep 0.02; done; echo more; sleep 60")
+    seen = cli.ok("wait", job, "--until", "output")["next_seq"]
+    words = ["wait", job, "--until", "output", "--since-seq", str(seen)]
+    assert cli.ok(*words, "--timeout-ms", "50")["timed_out"] is True
+    with cli.spawn(*words) as call:
+        (work / "go").touch()
+        found = one_object(Text(0, call.communicate(timeout=30)[0].decode(), ""))
+    assert (found["output"], found["fired"]["condition"]) == ("more\n", "output")
+    jobs.end()
+
+
+def test_wait_until_output_ends_with_a_job_that_puts_nothing_out(cli: Cli) -> None:
+    found = cli.ok("wait", _running(cli, "sleep 0.1"), "--until", "output")
+    assert (found["timed_out"], found["fired"]["condition"], found["state"]) == (False, "exit", "exited")
+
+
+def test_of_several_jobs_the_first_to_end_decides(cli: Cli, jobs: Jobs) -> None:
+    slow, quick = _running(cli), _running(cli, "echo q; sleep 0.1; exit 5")
+    found = cli.ok("wait", slow, quick)
+    assert (found["job_id"], found["exit_code"], found["output"]) == (quick, 5, "q\n")
+    assert [(one["job_id"], one["state"], one["exit_code"]) for one in found["jobs"]] == [
+        (slow, "running", None),
+        (quick, "exited", 5),
+    ]
+    assert [one["fired"] is None for one in found["jobs"]] == [True, False]
+    jobs.end()
+
+
+def test_with_mode_all_every_job_must_end(cli: Cli, jobs: Jobs) -> None:
+    made = [_running(cli, f"sleep 0.{i}; exit {i}") for i in (1, 3, 2)]
+    found = cli.ok("wait", *made, "--mode", "all")
+    assert found["timed_out"] is False
+    assert [one["exit_code"] for one in found["jobs"]] == [1, 3, 2]
+    assert found["job_id"] in made
+    slow = _running(cli)
+    found = cli.ok("wait", "--mode", "all", made[0], slow, "--timeout-ms", "50")
+    assert (found["timed_out"], found["job_id"], found["fired"]) == (True, slow, None)
+    assert [one["fired"] is None for one in found["jobs"]] == [False, True]
+    jobs.end()
+
+
+def test_one_job_named_twice_is_one_job(cli: Cli) -> None:
+    job = cli.ok("run", "true")["job_id"]
+    assert "jobs" not in cli.ok("wait", job, job)
+    assert cli.ok("wait", job, job[-8:], "--mode", "all")["timed_out"] is False
+
+
+def test_what_cannot_be_waited_for_is_refused(cli: Cli) -> None:
+    job = cli.ok("run", "true")["job_id"]
+    cli.error("wait", job, NOBODY, code="job_not_found")
+    cli.error("wait", code="invalid_argument", status=2)
+    cli.error("wait", job, "--mode", "some", code="invalid_argument", status=2)
+    error = cli.error("wait", job, "--until", "exti", code="invalid_argument")
+    assert "exit" in error["hint"]
+    cli.error("wait", job, "--timeout-ms=-1", code="invalid_argument", status=2)
+
+
+def test_a_wait_ends_when_its_job_is_removed(cli: Cli) -> None:
+    job = _running(cli)
+    with cli.spawn("wait", job) as call:
+        until(lambda: any("wait" in processes.command_line(pid) for pid in processes.descendants(os.getpid())))
+        cli.ok("remove", job)
+        found = one_object(Text(0, call.communicate(timeout=30)[0].decode(), ""))
+    assert found["state"] == "killed" if found["ok"] else found["error"]["code"] == "job_not_found"
+
+
+def test_many_waits_for_one_job_are_all_answered(cli: Cli, work: Path) -> None:
+    job = _running(cli, "until [ -e go ]; do sleep 0.02; done; exit 3")
+    calls = [cli.spawn("wait", job) for _ in range(5)]
+    (work / "go").touch()
+    answers = [one_object(Text(0, call.communicate(timeout=60)[0].decode(), "")) for call in calls]
+    assert [answer["exit_code"] for answer in answers] == [3] * 5
+
+
+# --- kill ----------------------------------------------------------------------------------------------------------
+
+
+def test_kill_ends_a_job_by_term_and_says_who_asked(cli: Cli) -> None:
+    job = _running(cli)
+    killed = cli.ok("kill", job)
+    assert (killed["state"], killed["reason"], killed["signal"]) == ("killed", "kill", "SIGTERM")
+    assert (killed["exit_code"], killed["survivors"], killed["ended_by"]) == (None, [], "cli")
+    status = cli.ok("status", job)
+    assert (status["state"], status["signal"], status["reason"]) == ("killed", "SIGTERM", "kill")
+
+
+def test_what_ignores_term_is_killed_after_the_grace(cli: Cli) -> None:
+    job = _started(cli, DEAF)
+    killed = cli.ok("kill", job, "--grace-ms", "200")
+    assert (killed["state"], killed["reason"], killed["signal"], killed["survivors"]) == (
+        "killed",
+        "kill",
+        "SIGTERM",
+        [],
+    )
+    assert cli.ok("status", job)["signal"] == "SIGKILL"
+
+
+def test_a_command_may_clean_up_within_the_grace(cli: Cli) -> None:
+    job = _started(cli, "trap 'echo bye; exit 4' TERM; echo up; while :; do sleep 0.02; done")
+    killed = cli.ok("kill", job)
+    assert (killed["state"], killed["exit_code"], killed["reason"]) == ("exited", 4, "kill")
+    assert cli.ok("tail", job)["stdout_tail"] == "up\nbye\n"
+
+
+def test_kill_that_does_not_wait_names_the_survivors_and_the_end_still_comes(cli: Cli) -> None:
+    job = _started(cli, DEAF)
+    killed = cli.ok("kill", job, "--grace-ms", "300", "--wait-ms", "0")
+    assert killed["state"] == "running"
+    assert killed["survivors"]
+    assert {"pid", "command"} == set(killed["survivors"][0])
+    assert killed["hint"]
+    found = cli.ok("wait", job)
+    assert (found["state"], found["signal"], found["reason"]) == ("killed", "SIGKILL", "kill")
+
+
+def test_a_second_kill_can_shorten_the_grace(cli: Cli) -> None:
+    job = _started(cli, DEAF)
+    cli.ok("kill", job, "--grace-ms", "10m", "--wait-ms", "0")
+    killed = cli.ok("kill", job, "--signal", "KILL")
+    assert (killed["state"], killed["signal"], killed["survivors"]) == ("killed", "SIGKILL", [])
+
+
+def test_kill_reaches_what_left_the_session_and_lost_its_parent(cli: Cli, place: Path) -> None:
+    escapes = "setsid sleep 61 & (setsid -f sleep 62) ; env -i setsid -f sleep 63; nohup sleep 64 >/dev/null 2>&1 & "
+    job = _started(cli, escapes + "echo up; sleep 65")
+    until(lambda: cli.ok("status", job)["descendants"] >= 5)
+    killed = cli.ok("kill", job)
+    assert (killed["state"], killed["survivors"]) == ("killed", [])
+    assert processes.wait_gone(place, 20) == {}
+
+
+def test_kill_ends_escapees_that_ignore_term(cli: Cli, place: Path) -> None:
+    job = _started(cli, f"setsid -f sh -c \"trap '' TERM; while :; do sleep 0.05; done\"; {DEAF}")
+    assert cli.ok("kill", job, "--grace-ms", "100")["survivors"] == []
+    assert processes.wait_gone(place, 20) == {}
+
+
+def test_a_stopped_job_can_be_ended(cli: Cli) -> None:
+    job = _started(cli, "echo up; exec sleep 60")
+    pid = cli.ok("status", job)["pid"]
+    cli.ok("kill", job, "--signal", "STOP")
+    until(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "T")
+    assert cli.ok("status", job)["state"] == "running"
+    killed = cli.ok("kill", job)
+    assert (killed["state"], killed["reason"], killed["survivors"]) == ("killed", "kill", [])
+    assert cli.ok("status", job)["signal"] == "SIGTERM"
+
+
+def test_a_stopped_job_can_be_continued(cli: Cli, work: Path) -> None:
+    job = _started(cli, "echo up; until [ -e go ]; do sleep 0.02; done; exit 3")
+    assert cli.ok("kill", job, "--signal", "STOP")["signal"] == "SIGSTOP"
+    (work / "go").touch()
+    cli.ok("kill", job, "--signal", "CONT")
+    found = cli.ok("wait", job)
+    assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "exit")
+
+
+@pytest.mark.parametrize("name", ["USR1", "SIGUSR1", "sigusr1", str(int(signal.SIGUSR1))])
+def test_another_signal_is_sent_as_it_is_and_ends_nothing_by_itself(cli: Cli, jobs: Jobs, name: str) -> None:
+    job = _started(cli, "trap 'echo got it' USR1; echo up; while :; do sleep 0.02; done")
+    sent = cli.ok("kill", job, "--signal", name)
+    assert (sent["signal"], sent["state"]) == ("SIGUSR1", "running")
+    until(lambda: "got it" in cli.ok("tail", job)["stdout_tail"])
+    assert cli.ok("status", job)["state"] == "running"
+    cli.ok("kill", job, "--signal", "KILL")
+    jobs.end()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [("INT", "SIGINT"), ("15", "SIGTERM"), ("SIGTERM", "SIGTERM"), ("9", "SIGKILL")]
+)
+def test_signals_are_named_in_every_way_and_shown_in_one(cli: Cli, name: str, shown: str) -> None:
+    job = _started(cli, "echo up; exec sleep 60")
+    assert cli.ok("kill", job, "--signal", name)["signal"] == shown
+    found = cli.ok("wait", job)
+    assert (found["state"], found["signal"], found["reason"]) == ("killed", shown, "kill")
+
+
+def test_an_unknown_signal_is_refused_and_names_the_nearest(cli: Cli, jobs: Jobs) -> None:
+    job = _running(cli)
+    meant = {
+        "SIGTREM": "TERM",
+        "KIL": "KILL",
+        "sigkil": "KILL",
+        "USR3": "USR",
+        "HPU": "HUP",
+        "": "",
+        "0": "",
+        "999": "",
+    }
+    hints = {}
+    for name in meant:
+        error = cli.error("kill", job, f"--signal={name}", code="invalid_argument")
+        assert error["details"]["field"] == "signal"
+        hints[name] = error["hint"]
+    assert cli.ok("status", job)["state"] == "running"
+    assert [name for name, near in meant.items() if near not in hints[name]] == []
+    jobs.end()
+
+
+def test_kill_of_a_finished_job_changes_nothing(cli: Cli) -> None:
+    job = cli.ok("run", "exit 3")["job_id"]
+    for _ in range(2):
+        killed = cli.ok("kill", job)
+        assert (killed["state"], killed["exit_code"], killed["reason"], killed["survivors"]) == (
+            "exited",
+            3,
+            "exit",
+            [],
+        )
+    assert cli.ok("status", job)["exit_code"] == 3
+
+
+def test_kill_of_a_created_job_is_refused(cli: Cli) -> None:
+    job = cli.ok("create", "true")["job_id"]
+    cli.error("kill", job, code="invalid_state", status=1)
+    assert cli.ok("start", job)["exit_code"] == 0
+
+
+def test_a_signal_from_somebody_else_is_not_called_a_kill(cli: Cli) -> None:
+    job = _started(cli, "echo up; exec sleep 60")
+    os.kill(cli.ok("status", job)["pid"], signal.SIGTERM)
+    found = cli.ok("wait", job)
+    assert (found["state"], found["signal"], found["reason"]) == ("killed", "SIGTERM", "signal")
+    assert "ended_by" not in found
+
+
+def test_kills_at_once_all_get_an_answer(cli: Cli) -> None:
+    job = _started(cli, DEAF)
+    calls = [cli.spawn("kill", job, "--grace-ms", "100") for _ in range(4)]
+    answers = [one_object(Text(0, call.communicate(timeout=60)[0].decode(), "")) for call in calls]
+    assert [(answer["ok"], answer.get("state")) for answer in answers] == [(True, "killed")] * 4
+
+
+def test_killing_one_job_leaves_the_others_alone(cli: Cli, jobs: Jobs) -> None:
+    first, second = _running(cli), _running(cli)
+    cli.ok("kill", first)
+    assert cli.ok("status", second)["state"] == "running"
+    jobs.end()
+
+
+# --- write ---------------------------------------------------------------------------------------------------------
+
+
+def test_data_arrives_as_it_is_and_eof_ends_the_input(cli: Cli) -> None:
+    job = _running(cli, "--stdin", "open", "cat; echo end")
+    assert cli.ok("write", job, "--data", "ä one\n")["bytes_written"] == 7
+    until(lambda: cli.ok("poll", job)["output"] == "ä one\n")
+    found = cli.ok("write", job, "--data", "two", "--eof")
+    assert (found["bytes_written"], found["stdin"]) == (3, "closed")
+    assert cli.ok("wait", job)["output"] == "ä one\ntwoend\n"
+
+
+def test_eof_alone_ends_the_input(cli: Cli) -> None:
+    job = _running(cli, "--stdin", "open", "wc -c")
+    found = cli.ok("write", job, "--eof")
+    assert (found["bytes_written"], found["stdin"]) == (0, "closed")
+    assert cli.ok("wait", job)["output"] == "0\n"
+
+
+def test_after_eof_nothing_can_be_written(cli: Cli, jobs: Jobs) -> None:
+    job = _running(cli, "--stdin", "open", "cat; sleep 60")
+    cli.ok("write", job, "--data", "x", "--eof")
+    cli.error("write", job, "--data", "y", code="stdin_closed", status=1)
+    cli.error("write", job, "--eof", code="stdin_closed")
+    jobs.end()
+
+
+def test_a_closed_stdin_a_finished_and_a_created_job_take_no_data(cli: Cli, jobs: Jobs) -> None:
+    closed = _running(cli)
+    assert "open" in cli.error("write", closed, "--data", "x", code="stdin_closed")["hint"]
+    ended = cli.ok("run", "--stdin", "open", "true")["job_id"]
+    cli.error("write", ended, "--data", "x", code="stdin_closed")
+    created = cli.ok("create", "--stdin", "open", "true")["job_id"]
+    cli.error("write", created, "--data", "x", code="invalid_state")
+    cli.error("write", NOBODY, "--data", "x", code="job_not_found")
+    jobs.end()
+
+
+def test_a_program_that_closed_its_stdin_takes_no_data(cli: Cli, jobs: Jobs) -> None:
+    job = _started(cli, "--stdin", "open", "exec <&-; echo up; exec sleep 60")
+    cli.error("write", job, "--data", "x", code="stdin_closed")
+    cli.error("write", job, "--data", "x", code="stdin_closed")
+    jobs.end()
+
+
+def test_more_than_a_pipe_holds_is_written_whole(cli: Cli) -> None:
+    job = _running(cli, "--stdin", "open", "sha256sum")
+    data = "0123456789abcdef" * 8000
+    assert cli.ok("write", job, "--data", data)["bytes_written"] == len(data)
+    assert cli.ok("write", job, "--data", data, "--eof")["bytes_written"] == len(data)
+    import hashlib
+
+    assert cli.ok("wait", job)["output"].split()[0] == hashlib.sha256((data * 2).encode()).hexdigest()
+
+
+def test_a_program_that_reads_nothing_does_not_hold_the_writer(cli: Cli, work: Path) -> None:
+    job = _started(cli, "--stdin", "open", "echo up; until [ -e go ]; do sleep 0.02; done; wc -c")
+    data = "x" * 100_000
+    first = cli.ok("write", job, "--data", data, "--eof", "--timeout-ms", "50")
+    assert 0 < first["bytes_written"] < len(data)
+    assert first["warnings"]
+    assert first["stdin"] == "open"
+    second = cli.ok("write", job, "--data", data, "--timeout-ms", "50")
+    assert second["bytes_written"] == 0
+    assert cli.ok("status", job)["state"] == "running"
+    (work / "go").touch()
+    rest = cli.ok("write", job, "--data", data[first["bytes_written"] :], "--eof", "--timeout-ms", "20s")
+    assert first["bytes_written"] + rest["bytes_written"] == len(data)
+    assert cli.ok("wait", job)["output"] == "up\n100000\n"
+
+
+def _waiting_in_stdin(pid: int) -> int:
+    """Bytes in the pipe that a process has as its stdin."""
+    fd = os.open(f"/proc/{pid}/fd/0", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))[0]  # type: ignore[no-any-return]
+    finally:
+        os.close(fd)
+
+
+def test_kill_ends_a_job_whose_stdin_is_full_and_the_writer_is_told(cli: Cli) -> None:
+    job = _started(cli, "--stdin", "open", "echo up; exec sleep 60")
+    pid = cli.ok("status", job)["pid"]
+    with cli.spawn("write", job, "--data", "x" * 100_000, "--timeout-ms", "60s") as call:
+        until(lambda: _waiting_in_stdin(pid) > 60_000)
+        assert cli.ok("kill", job)["state"] == "killed"
+        found = one_object(Text(0, call.communicate(timeout=30)[0].decode(), ""))
+    assert not found["ok"]
+    assert found["error"]["code"] == "stdin_closed"
+
+
+def test_a_job_that_ends_while_it_is_written_to_has_closed_its_stdin(cli: Cli) -> None:
+    for _ in range(3):
+        job = _running(cli, "--stdin", "open", "exec sleep 60")
+        with cli.spawn("kill", job) as call:
+            answers = []
+            while not answers or answers[-1]["ok"]:
+                answers.append(cli.run("write", job, "--data", "x").json)
+            call.communicate(timeout=30)
+        assert answers[-1]["error"]["code"] == "stdin_closed"
+
+
+def test_writes_come_in_the_order_in_which_they_were_made(cli: Cli) -> None:
+    job = _running(cli, "--stdin", "open", *_py("import sys; print(sys.stdin.read(), end='')"))
+    for number in range(6):
+        cli.ok("write", job, "--data", f"{number}\n")
+    cli.ok("write", job, "--eof")
+    assert cli.ok("wait", job)["output"] == "0\n1\n2\n3\n4\n5\n"
+
+
+def test_nothing_can_be_written_as_a_write_of_nothing(cli: Cli, jobs: Jobs) -> None:
+    job = _running(cli, "--stdin", "open", "cat")
+    found = cli.ok("write", job)
+    assert (found["bytes_written"], found["stdin"]) == (0, "open")
+    jobs.end()

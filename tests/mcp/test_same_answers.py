@@ -1,0 +1,208 @@
+"""One job, one JSON, two faces: the same request gets the same object from the command line and over MCP."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.cli import Cli
+from support.mcp_client import McpSession
+from support.wait import until
+
+# What depends on when one asks.
+TIMES = frozenset({"elapsed_ms", "idle_ms", "waited_ms", "retry_after_ms", "updated_at"})
+UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+PRINT = """
+import os
+for number in range(3000):
+    os.write(1 + number % 3 // 2, b"line %d \\x1b[31mred\\x1b[0m \\xc3\\xa9\\n" % number)
+os.write(1, b"50%\\r100%\\nlast \\xff, no newline")
+os._exit(3)
+"""
+
+
+def _settled(answer: Any) -> Any:
+    """The answer without what is about the time of asking."""
+    if isinstance(answer, dict):
+        return {name: _settled(value) for name, value in answer.items() if name not in TIMES}
+    return [_settled(value) for value in answer] if isinstance(answer, list) else answer
+
+
+class Faces:
+    """Asks both, and says how they differ."""
+
+    def __init__(self, cli: Cli, session: McpSession) -> None:
+        self.cli, self.session = cli, session
+
+    def same(self, words: list[str], arguments: dict[str, Any], *, tool: str = "process") -> dict[str, Any]:
+        ours = _settled(self.cli.run(*words).json)
+        theirs = _settled(self.session.call(tool, **arguments).result)
+        assert ours == theirs, f"{words} and {arguments}"
+        found: dict[str, Any] = ours
+        return found
+
+
+@pytest.fixture
+def faces(cli: Cli, mcp_session: McpSession) -> Faces:
+    return Faces(cli, mcp_session)
+
+
+@pytest.fixture
+def finished(faces: Faces, root: Path) -> str:
+    """A job with much on both streams, escape sequences and bytes that are no text. Nobody supervises it any more."""
+    found = faces.session.ok("exec", command=[sys.executable, "-c", PRINT], title="much", tags=["a.b"], env={"A": "1"})
+    job: str = found["job_id"]
+    until(lambda: not (root / job / ".io").exists(), what="the end of its supervisor")
+    return job
+
+
+def test_a_finished_job_looks_the_same(faces: Faces, finished: str) -> None:
+    same, job = faces.same, finished
+    status = same(["status", job], {"action": "status", "job_id": job})
+    assert (status["state"], status["exit_code"], status["tags"]) == ("exited", 3, ["a.b"])
+    for since in (0, 10, 40_000, 10**9):
+        about = {"action": "poll", "job_id": job, "since_seq": since}
+        shown = same(["poll", job, "--since-seq", str(since)], about)
+        assert shown["type"] == "poll"
+    about = {"action": "poll", "job_id": job, "since_seq": 0, "max_bytes": 700, "raw": True}
+    assert same(["poll", job, "--since-seq", "0", "--max-bytes", "700", "--raw"], about)["truncated"]
+    logs: list[tuple[list[str], dict[str, Any]]] = [
+        ([], {}),
+        (["--limit", "3"], {"limit": 3}),
+        (["--offset", "5"], {"offset": 5}),
+        (["--offset", "5", "--limit", "2"], {"offset": 5, "limit": 2}),
+        (["--since-seq", "77", "--limit", "4"], {"since_seq": 77, "limit": 4}),
+        (["--stream", "stderr", "--limit", "2"], {"stream": "stderr", "limit": 2}),
+        (["--search", "line 29+ ", "--context", "1"], {"search": "line 29+ ", "context": 1}),
+        (["--limit", "2", "--raw"], {"limit": 2, "raw": True}),
+    ]
+    for words, more in logs:
+        assert same(["log", job, *words], {"action": "log", "job_id": job, **more})["output"]
+    for words, more in [([], {}), (["--tail-lines", "2", "--max-bytes", "60"], {"tail_lines": 2, "max_bytes": 60})]:
+        tail = same(["tail", job, *words], {"action": "tail", "job_id": job, **more})
+        assert tail["stdout_tail"].endswith("last \N{REPLACEMENT CHARACTER}, no newline")
+    wait = same(["wait", job, "--since-seq", "0"], {"action": "wait", "job_id": job, "since_seq": 0})
+    assert wait["fired"]["condition"] == "exit"
+    kill = same(["kill", job], {"action": "kill", "job_id": job})
+    assert (kill["state"], kill["reason"]) == ("exited", "exit")
+
+
+def test_lists_tags_and_notifications_look_the_same(faces: Faces, finished: str, work: Path) -> None:
+    same, job = faces.same, finished
+    faces.cli.ok("run", "--tag", "x", "echo other")
+    faces.cli.ok("create", "echo made")
+    assert len(same(["list", "--all"], {"action": "list", "all": True})["jobs"]) == 3
+    assert same(["list", "--all", "--limit", "1"], {"action": "list", "all": True, "limit": 1})["truncated"]
+    one = same(["list", "--all", "--tag", "a.*"], {"action": "list", "all": True, "tags": ["a.*"]})
+    assert [entry["job_id"] for entry in one["jobs"]] == [job]
+    assert same(["list", "--all", "--state", "created"], {"action": "list", "all": True, "state": "created"})["jobs"]
+    here = same(["list", "--cwd", str(work)], {"action": "list", "cwd": str(work)})
+    assert len(here["jobs"]) == 3
+    tags = same(
+        ["tag", "set", job, "--tag", "c.d", "--tag", "e"], {"action": "tag_set", "job_id": job, "tags": ["c.d", "e"]}
+    )
+    assert tags["tags"] == ["c.d", "e"]
+    sink = str(work / "ends")
+    about = {"action": "notify_set", "job_id": job, "notify_file": sink}
+    assert same(["notify", "set", job, "--notify-file", sink], about)["notification"] == {"notify_file": sink}
+    dry = same(["gc", "--older-than", "30d", "--dry-run"], {"action": "gc", "older_than": "30d", "dry_run": True})
+    assert dry["deleted"] == 0
+
+
+def test_a_running_and_a_created_job_look_the_same(faces: Faces, root: Path, work: Path) -> None:
+    same = faces.same
+    job = faces.cli.ok("run", "--snapshot-after", "0", "echo begun; until [ -e go ]; do sleep 5; done & wait")["job_id"]
+    until((root / job / "stdout.log").read_bytes, what="its first output")
+    faces.cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
+    status = same(["status", job], {"action": "status", "job_id": job})
+    assert (status["state"], status["timeout_ms"]) == ("running", 0)
+    poll = same(["poll", job, "--since-seq", "0"], {"action": "poll", "job_id": job, "since_seq": 0})
+    assert (poll["state"], poll["output"]) == ("running", "begun\n")
+    quiet = same(["poll", job, "--since-seq", "6"], {"action": "poll", "job_id": job, "since_seq": 6})
+    assert (quiet["output"], quiet["snippet"]) == ("", "begun\n")
+    about = {"action": "wait", "job_id": job, "since_seq": 0, "timeout_ms": 50}
+    assert same(["wait", job, "--since-seq", "0", "--timeout-ms", "50"], about)["timed_out"]
+    closed = same(["write", job, "--data", "x"], {"action": "write", "job_id": job, "data": "x"})
+    assert closed["error"]["code"] == "stdin_closed"
+    refused = same(["clear", job], {"action": "clear", "job_id": job})
+    assert refused["error"]["code"] == "invalid_state"
+    faces.cli.ok("remove", job)
+    created = faces.cli.ok("create", "echo made")["job_id"]
+    assert same(["status", created], {"action": "status", "job_id": created})["state"] == "created"
+    for verb in ("poll", "log", "tail"):
+        assert same([verb, created], {"action": verb, "job_id": created})["ok"]
+    assert same(["kill", created], {"action": "kill", "job_id": created})["error"]["code"] == "invalid_state"
+
+
+def test_errors_look_the_same(faces: Faces, finished: str, root: Path) -> None:
+    same, job = faces.same, finished
+    before = sorted(root.iterdir())
+    for verb in ("status", "poll", "log", "tail", "wait", "kill", "clear", "remove", "start", "restart"):
+        for wrong in (UNKNOWN, "..", "../x", "ABC", "ZZZZZZZZ"):
+            error = same([verb, wrong], {"action": verb, "job_id": wrong})["error"]
+            assert error["code"] == "job_not_found"
+    assert same(["start", job], {"action": "start", "job_id": job})["error"]["code"] == "invalid_state"
+    write = {"action": "write", "job_id": job, "data": "x"}
+    assert same(["write", job, "--data", "x"], write)["error"]["code"] == "stdin_closed"
+    tagged = same(["tag", "set", job, "--tag", "no good"], {"action": "tag_set", "job_id": job, "tags": ["no good"]})
+    assert tagged["error"]["code"] == "invalid_tag"
+    signal = same(["kill", job, "--signal", "TREM"], {"action": "kill", "job_id": job, "signal": "TREM"})
+    assert signal["error"]["details"]["field"] == "signal"
+    pattern = same(["log", job, "--search", "("], {"action": "log", "job_id": job, "search": "("})
+    assert pattern["error"]["details"]["field"] == "search"
+    until_ = same(["wait", job, "--until", "exti"], {"action": "wait", "job_id": job, "until": "exti"})
+    assert until_["error"]["details"]["field"] == "until"
+    runs: list[tuple[list[str], dict[str, Any]]] = [
+        ([""], {"command": ""}),
+        (["--cwd", "/no/such/place", "true"], {"command": "true", "workdir": "/no/such/place"}),
+        (["--env", "A-B=1", "true"], {"command": "true", "env": {"A-B": "1"}}),
+        (["--mask", "A-B", "true"], {"command": "true", "mask": ["A-B"]}),
+        (["--tag", "no good", "true"], {"command": "true", "tags": ["no good"]}),
+        (["--title", "x" * 200, "true"], {"command": "true", "title": "x" * 200}),
+        (["--shell-wrapper", "nowhere -c", "true"], {"command": "true", "shell": "nowhere -c"}),
+    ]
+    differ = []
+    for words, arguments in runs:
+        try:
+            assert not same(["run", *words], arguments, tool="exec")["ok"]
+        except AssertionError as error:
+            differ.append(str(error))
+    assert not differ, "\n".join(differ)
+    assert sorted(root.iterdir()) == before, "nothing was started"
+
+
+def test_an_id_that_names_two_jobs_looks_the_same(faces: Faces) -> None:
+    first, second = (faces.cli.ok("run", "true")["job_id"] for _ in range(2))
+    part = first[:6]
+    assert second.startswith(part)
+    error = faces.same(["status", part], {"action": "status", "job_id": part})["error"]
+    assert error["code"] == "ambiguous_job_id"
+    assert set(error["details"]["candidates"]) == {first, second}
+
+
+def test_a_command_that_was_run_on_either_face_has_the_same_fields(faces: Faces) -> None:
+    own = {"job_id", "short_id", "pid", "started_at", "finished_at", "created_at", "duration_ms", "owner"}
+    own |= {"stdout_log_path", "stderr_log_path"}
+    flags = [
+        "--timeout",
+        "1800000",
+        "--kill-after",
+        "5000",
+        "--title",
+        "t",
+        "--tag",
+        "a",
+        "--env",
+        "A=1",
+        "--mask",
+        "A",
+    ]
+    ours = faces.cli.ok("run", *flags, "echo out; exit 3")
+    arguments = {"title": "t", "tags": ["a"], "env": {"A": "1"}, "mask": ["A"]}
+    theirs = faces.session.ok("exec", command="echo out; exit 3", **arguments)
+    assert set(ours) == set(theirs)
+    same = [{name: value for name, value in _settled(one).items() if name not in own} for one in (ours, theirs)]
+    assert same[0] == same[1]

@@ -1,0 +1,601 @@
+"""Both tools through the SDK's own client, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from mcp import MCPError
+from support.cli import Cli, Jobs
+from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer
+from support.wait import until
+
+Connect = Callable[..., McpSession]
+GATE = "until [ -e go ]; do sleep 0.02; done"
+UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
+
+def _ids(root: Path) -> list[str]:
+    return [name for name in os.listdir(root) if not name.startswith(".")] if root.exists() else []
+
+
+def _background(session: McpSession, command: Any, **more: Any) -> str:
+    job: str = session.ok("exec", command=command, background=True, **more)["job_id"]
+    return job
+
+
+def _ended(session: McpSession, job: str) -> dict[str, Any]:
+    found = session.ok("process", action="wait", job_id=job, timeout_ms=20_000)
+    assert not found["timed_out"]
+    return found
+
+
+# --- what is offered -----------------------------------------------------------------------------------------------
+
+
+def test_two_tools_are_offered_with_schemas_annotations_and_short_instructions(mcp_session: McpSession) -> None:
+    tools = mcp_session.tools()
+    assert sorted(tools) == ["exec", "process"]
+    texts = [mcp_session.ask(_instructions)]
+    for name, tool in tools.items():
+        assert tool.title and tool.description
+        texts.append(tool.description)
+        Draft202012Validator.check_schema(tool.input_schema)
+        Draft202012Validator.check_schema(tool.output_schema)
+        assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
+        assert tool.input_schema["additionalProperties"] is False
+        assert not {"oneOf", "anyOf", "allOf", "$ref"} & set(tool.input_schema), "no client takes these at the top"
+        assert tool.annotations.read_only_hint is False
+        assert tool.annotations.destructive_hint is True
+        assert tool.annotations.open_world_hint is (name == "exec")
+    assert sum(len(text.encode()) for text in texts) < 2048
+    assert "sleep" in texts[0] and "wait" in texts[0]
+    assert tools["exec"].input_schema["required"] == ["command"]
+    assert tools["process"].input_schema["required"] == ["action"]
+    wanted = "status poll log tail wait write kill list tag_set notify_set clear remove create start restart gc"
+    assert set(wanted.split()) <= set(tools["process"].input_schema["properties"]["action"]["enum"])
+    assert (mcp_session.client.protocol_version >= "2026") is (mcp_session.era == "modern")
+    with pytest.raises(MCPError):
+        mcp_session.call("execute", command="true")
+
+
+def test_a_description_speaks_of_no_argument_that_is_not_there(mcp_session: McpSession) -> None:
+    tools = mcp_session.tools()
+    taken = {name: set(tool.input_schema["properties"]) for name, tool in tools.items()}
+    said = {name: set(re.findall(r"\b([a-z_]+)=", tool.description)) for name, tool in tools.items()}
+    assert said["exec"] <= taken["exec"]
+    assert said["process"] <= taken["process"]
+    assert set(re.findall(r"\b([a-z_]+)=", mcp_session.ask(_instructions))) <= taken["exec"] | taken["process"]
+
+
+async def _instructions(client: Any) -> str:
+    found: str = client.instructions
+    return found
+
+
+# --- exec ----------------------------------------------------------------------------------------------------------
+
+
+def test_exec_answers_with_the_output_in_prose_and_the_same_in_fields(mcp_session: McpSession, work: Path) -> None:
+    found = mcp_session.call("exec", command="echo hello; echo oops >&2")
+    assert (found["type"], found["state"], found["exit_code"], found["reason"]) == ("run", "exited", 0, "exit")
+    assert sorted(found["output"].splitlines()) == ["hello", "oops"]
+    assert found["snapshot"]["stdout_tail"] == "hello\n"
+    assert sorted(found.text.splitlines()) == ["hello", "oops"], "a success says nothing but the output"
+    assert found["cwd"] == str(work) and found["owner"].startswith("tests")
+    quiet = mcp_session.call("exec", command="true")
+    assert quiet.text == "(no output)"
+    failed = mcp_session.call("exec", command="echo no; exit 3")
+    assert (failed.is_error, failed["ok"], failed["exit_code"]) == (False, True, 3)
+    assert failed.text.startswith("no\n") and "Command exited with code 3" in failed.text
+    gone = mcp_session.call("exec", command="kill -9 $$")
+    assert (gone.is_error, gone["state"], gone["signal"], gone["exit_code"]) == (False, "killed", "SIGKILL", None)
+    assert "SIGKILL" in gone.text
+    missing = mcp_session.call("exec", command=["no-such-program-anywhere"])
+    assert (missing.is_error, missing["state"], missing["reason"]) == (False, "failed", "launch")
+    assert (missing["errno"], missing["exit_code"]) == ("ENOENT", None)
+    for answer in (found, quiet, failed, gone, missing):
+        _is_prose(answer.text)
+
+
+def _is_prose(text: str) -> None:
+    assert not text.lstrip().startswith(("{", "[{")), text
+    assert "schema_version" not in text
+
+
+def test_exec_goes_on_as_a_job_when_it_takes_longer_than_the_call(mcp_session: McpSession, work: Path) -> None:
+    found = mcp_session.call("exec", command=f"echo begun; {GATE}; echo done; exit 4", yield_ms=300)
+    assert (found["state"], found["exit_code"] if "exit_code" in found.result else None) == ("running", None)
+    assert found["output"] == "begun\n"
+    assert found["job_id"] in found.text and str(found["pid"]) in found.text and "process" in found.text
+    assert found["timeout_ms"] == 1_800_000, "the default is 30 minutes, and every answer of a running job says so"
+    _is_prose(found.text)
+    at_once = mcp_session.call("exec", command=GATE, background=True)
+    assert (at_once["state"], at_once["output"]) == ("running", "")
+    also = mcp_session.call("exec", command=GATE, yield_ms=0)
+    assert also["state"] == "running"
+    (work / "go").touch()
+    for job, code in ((found["job_id"], 4), (at_once["job_id"], 0), (also["job_id"], 0)):
+        assert _ended(mcp_session, job)["exit_code"] == code
+    assert mcp_session.ok("process", action="log", job_id=found["job_id"])["output"] == "begun\ndone\n"
+
+
+def test_exec_takes_all_that_describes_a_command(mcp_session: McpSession, root: Path, work: Path) -> None:
+    (work / "sub dir").mkdir()
+    exec_ = mcp_session.ok
+    vector = exec_("exec", command=[sys.executable, "-c", "import sys; print(sys.argv[1:])", "$HOME", "a b", "*"])
+    assert vector["output"] == "['$HOME', 'a b', '*']\n"
+    assert vector["command"][-3:] == ["$HOME", "a b", "*"]
+    assert exec_("exec", command=["pwd"], workdir="sub dir")["output"] == f"{work}/sub dir\n"
+    assert exec_("exec", command="pwd", cwd=str(work / "sub dir"))["cwd"] == str(work / "sub dir")
+
+    show = 'echo "$PLAIN|$TOKEN|$OUTLIVE_SHELL|$OUTLIVE_JOB_ID|$OUTLIVE_ROOT"'
+    secret = "s3cr3t=with $signs"
+    env = exec_("exec", command=show, env={"PLAIN": "$HOME x", "TOKEN": secret}, mask=["TOKEN"])
+    assert env["output"] == f"$HOME x|{secret}|exec|{env['job_id']}|{root}\n", "job output is not touched"
+    assert sorted(env["env_vars"]) == ["PLAIN=$HOME x", "TOKEN=***"]
+    for path in (root / env["job_id"]).iterdir():
+        if path.is_file() and path.suffix != ".log":
+            assert secret.encode() not in path.read_bytes(), path
+
+    given = exec_("exec", command="cat; echo end", stdin_data="one\ntwo")
+    assert given["output"] == "one\ntwoend\n"
+    assert exec_("exec", command="cat; echo end")["output"] == "end\n", "stdin is closed unless it is asked for"
+    named = exec_("exec", command="true", title="a short name", tags=["project.build", "x"])
+    assert (named["name"], named["tags"]) == ("a short name", ["project.build", "x"])
+    assert [job["job_id"] for job in exec_("process", action="list", tags=["project.*"])["jobs"]] == [named["job_id"]]
+    raised = mcp_session.call("exec", command="true", elevated=True)
+    assert "elevated" in raised["hint"] and "elevated" in raised.text
+    wrapped = exec_("exec", command="echo $0", shell="bash -c")
+    assert wrapped["output"] == "bash\n"
+    bytes_ = exec_("exec", command=[sys.executable, "-c", "import os; os.write(1, b'a\\xff\\x00b')"])
+    assert bytes_["output"].startswith("a\N{REPLACEMENT CHARACTER}")
+
+
+def test_timeout_is_in_seconds_with_fractions_and_ends_the_job(mcp_session: McpSession, work: Path) -> None:
+    found = mcp_session.call("exec", command="echo begun; sleep 60", timeout=0.4)
+    assert (found["state"], found["reason"], found["timeout_ms"]) == ("killed", "timeout", 400)
+    assert (found.is_error, found["output"]) == (False, "begun\n")
+    assert "timed out after 0.4 s" in found.text
+    stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
+    hard = mcp_session.ok("exec", command=stubborn, timeoutSeconds="0.3", kill_after_ms=200)
+    assert (hard["signal"], hard["reason"], hard["timeout_ms"]) == ("SIGKILL", "timeout", 300)
+    idle = mcp_session.ok("exec", command="echo one; sleep 60", idle_timeout_ms=300)
+    assert (idle["state"], idle["reason"]) == ("killed", "idle_timeout")
+    endless = _background(mcp_session, GATE, timeout=0)
+    assert mcp_session.ok("process", action="status", job_id=endless)["timeout_ms"] == 0
+    (work / "go").touch()
+    assert _ended(mcp_session, endless)["state"] == "exited"
+
+
+def test_a_running_job_with_the_same_dedupe_key_is_answered_instead_of_started_twice(
+    mcp_session: McpSession, root: Path, work: Path
+) -> None:
+    first = mcp_session.ok("exec", command=GATE, background=True, dedupe_key="server")
+    again = mcp_session.call("exec", command=GATE, background=True, dedupe_key="server")
+    assert (again["job_id"], again["deduplicated"]) == (first["job_id"], True)
+    assert "already" in again.text
+    assert len(_ids(root)) == 1
+    assert mcp_session.ok("exec", command="true", dedupe_key="other")["job_id"] != first["job_id"]
+    (work / "go").touch()
+    _ended(mcp_session, first["job_id"])
+    assert mcp_session.ok("exec", command="true", dedupe_key="server")["job_id"] != first["job_id"]
+
+
+# --- names and errors ----------------------------------------------------------------------------------------------
+
+
+def test_names_are_taken_in_the_spellings_that_clients_use(mcp_session: McpSession, work: Path) -> None:
+    job = mcp_session.ok("exec", command="echo 12345; exit 2", yieldMs=20_000, timeoutSeconds=30)["job_id"]
+    poll = mcp_session.ok
+    for spelling in ("job_id", "jobId", "job-id", "sessionId", "session_id", "run_id", "runId"):
+        assert poll("process", **{"action": "poll", spelling: job, "sinceSeq": 2})["output"] == "345\n"
+    assert poll("process", action="poll", job_id=job, since_seq="2")["output"] == "345\n", "a number as a string"
+    for part in (job[-8:], job[-6:], job[:25], job.lower()):
+        assert poll("process", action="status", job_id=part)["job_id"] == job
+    for action in ("tag_set", "tag-set", "tag set", "tagSet"):
+        assert poll("process", action=action, job_id=job, tags=["a"])["tags"] == ["a"]
+    nulls = {"workdir": None, "env": None, "mask": None, "timeout": None, "yield_ms": None, "tags": None, "title": None}
+    found = mcp_session.ok("exec", command="pwd", **nulls)
+    assert (found["output"], found["timeout_ms"]) == (f"{work}\n", 1_800_000)
+    assert poll("process", action="log", job_id=job, offset=None, limit=None)["output"] == "12345\n"
+    assert poll("process", action="list", job_id=None)["jobs"], "null is absent, also where it is not an argument"
+
+
+WRONG: list[tuple[str, dict[str, Any], str, str | None, str]] = [
+    # tool, arguments, error code, details.field, a word of the text
+    ("exec", {}, "invalid_argument", "command", "command"),
+    ("exec", {"command": ""}, "invalid_argument", "command", "empty"),
+    ("exec", {"command": "  "}, "invalid_argument", "command", "empty"),
+    ("exec", {"command": []}, "invalid_argument", "command", "empty"),
+    ("exec", {"command": ["", "x"]}, "invalid_argument", "command", "empty"),
+    ("exec", {"command": None}, "invalid_argument", "command", "command"),
+    ("exec", {"command": 7}, "invalid_argument", "command", "string"),
+    ("exec", {"command": {"a": "b"}}, "invalid_argument", "command", "string"),
+    ("exec", {"command": ["echo", 1, None]}, "invalid_argument", "command", "array of strings"),
+    ("exec", {"command": "echo \0"}, "invalid_argument", "command", "NUL"),
+    ("exec", {"command": "touch ran", "workdri": "/"}, "invalid_argument", "workdri", "workdir"),
+    ("exec", {"command": "touch ran", "timeout_ms": 5}, "invalid_argument", "timeout_ms", "timeout (seconds)"),
+    ("exec", {"command": "touch ran", "job_id": UNKNOWN}, "invalid_argument", "job_id", "process"),
+    ("exec", {"command": "touch ran", "workdir": "/no/such/place"}, "invalid_argument", "cwd", "/no/such/place"),
+    ("exec", {"command": "touch ran", "workdir": ""}, "invalid_argument", "cwd", "nothing was run"),
+    ("exec", {"command": "touch ran", "workdir": "/etc/passwd"}, "invalid_argument", "cwd", "not a directory"),
+    ("exec", {"command": "touch ran", "timeout": -1}, "invalid_argument", "timeout", "at least 0"),
+    ("exec", {"command": "touch ran", "timeout": "soon"}, "invalid_argument", "timeout", "seconds"),
+    ("exec", {"command": "touch ran", "timeout": True}, "invalid_argument", "timeout", "seconds"),
+    ("exec", {"command": "touch ran", "yield_ms": -5}, "invalid_argument", "yield_ms", "at least 0"),
+    ("exec", {"command": "touch ran", "background": "perhaps"}, "invalid_argument", "background", "true or false"),
+    ("exec", {"command": "touch ran", "env": {"A B": "x"}}, "invalid_argument", "env", "name"),
+    ("exec", {"command": "touch ran", "env": {"": "x"}}, "invalid_argument", "env", "name"),
+    ("exec", {"command": "touch ran", "env": {"A": None}}, "invalid_argument", "env", "env.A"),
+    ("exec", {"command": "touch ran", "env": {"A": {"b": 1}}}, "invalid_argument", "env", "env.A"),
+    ("exec", {"command": "touch ran", "env": ["A=1"]}, "invalid_argument", "env", "object"),
+    ("exec", {"command": "touch ran", "mask": ["A=1"]}, "invalid_argument", "mask", "names"),
+    ("exec", {"command": "touch ran", "stdin": "maybe"}, "invalid_argument", "stdin", "open or closed"),
+    ("exec", {"command": "touch ran", "tags": ["no spaces here"]}, "invalid_tag", "tag", "tag"),
+    ("exec", {"command": "touch ran", "title": "x" * 500}, "invalid_argument", "title", "120"),
+    ("exec", {"command": "touch ran", "shell": "no-such-shell -c"}, "invalid_argument", "shell", "no-such-shell"),
+    ("exec", {"command": "touch ran", "notify_command": " "}, "invalid_argument", "notify_command", "empty"),
+    ("process", {}, "invalid_argument", "action", "list"),
+    ("process", {"action": ""}, "invalid_argument", "action", "Actions"),
+    ("process", {"action": "pol"}, "invalid_argument", "action", "poll"),
+    ("process", {"action": "exec", "command": "touch ran"}, "invalid_argument", "action", "spawn"),
+    ("process", {"action": ["list"]}, "invalid_argument", "action", "Actions"),
+    ("process", {"action": "spawn"}, "invalid_argument", "command", "command"),
+    ("process", {"action": "spawn", "command": "touch ran", "offset": 1}, "invalid_argument", "offset", "log"),
+    ("process", {"action": "poll"}, "invalid_argument", "job_id", "list"),
+    ("process", {"action": "poll", "job_id": UNKNOWN}, "job_not_found", None, UNKNOWN),
+    ("process", {"action": "poll", "job_id": ""}, "job_not_found", None, "job"),
+    ("process", {"action": "poll", "job_id": ".."}, "job_not_found", None, ".."),
+    ("process", {"action": "poll", "job_id": "../x"}, "job_not_found", None, "../x"),
+    ("process", {"action": "poll", "job_id": "/etc/passwd"}, "job_not_found", None, "job"),
+    ("process", {"action": "poll", "job_id": UNKNOWN, "offset": 3}, "invalid_argument", "offset", "log"),
+    ("process", {"action": "poll", "job_id": UNKNOWN, "since": 3}, "invalid_argument", "since", "since_seq"),
+    ("process", {"action": "poll", "job_id": UNKNOWN, "since_seq": -1}, "invalid_argument", "since_seq", "at least 0"),
+    ("process", {"action": "poll", "job_id": UNKNOWN, "since_seq": 1.5}, "invalid_argument", "since_seq", "whole"),
+    ("process", {"action": "poll", "job_id": UNKNOWN, "max_bytes": 0}, "invalid_argument", "max_bytes", "at least 1"),
+    ("process", {"action": "log", "job_id": UNKNOWN, "stream": "out"}, "invalid_argument", "stream", "stdout"),
+    ("process", {"action": "list", "state": "runing"}, "invalid_argument", "state", "running"),
+    ("process", {"action": "gc", "older_than": "5"}, "invalid_argument", "older_than", "unit"),
+]
+
+
+def test_a_wrong_argument_is_a_failed_call_that_says_what_to_do_and_starts_nothing(
+    mcp_session: McpSession, root: Path, work: Path
+) -> None:
+    wrong = []
+    for tool, arguments, code, field, word in WRONG:
+        answer = mcp_session.call(tool, **arguments)
+        error = answer.result.get("error", {})
+        told = (answer.is_error, error.get("code"), error.get("details", {}).get("field"))
+        if told != (True, code, field) or word not in answer.text or code not in answer.text:
+            wrong.append(f"{tool} {arguments}: {told}, {answer.text!r}; wanted {code}, {field}, {word!r}")
+        assert error.get("retryable") is False
+    assert not wrong, "\n".join(wrong)
+    assert _ids(root) == []
+    assert not (work / "ran").exists()
+    assert mcp_session.ok("exec", command="echo fine")["output"] == "fine\n"
+
+
+def test_no_error_repeats_a_value_that_may_be_secret(mcp_session: McpSession) -> None:
+    secret = "hunter2-hunter2"
+    for env in ({"A": {"deep": secret}}, {"A B": secret}, [f"A={secret}"], f"A={secret}", {"A": f"{secret}\0"}):
+        answer = mcp_session.error("exec", code="invalid_argument", command="true", env=env)
+        assert secret not in answer.text and secret not in str(answer.result)
+
+
+def test_an_unusable_root_is_an_answer_and_not_a_dead_server(mcp_connect: Connect, root: Path) -> None:
+    root.mkdir(mode=0o777)
+    root.chmod(0o777)
+    session = mcp_connect()
+    answer = session.error("exec", code="store_unsafe", command="true")
+    assert "chmod" in answer.text
+    root.chmod(0o700)
+    assert session.ok("exec", command="echo now")["output"] == "now\n"
+
+
+# --- process -------------------------------------------------------------------------------------------------------
+
+
+class Actions:
+    """Calls of `process`, each held against what every one of them promises."""
+
+    def __init__(self, session: McpSession) -> None:
+        self._session = session
+        self._promised = Draft202012Validator(session.tools()["process"].output_schema)
+
+    def __call__(self, action: str, /, **arguments: Any) -> ToolAnswer:
+        answer = self._session.call("process", action=action, **arguments)
+        self._promised.validate(answer.result)
+        assert answer.text
+        _is_prose(answer.text)
+        for field in ("output", "hint"):  # some clients show only the text
+            shown = str(answer.result.get(field) or "").strip()
+            known = shown in ("", "start runs it.") or shown.startswith("It still runs")  # the text has its own words
+            assert known or shown in answer.text
+        return answer
+
+
+@pytest.fixture
+def act(mcp_session: McpSession) -> Actions:
+    return Actions(mcp_session)
+
+
+def test_every_action_on_a_running_job_answers_in_its_schema_and_in_prose(
+    act: Actions, mcp_session: McpSession, root: Path, work: Path
+) -> None:
+    spawned = act("spawn", command=f"echo first; echo err >&2; {GATE}; cat; exit 5", stdin="open", tags=["t"])
+    job = spawned["job_id"]
+    assert (spawned["type"], spawned["state"]) == ("run", "running")
+    until((root / job / "stderr.log").read_bytes, what="its first output")
+    status = act("status", job_id=job)
+    assert (status["state"], status["stdout_bytes"], status["stderr_bytes"]) == ("running", 6, 4)
+    assert act("poll", job_id=job, since_seq=0)["next_seq"] == 10
+    assert act("log", job_id=job, stream="stdout")["output"] == "first\n"
+    assert act("log", job_id=job, search="^e")["matches"] == 1
+    tail = act("tail", job_id=job, tail_lines=1)
+    assert (tail["stdout_tail"], tail["stderr_tail"]) == ("first\n", "err\n")
+    late = act("wait", job_id=job, timeout_ms=50)
+    assert (late["timed_out"], late["fired"], late["state"]) == (True, None, "running")
+    assert act("write", job_id=job, data="in\n")["bytes_written"] == 3
+    assert act("tag_set", job_id=job, tags=["a.b", "c"])["tags"] == ["a.b", "c"]
+    set_ = act("notify_set", job_id=job, notify_file=str(work / "ends"))
+    assert set_["notification"]["notify_file"] == str(work / "ends")
+    assert [one["job_id"] for one in act("list")["jobs"]] == [job]
+    assert mcp_session.error("process", action="clear", code="invalid_state", job_id=job)
+    (work / "go").touch()
+    assert act("write", job_id=job, eof=True)["stdin"] == "closed"
+    ended = act("wait", job_id=job, timeout_ms=20_000, since_seq=0)
+    assert (ended["state"], ended["exit_code"], ended["fired"]["condition"]) == ("exited", 5, "exit")
+    assert "Command exited with code 5" in ended.text
+    assert mcp_session.error("process", action="write", code="stdin_closed", job_id=job, data="x")
+    until((work / "ends").exists, what="the notification")
+
+
+def test_every_action_that_starts_or_ends_jobs_answers_in_its_schema_and_in_prose(
+    act: Actions, mcp_session: McpSession, root: Path
+) -> None:
+    created = act("create", command="echo made", title="made")
+    assert created["state"] == "created"
+    assert mcp_session.error("process", action="kill", code="invalid_state", job_id=created["job_id"])
+    started = act("start", job_id=created["job_id"])
+    assert (started["state"], started["output"]) == ("exited", "made\n")
+    again = act("restart", job_id=created["job_id"])
+    assert (again["restarted_from"], again["output"]) == (created["job_id"], "made\n")
+    assert again["job_id"] != created["job_id"]
+
+    running = act("spawn", command="sleep 60")["job_id"]
+    killed = act("kill", job_id=running)
+    assert (killed["state"], killed["reason"]) == ("killed", "kill")
+    assert (killed["signal"], killed["survivors"]) == ("SIGTERM", [])
+    _settled(root)
+    assert act("clear", job_id=running)["freed_bytes"] > 0
+    assert mcp_session.error("process", action="status", code="job_not_found", job_id=running)
+    assert act("remove", job_id=act("spawn", command="sleep 60")["job_id"])["type"] == "remove"
+    _settled(root)
+    dry = act("gc", older_than="0s", dry_run=True)
+    assert (dry["dry_run"], len(_ids(root))) == (True, 2)
+    assert act("gc", older_than="0s")["deleted"] == 2
+    assert _ids(root) == []
+    assert "No running or recent jobs" in act("list").text
+
+
+def _settled(root: Path) -> None:
+    """No supervisor is left: gc lets a job alone whose lock is held."""
+    until(lambda: not any((root / job / ".io").exists() for job in _ids(root)), what="the supervisors' ends")
+
+
+def test_a_wait_on_several_jobs_is_ended_by_the_first_or_by_the_last(mcp_session: McpSession, work: Path) -> None:
+    first = _background(mcp_session, "until [ -e one ]; do sleep 0.02; done; exit 1")
+    second = _background(mcp_session, "until [ -e two ]; do sleep 0.02; done; exit 2")
+    both = mcp_session.begin("process", action="wait", job_id=[first, second], mode="all", timeout_ms=30_000)
+    any_ = mcp_session.begin("process", action="wait", job_id=[first, second], timeout_ms=30_000)
+    (work / "two").touch()
+    found = any_.result(30)
+    assert (found["job_id"], found["exit_code"], found["fired"]["job_id"]) == (second, 2, second)
+    assert {one["job_id"]: one["state"] for one in found["jobs"]} == {first: "running", second: "exited"}
+    assert not both.done()
+    (work / "one").touch()
+    assert {one["exit_code"] for one in both.result(30)["jobs"]} == {1, 2}
+
+
+def test_a_wait_that_asks_for_too_long_says_so(mcp_session: McpSession, work: Path) -> None:
+    job = _background(mcp_session, GATE)
+    call = mcp_session.begin("process", action="wait", job_id=job, timeout_ms=600_000)
+    (work / "go").touch()
+    found = call.result(30)
+    assert (found["requested_ms"], found["effective_ms"], found["timed_out"]) == (600_000, 50_000, False)
+
+
+# --- whose jobs, whose position ------------------------------------------------------------------------------------
+
+
+def test_poll_goes_on_from_where_this_client_was_also_with_a_new_server(
+    mcp_connect: Connect, cli: Cli, root: Path, work: Path
+) -> None:
+    session, other = mcp_connect(client_name="one"), mcp_connect(client_name="two")
+    step = "until [ -e {0} ]; do sleep 0.02; done; echo {0}"
+    command = f"echo zero; {step.format('one')}; {step.format('two')}"
+    begun = session.ok("exec", command=command, background=True)
+    job = begun["job_id"]
+
+    def poll(client: McpSession) -> str:
+        shown: str = client.ok("process", action="poll", job_id=job)["output"]
+        return shown
+
+    until(lambda: (root / job / "stdout.log").read_bytes() == b"zero\n", what="the first line")
+    assert begun["output"] + poll(session) == "zero\n", "the answer of exec counts"
+    assert poll(session) == ""
+    nothing = session.call("process", action="poll", job_id=job)
+    assert nothing["snippet"] == "zero\n" and nothing["since_seq"] == nothing["next_seq"] == 5
+    assert poll(other) == "zero\n", "another client's position is its own"
+    assert session.ok("process", action="poll", job_id=job, since_seq=0)["output"] == "zero\n"
+    assert poll(session) == "", "reading again from the start moves nothing back"
+    (work / "one").touch()
+    assert session.ok("process", action="poll", job_id=job, timeout_ms=20_000)["output"] == "one\n"
+    session.kill()
+    (work / "two").touch()
+    assert cli.ok("wait", job, "--timeout-ms", "20s")["exit_code"] == 0
+    again = mcp_connect(client_name="one")
+    assert poll(again) == "two\n"
+    assert poll(again) == ""
+    assert poll(other) == "one\ntwo\n"
+    assert cli.ok("poll", job)["output"] == "zero\none\ntwo\n", "on the command line a poll starts at 0"
+
+
+def test_list_and_gc_are_about_this_clients_own_jobs(mcp_connect: Connect, cli: Cli, root: Path) -> None:
+    session, other = mcp_connect(client_name="one"), mcp_connect(client_name="two")
+    mine = session.ok("exec", command="true")["job_id"]
+    theirs = other.ok("exec", command="true")["job_id"]
+    shell = cli.ok("run", "true")["job_id"]
+
+    def listed(client: McpSession, **more: Any) -> set[str]:
+        return {job["job_id"] for job in client.ok("process", action="list", **more)["jobs"]}
+
+    assert (listed(session), listed(other)) == ({mine}, {theirs})
+    assert listed(session, all=True) == {mine, theirs, shell}
+    assert listed(session, owner="two") == {theirs}
+    assert session.ok("process", action="status", job_id=theirs)["owner"] == "two", "every job can be looked at"
+    _settled(root)
+    found = session.ok("process", action="gc", older_than="0s")
+    assert (found["deleted"], found["out_of_scope"]) == (1, 2)
+    assert set(_ids(root)) == {theirs, shell}
+
+
+# --- calls that end early, calls at the same time ------------------------------------------------------------------
+
+
+def test_a_cancelled_or_timed_out_call_ends_and_its_job_goes_on(
+    mcp_session: McpSession, cli: Cli, root: Path, work: Path
+) -> None:
+    command = f"echo begun; {GATE}; echo done; exit 6"
+    call = mcp_session.begin("exec", command=command, yield_ms=40_000)
+    job = until(lambda: _ids(root), what="the job")[0]
+    until((root / job / "stdout.log").read_bytes, what="its first output")
+    call.cancel()
+    assert mcp_session.ok("process", action="status", job_id=job)["state"] == "running"
+
+    waiting = {"action": "wait", "job_id": job, "timeout_ms": 40_000}
+    with pytest.raises(MCPError):
+        mcp_session.ask(lambda client: client.call_tool("process", waiting, read_timeout_seconds=0.3))
+    assert mcp_session.ok("process", action="status", job_id=job)["state"] == "running"
+    slow = {"command": f"sleep 0.5; {GATE}", "yield_ms": 40_000}
+    with pytest.raises(MCPError):
+        mcp_session.ask(lambda client: client.call_tool("exec", slow, read_timeout_seconds=0.3))
+    other = until(lambda: [one for one in _ids(root) if one != job], what="the second job")[0]
+    assert mcp_session.ok("process", action="list")["jobs"][0]["state"] == "running"
+    (work / "go").touch()
+    ended = _ended(mcp_session, job)
+    assert (ended["state"], ended["exit_code"]) == ("exited", 6)
+    assert cli.ok("log", job)["output"] == "begun\ndone\n"
+    assert _ended(mcp_session, other)["exit_code"] == 0
+
+
+def test_quick_calls_are_answered_while_long_ones_wait(mcp_session: McpSession, work: Path) -> None:
+    job = _background(mcp_session, GATE)
+    long = [mcp_session.begin("process", action="wait", job_id=job, timeout_ms=40_000) for _ in range(8)]
+    long.append(mcp_session.begin("exec", command=GATE, yield_ms=40_000))
+    long.append(mcp_session.begin("process", action="poll", job_id=job, timeout_ms=40_000))
+    for number in range(5):
+        assert mcp_session.ok("exec", command=f"echo {number}")["output"] == f"{number}\n"
+        assert mcp_session.ok("process", action="list")["jobs"]
+        assert mcp_session.ok("process", action="log", job_id=job)["output"] == ""
+    assert not any(call.done() for call in long), "they were in flight all the time"
+    (work / "go").touch()
+    assert [call.result(30)["state"] for call in long] == ["exited"] * 10
+
+
+# --- the end, and noise --------------------------------------------------------------------------------------------
+
+
+def test_end_of_file_ends_the_server_at_once_with_a_wait_in_flight(
+    era: str, raw_mcp: Callable[..., RawMcp], cli: Cli, jobs: Jobs, root: Path
+) -> None:
+    server = raw_mcp(era=era)
+    job = server.call("exec", command="echo begun; sleep 60", background=True)["job_id"]
+    server.begin_call("process", action="wait", job_id=job, timeout_ms=45_000)
+    server.begin_call("exec", command="sleep 61", yield_ms=45_000)
+    until(lambda: len(_ids(root)) == 2, what="the second job")
+    server.close_stdin()
+    assert server.wait(timeout=15) == 0, "well before the wait would have ended"
+    assert all(one["state"] == "running" for one in jobs.all())
+    assert len(jobs.all()) == 2
+    jobs.end()
+
+
+def test_a_signal_ends_the_server_and_no_job(raw_mcp: Callable[..., RawMcp], cli: Cli, jobs: Jobs) -> None:
+    for number in (15, 2):
+        server = raw_mcp()
+        job = server.call("exec", command="sleep 60", background=True)["job_id"]
+        server.kill(number)
+        server.wait(timeout=15)
+        assert cli.ok("status", job)["state"] == "running"
+    jobs.end()
+
+
+def test_garbage_on_stdin_does_not_end_the_server(era: str, raw_mcp: Callable[..., RawMcp]) -> None:
+    server = raw_mcp(era=era)
+    noise = [b"\n", b"not json\n", b"{\n", b"[]\n", b"{}\n", b"null\n", b"7\n", b'"text"\n', b"\xff\xfe\x00\n"]
+    noise += [b'{"jsonrpc":"2.0","id":null,"method":"tools/call"}\n', b'{"jsonrpc":"1.0","id":5}\n']
+    noise += [b'{"jsonrpc":"2.0","id":900,"result":{}}\n', b'{"jsonrpc":"2.0","method":"no/such/notification"}\n']
+    noise += [b"x" * 1_000_000 + b"\n", b'{"a":' * 2_000 + b"\n"]
+    for line in noise:
+        server.send_bytes(line)
+        assert server.call("exec", command="echo still here")["output"] == "still here\n", line[:40]
+    for params in ({"name": "exec"}, {"name": "exec", "arguments": None}, {"name": "process", "arguments": {}}):
+        answer = server.request("tools/call", params)
+        assert answer["isError"] and answer["structuredContent"]["error"]["code"] == "invalid_argument"
+    for params in ({"arguments": {}}, {"name": "nothing"}, {"name": 7}, {"name": "exec", "arguments": []}):
+        with pytest.raises(McpRefusal):
+            server.request("tools/call", params)
+    assert server.call("exec", command="echo and here")["output"] == "and here\n"
+
+
+# --- exec alone ----------------------------------------------------------------------------------------------------
+
+
+def test_exec_alone_answers_at_the_end_and_names_no_other_tool(mcp_connect: Connect, cli: Cli, work: Path) -> None:
+    session = mcp_connect(args=("--tools", "exec"))
+    tools = session.tools()
+    assert list(tools) == ["exec"]
+    assert not {"yield_ms", "background"} & set(tools["exec"].input_schema["properties"])
+    said = [tools["exec"].description or "", session.ask(_instructions)]
+    found = session.call(
+        "exec", command="echo one; sleep 0.4; echo two; exit 3", background=True, yield_ms=0, yieldMs=1
+    )
+    assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "one\ntwo\n")
+    ended = session.call("exec", command="sleep 60", timeout=0.3, yield_ms=None)
+    assert ended["reason"] == "timeout"
+    wrong = session.error("exec", code="invalid_argument", command="true", job_id=UNKNOWN)
+    for text in (*said, found.text, ended.text, wrong.text):
+        assert "process" not in text, text
+    with pytest.raises(MCPError):
+        session.call("process", action="list")
+    (work / "go").touch()
+    assert cli.ok("list", "--all")["jobs"], "the command line finds them"
+
+
+def test_exec_alone_says_where_the_rest_of_much_output_is_without_naming_a_tool_it_lacks(mcp_connect: Connect) -> None:
+    session = mcp_connect(args=("--tools", "exec"))
+    found = session.call("exec", command="seq 20000")
+    assert found["truncated"]
+    assert found["stdout_log_path"] in found.text
+    told = [line for line in found.text.splitlines() if not line.isdigit()]
+    assert not any("process" in line for line in told), told
+
+
+def test_process_alone_starts_nothing(mcp_connect: Connect, cli: Cli) -> None:
+    session = mcp_connect(args=("--tools=process",))
+    assert list(session.tools()) == ["process"]
+    session.error("process", code="invalid_argument", action="spawn", command="true")
+    with pytest.raises(MCPError):
+        session.call("exec", command="true")
+    job = cli.ok("run", "echo seen")["job_id"]
+    assert session.ok("process", action="log", job_id=job)["output"] == "seen\n"
