@@ -174,7 +174,7 @@ def test_a_dry_run_deletes_nothing_and_says_what_it_would(cli: Cli, root: Path) 
     assert _left(root) == {old, young}
 
 
-@pytest.mark.parametrize(("window", "days"), [("36h", 1.5), ("90m", 1 / 16), ("3600s", 1 / 24), ("2w", 14)])
+@pytest.mark.parametrize(("window", "days"), [("36h", 1.5), ("3600s", 1 / 24)])
 def test_a_window_is_given_with_its_unit(cli: Cli, root: Path, window: str, days: float) -> None:
     old, young = _aged(cli, root, days * 1.1), _aged(cli, root, days * 0.9)
     assert cli.ok("gc", "--older-than", window)["deleted"] == 1

@@ -68,7 +68,7 @@ def test_a_cursor_beyond_the_end_is_answered_with_nothing(cli: Cli) -> None:
     cli.error("poll", job, "--since-seq", "x", code="invalid_argument", status=2)
 
 
-@pytest.mark.parametrize("size", [4, 5, 9, 64])
+@pytest.mark.parametrize("size", [4, 9])
 def test_reading_on_from_cursor_to_cursor_gives_the_exact_text(cli: Cli, size: int) -> None:
     data = "äöü €uro 😀\nplain\n".encode()
     job = _put(cli, data)
@@ -221,12 +221,13 @@ def test_a_tail_shows_fifty_lines_and_sixty_four_kibibytes_by_default(cli: Cli) 
     assert found["stdout_included_bytes"] == 65_536
 
 
-@pytest.mark.parametrize("limit", [1, 4, 6])
-def test_a_tail_never_cuts_a_character_and_counts_what_it_includes(cli: Cli, limit: int) -> None:
-    found = cli.ok("tail", _put(cli, "€€€".encode()), "--max-bytes", str(limit))
-    assert found["stdout_tail"] == "€" * (limit // 3)
-    assert found["stdout_included_bytes"] == limit // 3 * 3
-    assert found["truncated"] is True
+def test_a_tail_never_cuts_a_character_and_counts_what_it_includes(cli: Cli) -> None:
+    job = _put(cli, "€€€".encode())
+    for limit in (1, 4, 6):
+        found = cli.ok("tail", job, "--max-bytes", str(limit))
+        assert found["stdout_tail"] == "€" * (limit // 3)
+        assert found["stdout_included_bytes"] == limit // 3 * 3
+        assert found["truncated"] is True
 
 
 # --- log by line ---------------------------------------------------------------------------------------------------
@@ -434,18 +435,20 @@ def test_the_default_budget_is_thirty_two_kibibytes(cli: Cli) -> None:
     _check_gap(over, b"x" * 32769, 32768)
 
 
-@pytest.mark.parametrize("budget", [1, 2, 3, 5, 10])
-def test_a_tiny_budget_splits_no_character(cli: Cli, budget: int) -> None:
+def test_a_tiny_budget_splits_no_character(cli: Cli) -> None:
     data = "€uro — ünïcode\n".encode() * 3
-    found = cli.ok("poll", _put(cli, data), "--max-bytes", str(budget))
-    assert "\ufffd" not in found["output"]
-    _check_gap(found, data, budget)
+    job = _put(cli, data)
+    for budget in (1, 2, 3, 5, 10):
+        found = cli.ok("poll", job, "--max-bytes", str(budget))
+        assert "\ufffd" not in found["output"]
+        _check_gap(found, data, budget)
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "x", "99999999999"])
-def test_a_budget_has_bounds(cli: Cli, value: str) -> None:
+def test_a_budget_has_bounds(cli: Cli) -> None:
     job = _put(cli, b"x")
-    assert cli.error("poll", job, f"--max-bytes={value}", code="invalid_argument")["details"]["field"] == "max_bytes"
+    for value in ("0", "-1", "x", "99999999999"):
+        error = cli.error("poll", job, f"--max-bytes={value}", code="invalid_argument")
+        assert error["details"]["field"] == "max_bytes"
 
 
 def test_the_configuration_sets_the_budget_of_run_and_a_flag_goes_before_it(cli: Cli) -> None:

@@ -254,6 +254,19 @@ def test_a_supervisor_killed_while_it_lingers_loses_nothing_of_what_is_left_behi
     jobs.end()
 
 
+@pytest.mark.parametrize("verb", ["kill", "remove"])
+def test_what_a_job_left_behind_can_be_ended_when_both_were_killed(
+    cli: Cli, jobs: Jobs, place: Path, verb: str
+) -> None:
+    job = cli.ok("run", "(sleep 60 &) ; echo hi")["job_id"]
+    _end(_guardian(job), _supervisor(job))
+    found = cli.ok(verb, job)
+    if verb == "kill":
+        assert (found["survivors"], found["state"], found["exit_code"]) == ([], "exited", 0)
+    assert processes.wait_gone(place, 10) == {}
+    jobs.end()
+
+
 def test_a_supervisor_killed_while_a_grace_runs_still_sends_the_kill(cli: Cli) -> None:
     stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
     job = cli.ok("run", "--snapshot-after", "0", stubborn)["job_id"]

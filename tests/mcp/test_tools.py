@@ -13,12 +13,15 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mcp import MCPError
+from outlive.store.jobdir import JobDir
 from support.cli import Cli, Jobs
 from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer
 from support.wait import until
 
 Connect = Callable[..., McpSession]
 GATE = "until [ -e go ]; do sleep 0.02; done"
+# For behaviour that lies behind the protocol: every server costs half a second of imports.
+ONE_ERA = pytest.mark.parametrize("era", ["modern"])
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
 
@@ -159,6 +162,7 @@ def test_exec_takes_all_that_describes_a_command(mcp_session: McpSession, root: 
     assert bytes_["output"].startswith("a\N{REPLACEMENT CHARACTER}")
 
 
+@ONE_ERA
 def test_timeout_is_in_seconds_with_fractions_and_ends_the_job(mcp_session: McpSession, work: Path) -> None:
     found = mcp_session.call("exec", command="echo begun; sleep 60", timeout=0.4)
     assert (found["state"], found["reason"], found["timeout_ms"]) == ("killed", "timeout", 400)
@@ -175,6 +179,7 @@ def test_timeout_is_in_seconds_with_fractions_and_ends_the_job(mcp_session: McpS
     assert _ended(mcp_session, endless)["state"] == "exited"
 
 
+@ONE_ERA
 def test_a_running_job_with_the_same_dedupe_key_is_answered_instead_of_started_twice(
     mcp_session: McpSession, root: Path, work: Path
 ) -> None:
@@ -284,6 +289,7 @@ def test_a_wrong_argument_is_a_failed_call_that_says_what_to_do_and_starts_nothi
     assert mcp_session.ok("exec", command="echo fine")["output"] == "fine\n"
 
 
+@ONE_ERA
 def test_no_error_repeats_a_value_that_may_be_secret(mcp_session: McpSession) -> None:
     secret = "hunter2-hunter2"
     for env in ({"A": {"deep": secret}}, {"A B": secret}, [f"A={secret}"], f"A={secret}", {"A": f"{secret}\0"}):
@@ -291,6 +297,7 @@ def test_no_error_repeats_a_value_that_may_be_secret(mcp_session: McpSession) ->
         assert secret not in answer.text and secret not in str(answer.result)
 
 
+@ONE_ERA
 def test_an_unusable_root_is_an_answer_and_not_a_dead_server(mcp_connect: Connect, root: Path) -> None:
     root.mkdir(mode=0o777)
     root.chmod(0o777)
@@ -389,9 +396,27 @@ def test_every_action_that_starts_or_ends_jobs_answers_in_its_schema_and_in_pros
 
 def _settled(root: Path) -> None:
     """No supervisor is left: gc lets a job alone whose lock is held."""
-    until(lambda: not any((root / job / ".io").exists() for job in _ids(root)), what="the supervisors' ends")
+    until(lambda: not any(_is_held(root, job) for job in _ids(root)), what="the supervisors' ends")
 
 
+def _is_held(root: Path, job: str) -> bool:
+    with JobDir(str(root), job, os.open(root / job, os.O_RDONLY | os.O_DIRECTORY)) as directory:
+        return directory.is_supervised()
+
+
+@pytest.mark.parametrize("action", ["clear", "restart", "remove"])
+def test_a_job_that_was_said_to_have_ended_can_be_handled_at_once(raw_mcp: Callable[..., RawMcp], action: str) -> None:
+    server = raw_mcp()
+    refused = []
+    for _ in range(15):
+        job = server.call("exec", command="true")["job_id"]
+        answer = server.call("process", action=action, job_id=job)
+        if answer.is_error:
+            refused.append(answer.text)
+    assert not refused
+
+
+@ONE_ERA
 def test_a_wait_on_several_jobs_is_ended_by_the_first_or_by_the_last(mcp_session: McpSession, work: Path) -> None:
     first = _background(mcp_session, "until [ -e one ]; do sleep 0.02; done; exit 1")
     second = _background(mcp_session, "until [ -e two ]; do sleep 0.02; done; exit 2")
@@ -406,6 +431,7 @@ def test_a_wait_on_several_jobs_is_ended_by_the_first_or_by_the_last(mcp_session
     assert {one["exit_code"] for one in both.result(30)["jobs"]} == {1, 2}
 
 
+@ONE_ERA
 def test_a_wait_that_asks_for_too_long_says_so(mcp_session: McpSession, work: Path) -> None:
     job = _background(mcp_session, GATE)
     call = mcp_session.begin("process", action="wait", job_id=job, timeout_ms=600_000)
@@ -417,6 +443,7 @@ def test_a_wait_that_asks_for_too_long_says_so(mcp_session: McpSession, work: Pa
 # --- whose jobs, whose position ------------------------------------------------------------------------------------
 
 
+@ONE_ERA
 def test_poll_goes_on_from_where_this_client_was_also_with_a_new_server(
     mcp_connect: Connect, cli: Cli, root: Path, work: Path
 ) -> None:
@@ -450,6 +477,7 @@ def test_poll_goes_on_from_where_this_client_was_also_with_a_new_server(
     assert cli.ok("poll", job)["output"] == "zero\none\ntwo\n", "on the command line a poll starts at 0"
 
 
+@ONE_ERA
 def test_list_and_gc_are_about_this_clients_own_jobs(mcp_connect: Connect, cli: Cli, root: Path) -> None:
     session, other = mcp_connect(client_name="one"), mcp_connect(client_name="two")
     mine = session.ok("exec", command="true")["job_id"]
@@ -582,6 +610,7 @@ def test_exec_alone_answers_at_the_end_and_names_no_other_tool(mcp_connect: Conn
     assert cli.ok("list", "--all")["jobs"], "the command line finds them"
 
 
+@ONE_ERA
 def test_exec_alone_says_where_the_rest_of_much_output_is_without_naming_a_tool_it_lacks(mcp_connect: Connect) -> None:
     session = mcp_connect(args=("--tools", "exec"))
     found = session.call("exec", command="seq 20000")
@@ -591,6 +620,7 @@ def test_exec_alone_says_where_the_rest_of_much_output_is_without_naming_a_tool_
     assert not any("process" in line for line in told), told
 
 
+@ONE_ERA
 def test_process_alone_starts_nothing(mcp_connect: Connect, cli: Cli) -> None:
     session = mcp_connect(args=("--tools=process",))
     assert list(session.tools()) == ["process"]

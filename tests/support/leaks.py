@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 from support import processes
@@ -12,17 +13,36 @@ from support import processes
 SETTLE_S = 15
 
 
+_STARTS = frozenset(
+    {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "pty.spawn", "os.system"}
+)
+_started = 0
+
+
+def _count_starts(event: str, _: object) -> None:
+    global _started
+    if event in _STARTS:
+        _started += 1
+
+
+# Most tests start nothing, and then there is no need to look at every process of the machine after each of them.
+sys.addaudithook(_count_starts)
+
+
 class Before:
     """What this process held when the test began."""
 
     def __init__(self) -> None:
+        self.started = _started
         self.children = set(processes.children())
         self.files = open_files()
 
 
 def found(before: Before, place: Path, *, jobs_may_live: bool = False, settle_s: float = SETTLE_S) -> list[str]:
     """What is left, a line each. Leftover processes of `place` are ended in any case."""
-    left = processes.of(place) if jobs_may_live else processes.wait_gone(place, settle_s)
+    left: dict[int, str] = {}
+    if _started != before.started:
+        left = processes.of(place) if jobs_may_live else processes.wait_gone(place, settle_s)
     lines = []
     if left:
         ended = dict(left) | processes.end_all(place)

@@ -31,8 +31,13 @@ def of(place: Path) -> dict[int, str]:
 
 def children() -> dict[int, str]:
     """pid → state letter of this process's own children, zombies (`Z`) among them."""
-    me = os.getpid()
-    return {pid: _state(pid) for pid in _pids() if _parent(pid) == me}
+    pids: set[int] = set()
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            pids.update(int(word) for word in Path(f"/proc/self/task/{thread}/children").read_bytes().split())
+        except FileNotFoundError:  # the thread has ended
+            continue
+    return {pid: _state(pid) for pid in pids}
 
 
 def is_alive(pid: int) -> bool:

@@ -127,7 +127,8 @@ def test_a_command_is_a_shell_string_or_a_vector(given: Any, words: Any) -> None
     assert read("exec", command=given)["command"] == words
 
 
-@pytest.mark.parametrize("given", ["", [], [""], [1, 2], 5, {"a": 1}, "a\0b", ["a", "b\0"]])
+# An empty command is refused by the action, in the same words on both faces
+@pytest.mark.parametrize("given", [[1, 2], 5, {"a": 1}, "a\0b", ["a", "b\0"]])
 def test_what_is_no_command_is_refused(given: Any) -> None:
     assert refused("exec", command=given)["details"]["field"] == "command"
 

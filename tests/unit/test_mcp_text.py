@@ -79,7 +79,7 @@ def test_what_was_left_out_names_the_call_that_shows_it() -> None:
     assert (
         f"[20 lines, 800 bytes of output not shown; process action=log job_id={ID} since_seq=100 shows them]" in found
     )
-    mark = f"a\n[... 800 bytes not shown: process log job_id={ID} since_seq=100 shows them ...]\nb"
+    mark = f"a\n[... 800 bytes not shown: log job_id={ID} since_seq=100 shows them ...]\nb"
     assert said("run", state="exited", exit_code=0, output=mark, truncated=gap) == mark
     found = said("run", process=False, state="exited", exit_code=0, output="x", truncated=gap, stdout_log_path="/j/s")
     assert "all of it is in /j/s" in found

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
+from outlive import limits
 from outlive.actions import access
+from outlive.actions.driver import Pause
 from outlive.actions.spec import JOB, Verb
 from outlive.errors import OutliveError, from_os
 from outlive.store import gc
@@ -11,35 +15,48 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.actions.driver import Waiting
     from outlive.actions.spec import Context
     from outlive.store.jobdir import JobDir
 
 
-def clear(ctx: Context, *, job: str) -> dict[str, Any]:
+def clear(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
     """Delete the directory of a job that has ended, with its output."""
     with access.open_job(ctx, job) as found_job:
-        state = access.look(ctx, found_job).state
-        if not state.finished:
+        found = access.look(ctx, found_job)
+        if not found.state.finished:
             raise OutliveError(
-                "invalid_state", f"the job is {state.state}; clear deletes finished jobs", hint="remove ends it first."
+                "invalid_state",
+                f"the job is {found.state.state}; clear deletes finished jobs",
+                hint="remove ends it first.",
             )
-        return {"job_id": found_job.job_id, "state": state.state, "freed_bytes": delete(ctx, found_job)}
+        freed = yield from delete(ctx, found_job)
+        return {"job_id": found_job.job_id, "state": found.state.state, "freed_bytes": freed}
 
 
-def delete(ctx: Context, job: JobDir) -> int:
-    """Bytes given back. Errors: invalid_state while something of it still runs."""
-    try:
-        return gc.delete(ctx.store, job)
-    except BlockingIOError:
-        raise OutliveError(
-            "invalid_state",
-            "processes that the job started still run and write into its directory",
-            hint="kill ends them, remove ends and deletes them.",
-        ) from None
-    except FileNotFoundError as error:
-        raise OutliveError("job_not_found", f"no job {job.job_id!r}: it was removed just now") from error
-    except OSError as error:
-        raise from_os(f"deleting {job.path}", error) from error
+def delete(ctx: Context, job: JobDir) -> Waiting[int]:
+    """Bytes given back. A supervisor that is just letting go is waited for. Errors: invalid_state while something of
+    the job still runs, job_not_found if somebody else deleted it, io_error."""
+    until = time.monotonic() + limits.CONTROL_S
+    while True:
+        try:
+            return gc.delete(ctx.store, job)
+        except BlockingIOError:
+            alive = access.survivors(access.look(ctx, job), job.job_id)
+            if alive or time.monotonic() >= until:
+                what = (
+                    f"{len(alive)} of the processes it started still run" if alive else "its supervisor is still busy"
+                )
+                raise OutliveError(
+                    "invalid_state",
+                    f"the job cannot be deleted: {what}",
+                    hint="remove ends and deletes it with everything it started.",
+                ) from None
+            yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+        except FileNotFoundError as error:
+            raise OutliveError("job_not_found", f"no job {job.job_id!r}: it was removed just now") from error
+        except OSError as error:
+            raise from_os(f"deleting {job.path}", error) from error
 
 
 VERB = Verb(

@@ -7,7 +7,7 @@ from outlive.actions import access, window
 from outlive.actions.spec import INT, JOB, MAX_BYTES, RAW, SINCE_SEQ, STR, Arg, Verb
 from outlive.errors import invalid
 from outlive.store.output import Lines, Output
-from outlive.view.decode import leading_cut, trailing_cut
+from outlive.view.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,11 +73,12 @@ class _Reader:
         start, stop, hint = self._range(offset, limit, since_seq, total)
         forward = since_seq is not None or offset is not None
         if forward:  # reading on: the first part that fits, and where to go on
-            shortened = self._fit(start, stop, max_bytes)
-            if shortened < stop:
-                hint = self._go_on(shortened, since_seq is not None)
-            stop = shortened
-        shown = self._show(start, stop, max_bytes, raw)
+            shown = self._first(start, stop, max_bytes, raw)
+            if shown.next_seq < stop and not (self._more and shown.next_seq + MAX_HELD_BYTES >= self.lines.end):
+                hint = self._go_on(shown.next_seq, since_seq is not None)
+            stop = max(start, shown.next_seq)
+        else:
+            shown = self._show(start, stop, max_bytes, raw)
         first = self.lines.before(start) + 1 if stop > start else None
         last = self.lines.before(max(start, shown.next_seq - 1)) + 1 if stop > start else None
         return {
@@ -107,6 +108,17 @@ class _Reader:
         if first and limit is None:
             hint = f"Lines {first + 1} to {total} of {total} are shown; pass offset (from 0) and limit to see others."
         return (self.lines.start_of(first) if first < total else end), end, hint
+
+    def _first(self, start: int, stop: int, max_bytes: int, raw: bool) -> window.Shown:
+        """The beginning of [start, stop), as much as the budget shows."""
+        room = max_bytes
+        while True:
+            fitting = self._fit(start, stop, room)
+            shown = self._show(start, fitting, limits.MAX_SHOWN_BYTES * 4, raw)
+            smaller = window.less_room(min(room, fitting - start), shown.text, max_bytes)
+            if smaller is None:
+                return shown
+            room = smaller
 
     def _fit(self, start: int, stop: int, max_bytes: int) -> int:
         """Where the whole lines that fit into the budget end; one line that is too long is cut."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import signal
-import time
 
 from outlive import limits
 from outlive.actions import access, clear, kill
-from outlive.actions.driver import Pause
 from outlive.actions.spec import JOB, MS, Arg, Verb
-from outlive.errors import OutliveError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,15 +23,7 @@ def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> W
         if found.supervised:
             wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
             yield from kill.end(ctx, found_job, signal.SIGTERM, grace_ms, wait_s, sinks=True)
-        until = time.monotonic() + limits.CONTROL_S
-        while True:
-            try:
-                freed = clear.delete(ctx, found_job)
-                break
-            except OutliveError:  # its supervisor is just letting go
-                if time.monotonic() >= until:
-                    raise
-                yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+        freed = yield from clear.delete(ctx, found_job)
         return {"job_id": found_job.job_id, "state": found.state.state, "freed_bytes": freed}
 
 

@@ -56,7 +56,29 @@ def show(
     """
     since = min(since, output.end)
     stop = min(max(stop, since), output.end)
-    parts = budget.split_budget(stop - since, max_bytes)
+    room = max_bytes
+    while True:
+        shown = _show(job, output, since, stop, room, raw=raw, more=more, only=only)
+        smaller = less_room(room, shown.text, max_bytes)
+        if smaller is None:
+            return shown
+        room = smaller
+
+
+def less_room(room: int, text: str, max_bytes: int) -> int | None:
+    """How many raw bytes to try next where the text of `room` of them is over the budget; None: it is not, or it
+    cannot be smaller. An invalid byte is shown as three, and the mark of a gap takes some too."""
+    size = len(text.encode("utf-8", "replace"))
+    if size <= max_bytes or room <= 1:
+        return None
+    return max(1, min(room * max_bytes // size, room - (size - max_bytes)))
+
+
+def _show(
+    job: JobDir, output: Output, since: int, stop: int, room: int, *, raw: bool, more: bool, only: int | None
+) -> Shown:
+    """What `room` raw bytes of [since, stop) look like."""
+    parts = budget.split_budget(stop - since, room)
     if parts is None:
         text, held = decode(output.pieces(since, stop, only), more=more and stop == output.end)
         if held and stop - held == since and stop < output.end:  # a window smaller than one sequence: show it as it is
@@ -148,7 +170,17 @@ def _tail_bytes(output: Output, stream: int, lines: int, max_bytes: int) -> byte
 
 def show_bytes(job: JobDir, lines: Lines, stream: int, start: int, stop: int, *, max_bytes: int, raw: bool) -> Shown:
     """The same for one stream's own log: positions are those of that log."""
-    parts = budget.split_budget(stop - start, max_bytes)
+    room = max_bytes
+    while True:
+        shown = _show_bytes(job, lines, stream, start, stop, room, raw=raw)
+        smaller = less_room(room, shown.text, max_bytes)
+        if smaller is None:
+            return shown
+        room = smaller
+
+
+def _show_bytes(job: JobDir, lines: Lines, stream: int, start: int, stop: int, room: int, *, raw: bool) -> Shown:
+    parts = budget.split_budget(stop - start, room)
     if parts is None:
         text = decode_exact(lines.read(start, stop), cut_start=start > 0)
         return Shown(_rendered(text, raw), start, stop, False)

@@ -195,8 +195,6 @@ def _words(arg: Arg, value: Any) -> str | list[str]:
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise wrong_kind(arg, value)
-    if not words or not words[0]:
-        raise invalid(arg.mcp, f"{arg.mcp} is empty", hint="Give a shell string such as `ls -l`.")
     for word in words:
         _no_nul(arg, word)
     return value if isinstance(value, str) else words

@@ -107,9 +107,9 @@ def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, stdin_
 
 def _recover(job: JobDir, state: State, *, parent: bool) -> State:
     """What is true of the command now, written down. Never runs anything."""
-    if state.finished:
-        return state
     state = state.replace(supervisor=_self(), adopted=state.adopted + 1)
+    if state.finished:  # only its descendants are left to look after
+        return job.write_state(state)
     if not parent:
         state = state.replace(stdin="closed" if state.stdin else None)
     if state.pid is None:

@@ -35,7 +35,7 @@ def omitted(from_seq: int, to_seq: int, lines: int | None, job: str) -> str:
     size = _count(to_seq - from_seq, "byte")
     if lines is not None:
         size += f" ({_count(lines, 'line')})"
-    return f"[... {size} not shown: process log job_id={job} since_seq={from_seq} shows them ...]"
+    return f"[... {size} not shown: log job_id={job} since_seq={from_seq} shows them ...]"
 
 
 def _count(number: int, noun: str) -> str:

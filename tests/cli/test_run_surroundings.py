@@ -1,0 +1,361 @@
+"""What a command of `run` is born with: program, directory, environment, input, files, signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.cli import OUTLIVE, Cli, Jobs, Text, one_object
+
+KEEPERS = {248, 249}  # read ends of the job's own pipes, which keep them alive when every supervisor is gone
+
+
+def _py(code: str) -> list[str]:
+    return ["--", sys.executable, "-c", code]
+
+
+def _nothing_was_made(root: Path) -> bool:
+    return not root.exists() or not [name for name in os.listdir(root) if not name.startswith(".")]
+
+
+def _started(cli: Cli, *words: str) -> str:
+    """A job that has put something out and goes on."""
+    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
+    cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
+    return job
+
+
+# --- directory -----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_runs_in_the_directory_that_is_named(cli: Cli, work: Path) -> None:
+    (work / "sub").mkdir()
+    found = cli.ok("run", "--cwd", "sub", "pwd")
+    assert found["output"] == f"{work}/sub\n"
+    assert found["cwd"] == f"{work}/sub"
+    assert cli.ok("run", f"--cwd={work}/sub/..", "pwd")["output"] == f"{work}\n"
+
+
+@pytest.mark.parametrize("path", ["missing", "file", "", "file/below"])
+def test_a_directory_that_is_none_is_refused_and_nothing_runs(cli: Cli, root: Path, work: Path, path: str) -> None:
+    (work / "file").touch()
+    error = cli.error("run", f"--cwd={path}", "touch ran", code="invalid_argument")
+    assert error["details"]["field"] == "cwd"
+    assert _nothing_was_made(root)
+    assert list(work.iterdir()) == [work / "file"]
+
+
+def test_a_deleted_current_directory_is_an_error_and_another_can_be_named(cli: Cli, work: Path) -> None:
+    gone = work / "gone"
+    gone.mkdir()
+    script = 'cd "$0" && rmdir "$0" && exec "$@"'
+    words = ["sh", "-c", script, str(gone), *OUTLIVE]
+    here = subprocess.run([*words, "run", "true"], capture_output=True, check=False)
+    assert one_object(Text(here.returncode, here.stdout.decode(), ""))["error"]["details"]["field"] == "cwd"
+    gone.mkdir()
+    there = subprocess.run([*words, "run", "--cwd", str(work), "pwd"], capture_output=True, check=False)
+    assert one_object(Text(there.returncode, there.stdout.decode(), ""))["output"] == f"{work}\n"
+
+
+# --- environment ---------------------------------------------------------------------------------------------------
+
+
+def test_variables_are_literal_and_the_last_one_of_a_name_counts(cli: Cli) -> None:
+    found = cli.ok("run", "--env", "A=1", "--env", "B=$A=x y", "--env", "A=2", "--env", "C=", 'echo "$A|$B|${C-unset}"')
+    assert found["output"] == "2|$A=x y|\n"
+    assert sorted(found["env_vars"]) == ["A=2", "B=$A=x y", "C="]
+
+
+def test_the_callers_environment_is_inherited(cli: Cli) -> None:
+    assert cli.ok("run", "echo $FROM_CALLER", env={"FROM_CALLER": "yes"})["output"] == "yes\n"
+
+
+def test_a_later_env_file_wins_and_env_wins_over_files(cli: Cli, work: Path) -> None:
+    (work / "one").write_text("# first\n\nA=one\nB=one\n  C = spaced \nD=a=b\n")
+    (work / "two").write_text("B=two\r\nE=two\n")
+    words = ["--env", "E=flag", "--env-file", "one", "--env-file", "two", 'echo "$A|$B|$C|$D|$E"']
+    assert cli.ok("run", *words, env={"A": "caller"})["output"] == "one|two| spaced|a=b|flag\n"
+
+
+def test_only_line_feeds_end_a_line_of_an_env_file(cli: Cli, work: Path) -> None:
+    (work / "file").write_bytes("A=x\fy\u2028z\u0085w\n".encode())
+    found = cli.ok("run", "--env-file", "file", *_py("import os; print(ascii(os.environ['A']))"))
+    assert found["output"] == "'x\\x0cy\\u2028z\\x85w'\n"
+
+
+@pytest.mark.parametrize("line", ["no equals sign", "=value", "1A=x", "A B=x", "export A=x"])
+def test_a_broken_env_file_is_refused_and_nothing_runs(cli: Cli, root: Path, work: Path, line: str) -> None:
+    (work / "file").write_text(f"GOOD=1\n{line}\n")
+    error = cli.error("run", "--env-file", "file", "touch ran", code="invalid_argument")
+    assert error["details"]["field"] == "env_file"
+    assert _nothing_was_made(root)
+    assert not (work / "ran").exists()
+
+
+@pytest.mark.parametrize("path", ["missing", "."])
+def test_an_env_file_that_cannot_be_read_is_an_io_error(cli: Cli, root: Path, path: str) -> None:
+    error = cli.error("run", "--env-file", path, "true", code="io_error")
+    assert not error["retryable"]
+    assert _nothing_was_made(root)
+
+
+@pytest.mark.parametrize("given", ["NAME", "=x", "1A=x", "A-B=x", "A B=x"])
+def test_what_sets_no_variable_is_refused(cli: Cli, root: Path, given: str) -> None:
+    error = cli.error("run", "--env", given, "true", code="invalid_argument")
+    assert error["details"]["field"] == "env"
+    assert _nothing_was_made(root)
+
+
+def test_a_masked_variable_reaches_the_command_and_is_shown_as_stars(cli: Cli) -> None:
+    found = cli.ok("run", "--env", "TOKEN=s3cret", "--env", "PLAIN=1", "--mask", "TOKEN", "echo ${#TOKEN}")
+    assert found["output"] == "6\n"
+    assert sorted(found["env_vars"]) == ["PLAIN=1", "TOKEN=***"]
+    assert sorted(cli.ok("status", found["job_id"])["env_vars"]) == ["PLAIN=1", "TOKEN=***"]
+
+
+def test_the_output_of_a_job_is_not_masked(cli: Cli) -> None:
+    assert cli.ok("run", "--env", "TOKEN=s3cret", "--mask", "TOKEN", "echo $TOKEN")["output"] == "s3cret\n"
+
+
+@pytest.mark.parametrize("given", ["TOKEN=x", "", "1A"])
+def test_mask_takes_names(cli: Cli, given: str) -> None:
+    error = cli.error("run", "--mask", given, "true", code="invalid_argument")
+    assert error["details"]["field"] == "mask"
+
+
+def test_the_command_knows_its_job_its_root_and_that_it_runs_under_us(cli: Cli, root: Path) -> None:
+    found = cli.ok("run", "echo $OUTLIVE_JOB_ID $OUTLIVE_ROOT $OUTLIVE_SHELL")
+    assert found["output"] == f"{found['job_id']} {root} exec\n"
+
+
+def test_a_job_can_start_a_job_that_outlives_it(cli: Cli, jobs: Jobs) -> None:
+    inner = " ".join([*OUTLIVE, "run", "--snapshot-after", "0", "sleep", "60"])
+    outer = cli.ok("run", inner)
+    assert outer["exit_code"] == 0
+    cli.ok("remove", outer["job_id"])
+    (left,) = jobs.all()
+    assert (left["command"], left["state"]) == (["sleep", "60"], "running")
+    jobs.end()
+
+
+# --- stdin ---------------------------------------------------------------------------------------------------------
+
+
+def test_stdin_is_closed_by_default(cli: Cli) -> None:
+    found = cli.ok("run", "read x; echo $?; cat | wc -c", input="not for the job")
+    assert found["output"] == "1\n0\n"
+
+
+def test_a_program_that_looks_sees_no_pipe_on_a_closed_stdin(cli: Cli) -> None:
+    code = "import os, stat; mode = os.fstat(0).st_mode; print(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))"
+    assert cli.ok("run", *_py(code), input="x")["output"] == "False\n"
+
+
+def test_the_callers_stdin_is_handed_on_when_asked(cli: Cli) -> None:
+    found = cli.ok("run", "--stdin", "-", "wc -c; head -c3 /dev/null", input="x" * 200_000)
+    assert found["output"] == "200000\n"
+
+
+def test_a_file_can_be_the_stdin(cli: Cli, work: Path) -> None:
+    (work / "input").write_bytes(b"from\0file\n")
+    assert cli.ok("run", "--stdin", "@input", "wc -c")["output"] == "10\n"
+    assert cli.ok("run", "--stdin", f"@{work}/input", "cat")["next_seq"] == 10
+
+
+def test_text_can_be_the_stdin(cli: Cli) -> None:
+    assert cli.ok("run", "--stdin-data", "zwei\nöl", "cat")["output"] == "zwei\nöl"
+    assert cli.ok("run", "--stdin-data", "", "wc -c")["output"] == "0\n"
+
+
+def test_text_comes_first_where_stdin_stays_open(cli: Cli) -> None:
+    job = _started(cli, "--stdin", "open", "--stdin-data", "first\n", "cat")
+    cli.ok("write", job, "--data", "second\n", "--eof")
+    assert cli.ok("wait", job)["output"] == "first\nsecond\n"
+
+
+def test_an_open_stdin_waits_for_data(cli: Cli) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", "read x; echo got $x")["job_id"]
+    assert cli.ok("status", job)["state"] == "running"
+    cli.ok("write", job, "--data", "this\n")
+    assert cli.ok("wait", job)["output"] == "got this\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--stdin", "@missing"], "io_error"),
+        (["--stdin", "maybe"], "invalid_argument"),
+        (["--stdin", "@"], "invalid_argument"),
+        (["--stdin", "@."], "io_error"),
+        (["--stdin", "-", "--stdin-data", "x"], "invalid_argument"),
+        (["--stdin", "@f", "--stdin-data", "x"], "invalid_argument"),
+    ],
+)
+def test_a_stdin_that_cannot_be_is_refused(cli: Cli, root: Path, work: Path, words: list[str], code: str) -> None:
+    (work / "f").touch()
+    cli.error("run", *words, "true", code=code)
+    assert _nothing_was_made(root)
+
+
+# --- what cannot be executed ---------------------------------------------------------------------------------------
+
+
+def _script(work: Path, text: str, mode: int = 0o755) -> str:
+    (work / "script").write_text(text)
+    (work / "script").chmod(mode)
+    return "./script"
+
+
+def _launch_failure(cli: Cli, errno_name: str, *words: str) -> dict[str, Any]:
+    found = cli.ok("run", *words)
+    assert (found["state"], found["reason"], found["errno"]) == ("failed", "launch", errno_name)
+    assert (found["exit_code"], found["signal"]) == (None, None)
+    assert found["message"]
+    again = cli.ok("status", found["job_id"])
+    assert (again["state"], again["reason"], again["errno"]) == ("failed", "launch", errno_name)
+    return found
+
+
+def test_a_program_that_is_not_there_is_a_job_that_failed(cli: Cli) -> None:
+    found = _launch_failure(cli, "ENOENT", "no-such-program-at-all", "x")
+    assert "no-such-program-at-all" in found["message"]
+
+
+def test_a_file_that_may_not_be_executed_is_a_job_that_failed(cli: Cli, work: Path) -> None:
+    _launch_failure(cli, "EACCES", _script(work, "#!/bin/sh\n", 0o644), "x")
+    _launch_failure(cli, "EACCES", str(work), "x")
+
+
+def test_a_script_whose_interpreter_is_missing_says_so(cli: Cli, work: Path) -> None:
+    found = _launch_failure(cli, "ENOENT", _script(work, "#!/no/such/interpreter -x\n"), "x")
+    assert "/no/such/interpreter" in found["message"]
+
+
+def test_a_script_without_a_first_line_is_run_by_sh(cli: Cli, work: Path) -> None:
+    found = cli.ok("run", _script(work, 'echo "ran with $1"\n'), "x y")
+    assert (found["output"], found["exit_code"]) == ("ran with x y\n", 0)
+
+
+def test_an_interpreter_that_refers_to_itself_is_a_job_that_failed(cli: Cli, work: Path) -> None:
+    found = cli.ok("run", _script(work, f"#!{work}/script\n"), "x")
+    assert (found["state"], found["reason"]) == ("failed", "launch")
+
+
+def test_the_program_is_looked_up_along_the_jobs_own_path(cli: Cli, work: Path) -> None:
+    (work / "bin").mkdir()
+    program = work / "bin" / "only-here"
+    program.write_text("#!/bin/sh\necho found\n")
+    program.chmod(0o755)
+    assert cli.ok("run", "--env", f"PATH={work}/bin:/bin:/usr/bin", "only-here", "x")["output"] == "found\n"
+    _launch_failure(cli, "ENOENT", "only-here", "x")
+
+
+def test_arguments_longer_than_the_kernel_takes_leave_an_error_or_a_failed_job(cli: Cli) -> None:
+    found = cli.ok("run", "true", *(["x" * 100_000] * 3))
+    assert found["exit_code"] == 0
+    words = ["x" * 60_000] * 30  # for us it just fits; for the command it does with what we add
+    answer = cli.run("run", "true", *words)
+    assert answer["state"] == "exited" if answer["ok"] else answer["error"]["code"] == "launch_failed"
+
+
+# --- what the command is born with ---------------------------------------------------------------------------------
+
+
+def test_the_command_has_its_three_streams_the_keepers_and_no_other_file(cli: Cli) -> None:
+    read_end, write_end = os.pipe()
+    with cli.spawn("run", "ls", "/proc/self/fd", pass_fds=[read_end, write_end]) as call:
+        stdout, _ = call.communicate(timeout=30)
+    os.close(read_end)
+    os.close(write_end)
+    listed = {int(word) for word in one_object(Text(0, stdout.decode(), ""))["output"].split()}
+    assert listed - {3} == {0, 1, 2} | KEEPERS  # 3: the listing's own
+
+
+def test_a_caller_that_blocks_and_ignores_signals_does_not_pass_that_on(cli: Cli) -> None:
+    def deaf() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD, signal.SIGUSR1})
+
+    with cli.spawn("run", "cat", "/proc/self/status", preexec_fn=deaf) as call:
+        stdout, _ = call.communicate(timeout=30)
+    found = one_object(Text(0, stdout.decode(), ""))
+    status = dict(line.split(":\t", 1) for line in found["output"].splitlines() if ":\t" in line)
+    glibc_own = 1 << 31 | 1 << 32  # signals 32 and 33, which posix_spawn(3) leaves ignored and nobody can send
+    found_set = {name: int(status[name], 16) & ~glibc_own for name in ("SigBlk", "SigIgn", "SigCgt")}
+    assert found_set == {"SigBlk": 0, "SigIgn": 0, "SigCgt": 0}
+    assert (found["state"], found["exit_code"]) == ("exited", 0)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o000])
+def test_the_callers_umask_is_the_commands_while_our_files_stay_private(
+    cli: Cli, work: Path, root: Path, mask: int
+) -> None:
+    with cli.spawn("run", "umask; touch made", preexec_fn=lambda: os.umask(mask)) as call:
+        stdout, _ = call.communicate(timeout=30)
+    found = one_object(Text(0, stdout.decode(), ""))
+    assert found["output"] == f"{mask:04o}\n"
+    assert (work / "made").stat().st_mode & 0o777 == 0o666 & ~mask
+    assert (root / found["job_id"]).stat().st_mode & 0o777 == 0o700
+
+
+def test_the_command_leads_a_session_of_its_own_without_a_terminal(cli: Cli) -> None:
+    code = "import os; print(os.getpid() == os.getsid(0) == os.getpgid(0)); os.open('/dev/tty', os.O_RDWR)"
+    found = cli.ok("run", *_py(code))
+    assert found["snapshot"]["stdout_tail"] == "True\n"
+    assert "ENXIO" in found["output"] or "No such device" in found["output"]
+
+
+def test_the_callers_limits_are_the_commands(cli: Cli) -> None:
+    import resource
+
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+
+    with cli.spawn("run", "ulimit -n", preexec_fn=few) as call:
+        stdout, _ = call.communicate(timeout=30)
+    assert one_object(Text(0, stdout.decode(), ""))["output"] == "100\n"
+
+
+# --- odd surroundings ----------------------------------------------------------------------------------------------
+
+
+def test_a_client_without_standard_streams_starts_a_job_all_the_same(cli: Cli, jobs: Jobs, work: Path) -> None:
+    words = [
+        "sh",
+        "-c",
+        'exec "$@" 0<&- 1>&- 2>&-',
+        "sh",
+        *OUTLIVE,
+        "run",
+        "echo out; readlink /proc/self/fd/0; exit 3",
+    ]
+    assert subprocess.run(words, check=False, timeout=60).returncode in (0, 1)
+    (job,) = jobs.all()
+    assert (job["state"], job["exit_code"]) == ("exited", 3)
+    assert cli.ok("poll", job["job_id"])["output"] == "out\n/dev/null\n"
+
+
+@pytest.mark.parametrize("name", ["x" * 200 + "/" + "y" * 200, "two words\nand a line", os.fsdecode(b"no \xff text")])
+def test_a_root_may_have_any_name(cli: Cli, place: Path, name: str) -> None:
+    root = ["--root", str(place / name)]
+    job = cli.ok(*root, "run", "--stdin", "open", "--snapshot-after", "0", "cat; exit 3")["job_id"]
+    assert cli.ok(*root, "write", job, "--data", "x\n", "--eof")["bytes_written"] == 2
+    found = cli.ok(*root, "wait", job)
+    assert (found["output"], found["exit_code"]) == ("x\n", 3)
+
+
+def test_a_directory_may_have_any_name(cli: Cli, work: Path) -> None:
+    odd = work / os.fsdecode(b" \xff\n'\" ")
+    odd.mkdir()
+    found = cli.ok("run", "--cwd", str(odd), "touch made")
+    assert found["exit_code"] == 0
+    assert found["cwd"] == str(odd)
+    assert (odd / "made").exists()
+    assert [job["job_id"] for job in cli.ok("list", "--cwd", str(odd))["jobs"]] == [found["job_id"]]
