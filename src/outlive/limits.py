@@ -49,6 +49,7 @@ HINT_INTERVAL_S = 0.005  # output hints to one waiter are at least this far apar
 
 # --- ending ----------------------------------------------------------------------------------------------------
 SWEEP_INTERVAL_S = 0.02
+KILL_LOOK_S = 0.1  # during a grace, where no SIGCHLD tells of deaths
 CLEAN_SWEEPS = 2  # a tree is gone when this many sweeps in a row found nothing alive
 UNKILLABLE_S = 10.0  # after so long of KILL sweeps the survivors are reported and left alone
 LINGER_CHECK_S = 1.0  # how often a lingering supervisor looks for descendants that are not its own children

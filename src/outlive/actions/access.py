@@ -33,6 +33,15 @@ def look(ctx: Context, job: JobDir) -> Look:
     return found
 
 
+def look_for_ending(ctx: Context, job: JobDir) -> Look:
+    """The same, for whoever wants to end the job: what it left behind gets a supervisor too if its own was killed."""
+    found = look(ctx, job)
+    if found.state.finished and not found.supervised and survivors(found, job.job_id):
+        _adopt(ctx, job, found)
+        found = truth.look(ctx.store, job)
+    return found
+
+
 def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
     """Start a supervisor that goes on with the job (or only tells its sinks about an end that nobody saw)."""
     # Rare, and sockets cost a command line 3 ms

@@ -40,7 +40,7 @@ def kill(
             "signal", f"unknown signal {signal!r}", hint=f"Did you mean SIG{near}?" if near else "TERM or 15."
         )
     with access.open_job(ctx, job) as found_job:
-        found = access.look(ctx, found_job)
+        found = access.look_for_ending(ctx, found_job)
         if found.state.state == "created":
             raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
         if not found.state.finished or found.supervised:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> Waiting[dict[str, Any]]:
     """kill, wait until all of it is gone, delete."""
     with access.open_job(ctx, job) as found_job:
-        found = access.look(ctx, found_job)
+        found = access.look_for_ending(ctx, found_job)
         if found.supervised:
             wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
             yield from kill.end(ctx, found_job, signal.SIGTERM, grace_ms, wait_s, sinks=True)

@@ -74,9 +74,7 @@ def overview(verbs: Iterable[Verb], special: Mapping[str, tuple[str, str]], widt
         if rows:
             parts.append(_table(heading, rows, width, column))
     rows = [(_global_signature(arg), arg.help) for arg in GLOBALS]
-    parts.append(
-        _table("Global options, before or after the verb", rows, width)
-    )
+    parts.append(_table("Global options, before or after the verb", rows, width))
     parts.append(_examples(width))
     parts.append(_fill("`outlive VERB --help` explains a verb.", width) + "\n" + _fill(f"{_JOB} {_DURATION}", width))
     return "\n\n".join(parts) + "\n"

@@ -18,9 +18,15 @@ if TYPE_CHECKING:
 
 
 class Killer:
-    """`members` tells who is alive; `on_gone` is called when nobody is, or nobody that can be killed."""
+    """`members` tells who is alive; `on_gone` is called when nobody is, or nobody that can be killed.
 
-    def __init__(self, loop: Loop, members: Callable[[bool], list[Member]], on_gone: Callable[[], None]) -> None:
+    `told`: do deaths come to us as SIGCHLD? An adopter is nobody's parent and has to look for itself.
+    """
+
+    def __init__(
+        self, loop: Loop, members: Callable[[bool], list[Member]], on_gone: Callable[[], None], *, told: bool
+    ) -> None:
+        self._told = told
         self._loop = loop
         self._members = members
         self._on_gone = on_gone
@@ -48,6 +54,8 @@ class Killer:
         self._polite()
         if not self._loop.is_set("sweep"):
             self._loop.after("grace", grace_s, self._start_sweeps)
+            if not self._told:
+                self._loop.after("kill-look", limits.KILL_LOOK_S, self._look)
 
     def resume(self, kill_at: float) -> None:
         """Take over from a killer that died: KILL at this time (time.monotonic seconds)."""
@@ -58,6 +66,11 @@ class Killer:
         if self._loop.is_set("grace") and not self._members(True):
             self._loop.cancel("grace")
             self._on_gone()
+
+    def _look(self) -> None:
+        self.check()
+        if self._loop.is_set("grace"):
+            self._loop.after("kill-look", limits.KILL_LOOK_S, self._look)
 
     def _polite(self) -> None:
         for member in self._members(True):

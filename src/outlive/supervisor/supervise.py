@@ -79,7 +79,7 @@ class Supervisor:
         self._pump = Pump(job, self._loop, held.readers, self._on_output, lambda: self.event("look"))
         self._control = Control(self._loop, held.listener, self._serve)
         self._feed = Feed(self._loop, held.stdin_pipe, held.stdin_escrow, self._stdin_closed)
-        self._killer = Killer(self._loop, self._members, self._tree_gone)
+        self._killer = Killer(self._loop, self._members, self._tree_gone, told=parent)
         self._sinks = Sinks(job, self._loop, request, self._check_done)
         self._pidfd: int | None = None
         self._reaped = False

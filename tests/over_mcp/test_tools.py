@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-
 from mcp import MCPError
+
 from outlive.store.jobdir import JobDir
 from support.cli import Cli, Jobs
 from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer
