@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import anyio
 import anyio.from_thread
+from mcp import types
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from mcp import types
 from support import processes, schema
 from support.cli import environment
 

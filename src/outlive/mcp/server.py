@@ -12,12 +12,12 @@ import traceback
 from typing import TYPE_CHECKING
 
 import anyio
+from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 import outlive
-from mcp import MCPError, types
 from outlive import envelope
 from outlive.errors import OutliveError
 from outlive.mcp import schemas, text
