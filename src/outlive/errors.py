@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# The whole vocabulary (contract 1). The schema's enum is made from it.
+# The whole vocabulary. The schema's enum is made from it.
 CODES = (
     "job_not_found",
     "ambiguous_job_id",

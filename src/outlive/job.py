@@ -59,7 +59,7 @@ def short_id(job_id: str) -> str:
     return job_id[-limits.SHORT_ID_CHARS :]
 
 
-# --- states, reasons (contract 2) ----------------------------------------------------------------------------------
+# --- states, reasons -----------------------------------------------------------------------------------------------
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})

@@ -19,7 +19,7 @@ SNIPPET_BYTES = 2_048
 LIST_JOBS = 50
 LAST_LINE_CHARS = 160
 GC_LISTED_JOBS = 500  # `jobs` of one gc answer
-COUNTED_GAP_BYTES = 64 * 1024**2  # lines of a larger gap are not counted for a poll
+COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a poll
 RETRY_MS = (1_000, 60_000)  # bounds of retry_after_ms
 QUOTA_BYTES = 10 * 1024**3
 GC_OLDER_THAN = "30d"
@@ -56,6 +56,7 @@ LINGER_CHECK_S = 1.0  # how often a lingering supervisor looks for descendants t
 REOPENED_CHECK_S = 10.0  # how often pipes whose writers had all gone are looked at again
 SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
 EXIT_INFO_S = 3.0  # how long an adopter waits for PIDFD_GET_INFO to know the code (PID 1 has to reap first)
+DROPPED_EVERY_S = 1.0  # how often lost output is written down while the disk is full
 SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to disk
 
 # --- starting --------------------------------------------------------------------------------------------------

@@ -18,12 +18,11 @@ import pytest
 
 from outlive.store import files
 from outlive.system import process
-from support import processes
+from support import pair, processes
 from support.cli import Cli, Jobs, Text, one_object
 from support.mcp_client import RawMcp
 from support.wait import until
 
-SUPERVISOR, GUARDIAN, NURSERY = "outrunner", "holdfast", "seedbed"
 CODE = 7  # what a counter ends with
 KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
 # Counts on both streams until the file NAME.stop is there; then NAME.count tells how far it got.
@@ -43,42 +42,6 @@ os._exit({CODE})
 
 def _counter(name: str) -> list[str]:
     return [sys.executable, "-c", COUNTER, name]
-
-
-def _comm(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
-
-
-def _supervisor(job: str) -> int:
-    """The supervisor of a job; 0 if there is none."""
-    for name in os.listdir("/proc"):
-        if name.isdigit() and _comm(int(name)) == SUPERVISOR and processes.is_alive(int(name)):
-            if job in " ".join(processes.command_line(int(name))):
-                return int(name)
-    return 0
-
-
-def _guardian(job: str) -> int:
-    found = processes.parent(_supervisor(job))
-    assert _comm(found) == GUARDIAN, f"{found} is {_comm(found)!r}"
-    return found
-
-
-def _nursery(job: str) -> int:
-    """The nursery that started a job."""
-    found = processes.parent(_guardian(job))
-    assert _comm(found) == NURSERY, f"{found} is {_comm(found)!r}"
-    return found
-
-
-def _end(*pids: int) -> None:
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-    for pid in pids:
-        until(lambda pid=pid: not processes.is_alive(pid), what=f"the end of {pid}")
 
 
 class Counting:
@@ -140,10 +103,10 @@ def merged_output(cli: Cli, job: str) -> str:
 
 def test_a_killed_supervisor_costs_no_line_and_no_code(cli: Cli, work: Path) -> None:
     counting = Counting.start(cli, work)
-    guardian = _guardian(counting.job)
-    _end(_supervisor(counting.job))
+    guardian = pair.guardian(counting.job)
+    pair.end(pair.supervisor(counting.job))
     counting.grows()
-    assert _supervisor(counting.job) == guardian
+    assert pair.supervisor(counting.job) == guardian
     assert cli.ok("status", counting.job)["state"] == "running"
     ended = counting.end()
     assert (ended["state"], ended["exit_code"], ended["reason"]) == ("exited", CODE, "exit")
@@ -153,10 +116,10 @@ def test_a_killed_supervisor_costs_no_line_and_no_code(cli: Cli, work: Path) -> 
 
 def test_a_killed_guardian_costs_nothing(cli: Cli, work: Path) -> None:
     counting = Counting.start(cli, work)
-    supervisor = _supervisor(counting.job)
-    _end(_guardian(counting.job))
+    supervisor = pair.supervisor(counting.job)
+    pair.end(pair.guardian(counting.job))
     counting.grows()
-    assert _supervisor(counting.job) == supervisor
+    assert pair.supervisor(counting.job) == supervisor
     ended = counting.end()
     assert (ended["state"], ended["exit_code"], ended["reason"]) == ("exited", CODE, "exit")
     counting.check_whole()
@@ -164,9 +127,9 @@ def test_a_killed_guardian_costs_nothing(cli: Cli, work: Path) -> None:
 
 def test_the_supervisor_may_be_killed_after_its_guardian(cli: Cli, work: Path) -> None:
     counting = Counting.start(cli, work)
-    _end(_guardian(counting.job))
+    pair.end(pair.guardian(counting.job))
     counting.grows()
-    _end(_supervisor(counting.job))
+    pair.end(pair.supervisor(counting.job))
     assert cli.ok("status", counting.job)["state"] == "running"  # this look starts a new supervisor
     counting.grows()
     _check_known_or_lost(counting.end())
@@ -175,10 +138,10 @@ def test_the_supervisor_may_be_killed_after_its_guardian(cli: Cli, work: Path) -
 
 def test_both_killed_at_once_cost_no_line_once_a_reader_looked(cli: Cli, work: Path) -> None:
     counting = Counting.start(cli, work)
-    _end(_guardian(counting.job), _supervisor(counting.job))
+    pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
     assert cli.ok("status", counting.job)["state"] == "running"
     counting.grows()
-    assert _supervisor(counting.job)
+    assert pair.supervisor(counting.job)
     _check_known_or_lost(counting.end())
     counting.check_whole()
 
@@ -187,7 +150,7 @@ def test_both_killed_before_anybody_looks_leave_the_output_until_then_and_no_inv
     cli: Cli, work: Path
 ) -> None:
     counting = Counting.start(cli, work)
-    _end(_guardian(counting.job), _supervisor(counting.job))
+    pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
     kept = counting.stdout.read_bytes()
     counting.stop()
     count = counting.count()
@@ -205,9 +168,9 @@ def test_both_killed_before_anybody_looks_leave_the_output_until_then_and_no_inv
 def test_one_supervisor_after_the_other_may_be_killed(cli: Cli, work: Path) -> None:
     counting = Counting.start(cli, work)
     for _ in range(4):
-        _end(_supervisor(counting.job))
+        pair.end(pair.supervisor(counting.job))
         assert cli.ok("status", counting.job)["state"] == "running"
-        until(lambda: _supervisor(counting.job), what="a new supervisor")
+        until(lambda: pair.supervisor(counting.job), what="a new supervisor")
         counting.grows()
     _check_known_or_lost(counting.end())
     counting.check_whole()
@@ -216,7 +179,7 @@ def test_one_supervisor_after_the_other_may_be_killed(cli: Cli, work: Path) -> N
 def test_a_wait_goes_on_when_the_supervisor_it_listens_to_is_killed(cli: Cli, work: Path) -> None:
     counting = Counting.start(cli, work)
     with cli.spawn("wait", counting.job) as waiting:
-        _end(_supervisor(counting.job))
+        pair.end(pair.supervisor(counting.job))
         counting.grows()
         counting.stop()
         stdout, _ = waiting.communicate(timeout=30)
@@ -239,7 +202,7 @@ def test_a_supervisor_killed_while_it_lingers_loses_nothing_of_what_is_left_behi
     job = cli.ok("run", f"{late} echo early; exit 3")["job_id"]
     before = cli.ok("status", job)
     assert (before["state"], before["exit_code"]) == ("exited", 3)
-    _end(_supervisor(job))
+    pair.end(pair.supervisor(job))
     (work / "go").touch()
     stdout = cli.root / job / "stdout.log"
     until(lambda: stdout.read_bytes() == b"early\nlate\n", what="the output of the descendant")
@@ -250,7 +213,7 @@ def test_a_supervisor_killed_while_it_lingers_loses_nothing_of_what_is_left_behi
     assert [now[name] for name in told] == [before[name] for name in told]
     killed = cli.ok("kill", job)
     assert (killed["survivors"], killed["state"], killed["exit_code"]) == ([], "exited", 3)
-    until(lambda: not _supervisor(job), what="the end of lingering")
+    until(lambda: not pair.supervisor(job), what="the end of lingering")
     jobs.end()
 
 
@@ -259,7 +222,7 @@ def test_what_a_job_left_behind_can_be_ended_when_both_were_killed(
     cli: Cli, jobs: Jobs, place: Path, verb: str
 ) -> None:
     job = cli.ok("run", "(sleep 60 &) ; echo hi")["job_id"]
-    _end(_guardian(job), _supervisor(job))
+    pair.end(pair.guardian(job), pair.supervisor(job))
     found = cli.ok(verb, job)
     if verb == "kill":
         assert (found["survivors"], found["state"], found["exit_code"]) == ([], "exited", 0)
@@ -272,7 +235,7 @@ def test_a_supervisor_killed_while_a_grace_runs_still_sends_the_kill(cli: Cli) -
     job = cli.ok("run", "--snapshot-after", "0", stubborn)["job_id"]
     cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
     cli.ok("kill", job, "--grace-ms", "1000", "--wait-ms", "0")
-    _end(_supervisor(job))
+    pair.end(pair.supervisor(job))
     ended = cli.ok("wait", job, "--timeout-ms", "20s")
     assert (ended["state"], ended["signal"], ended["reason"]) == ("killed", "SIGKILL", "kill")
     assert cli.ok("status", job)["ended_by"]
@@ -281,7 +244,7 @@ def test_a_supervisor_killed_while_a_grace_runs_still_sends_the_kill(cli: Cli) -
 def test_a_supervisor_killed_before_a_timeout_still_keeps_it(cli: Cli) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "--timeout", "1500", "echo ready; sleep 60")["job_id"]
     cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
-    _end(_supervisor(job))
+    pair.end(pair.supervisor(job))
     ended = cli.ok("wait", job, "--timeout-ms", "20s")
     assert (ended["state"], ended["reason"], ended["exit_code"]) == ("killed", "timeout", None)
 
@@ -289,7 +252,7 @@ def test_a_supervisor_killed_before_a_timeout_still_keeps_it(cli: Cli) -> None:
 def test_stdin_stays_open_when_its_supervisor_is_killed(cli: Cli) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", "cat; echo end; exit 5")["job_id"]
     cli.ok("write", job, "--data", "before\n")
-    _end(_supervisor(job))
+    pair.end(pair.supervisor(job))
     assert cli.ok("status", job)["state"] == "running"
     assert cli.ok("write", job, "--data", "after\n")["bytes_written"] == len("after\n")
     cli.ok("write", job, "--eof")
@@ -302,7 +265,7 @@ def test_stdin_that_was_closed_stays_closed_when_its_supervisor_is_killed(cli: C
     command = "cat; until [ -e go ]; do sleep 0.02; done"
     job = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", command)["job_id"]
     cli.ok("write", job, "--data", "all\n", "--eof")
-    _end(_supervisor(job))
+    pair.end(pair.supervisor(job))
     cli.error("write", job, "--data", "more\n", code="stdin_closed")
     (work / "go").touch()
     assert cli.ok("wait", job, "--timeout-ms", "20s")["exit_code"] == 0
@@ -356,7 +319,7 @@ def test_jobs_do_not_notice_the_end_of_their_server(
     printing.grows()
     fresh_command = "until [ -e go ]; do sleep 0.02; done; echo fresh; exit 6"
     fresh = server.call("exec", command=fresh_command, background=True)["job_id"]
-    nursery = _nursery(silent)
+    nursery = pair.nursery(silent)
     getattr(server, how)()
     printing.grows()
     for job in (printing.job, silent, fresh):
@@ -396,14 +359,14 @@ def test_a_killed_nursery_is_replaced_and_its_jobs_go_on(raw_mcp: Callable[..., 
     server = raw_mcp()
     counting = Counting(cli, work, server.call("exec", command=_counter("c"), background=True)["job_id"], "c")
     counting.grows()
-    nursery = _nursery(counting.job)
+    nursery = pair.nursery(counting.job)
     for turn in range(3):
-        _end(nursery)
+        pair.end(nursery)
         found = server.call("exec", command=f"echo {turn}; exit {turn}")
         assert not found.is_error
         assert (found["exit_code"], found["output"]) == (turn, f"{turn}\n")
         other = server.call("exec", command="sleep 60", background=True)["job_id"]
-        nursery = _nursery(other)
+        nursery = pair.nursery(other)
         server.call("process", action="remove", job_id=other)
     counting.grows()
     ended = counting.end()
@@ -418,7 +381,7 @@ def test_a_killed_nursery_is_replaced_and_its_jobs_go_on(raw_mcp: Callable[..., 
 def test_a_nursery_ends_when_its_server_ends_in_good_order(raw_mcp: Callable[..., RawMcp]) -> None:
     server = raw_mcp()
     job = server.call("exec", command="sleep 60", background=True)["job_id"]
-    nursery = _nursery(job)
+    nursery = pair.nursery(job)
     spares = {pid for pid in processes.descendants(nursery) if not _belongs(pid, job)}
     server.call("process", action="remove", job_id=job)
     server.close_stdin()
@@ -428,7 +391,7 @@ def test_a_nursery_ends_when_its_server_ends_in_good_order(raw_mcp: Callable[...
 
 
 def _belongs(pid: int, job: str) -> bool:
-    supervisor = _supervisor(job)
+    supervisor = pair.supervisor(job)
     return pid in {supervisor, processes.parent(supervisor)} | processes.descendants(supervisor)
 
 
@@ -464,10 +427,10 @@ def test_no_pattern_ends_them_all_and_no_secret_shows(
     else:
         flags = ("--snapshot-after", "0", "--env", f"TOKEN={secret}", "--mask", "TOKEN")
         job = cli.ok("run", *flags, "sleep 60", env={"OUTER_TOKEN": outer})["job_id"]
-    ours = {"supervisor": _supervisor(job), "guardian": _guardian(job)}
+    ours = {"supervisor": pair.supervisor(job), "guardian": pair.guardian(job)}
     if face == "mcp":
-        ours["nursery"] = _nursery(job)
-    shown = {name: f"{_comm(pid)} {' '.join(processes.command_line(pid))}" for name, pid in ours.items()}
+        ours["nursery"] = pair.nursery(job)
+    shown = {name: f"{pair.comm(pid)} {' '.join(processes.command_line(pid))}" for name, pid in ours.items()}
     shown["server"] = " ".join(processes.command_line(server.pid))
     for name, pid in ours.items():
         assert "python" not in shown[name].lower(), shown
@@ -505,9 +468,9 @@ def test_a_job_started_inside_a_job_survives_the_kill_of_the_outer_one(cli: Cli,
     cli.ok("wait", inner, "--until", "output", "--timeout-ms", "20s")
     killed = cli.ok("kill", outer)
     assert (killed["state"], killed["reason"], killed["survivors"]) == ("killed", "kill", [])
-    until(lambda: not _supervisor(outer), what="the end of the outer supervisor")
+    until(lambda: not pair.supervisor(outer), what="the end of the outer supervisor")
     assert cli.ok("status", inner)["state"] == "running"
-    assert _supervisor(inner)
+    assert pair.supervisor(inner)
     (work / "go").touch()
     ended = cli.ok("wait", inner, "--timeout-ms", "20s")
     assert (ended["state"], ended["exit_code"], ended["output"]) == ("exited", 8, "in\ndone\n")
@@ -517,7 +480,7 @@ def test_a_job_started_inside_a_job_does_not_keep_the_outer_one_lingering(cli: C
     outer, inner = _nested(cli, "exit 2")
     ended = cli.ok("wait", outer, "--timeout-ms", "20s")
     assert (ended["exit_code"], ended["descendants"]) == (2, 0)
-    until(lambda: not _supervisor(outer), what="the end of the outer supervisor")
+    until(lambda: not pair.supervisor(outer), what="the end of the outer supervisor")
     assert cli.ok("status", inner)["state"] == "running"
     (work / "go").touch()
     assert cli.ok("wait", inner, "--timeout-ms", "20s")["exit_code"] == 8
@@ -525,14 +488,14 @@ def test_a_job_started_inside_a_job_does_not_keep_the_outer_one_lingering(cli: C
 
 def test_the_supervisors_of_both_may_be_killed(cli: Cli, work: Path) -> None:
     outer, inner = _nested(cli, "until [ -e go ]; do sleep 0.02; done; exit 2")
-    _end(_supervisor(outer))
-    _end(_supervisor(inner))
+    pair.end(pair.supervisor(outer))
+    pair.end(pair.supervisor(inner))
     for job in (outer, inner):
         assert cli.ok("status", job)["state"] == "running"
     (work / "go").touch()
     assert cli.ok("wait", outer, "--timeout-ms", "20s")["exit_code"] == 2
     assert cli.ok("wait", inner, "--timeout-ms", "20s")["exit_code"] == 8
-    until(lambda: not _supervisor(outer) and not _supervisor(inner), what="the end of both supervisors")
+    until(lambda: not pair.supervisor(outer) and not pair.supervisor(inner), what="the end of both supervisors")
 
 
 # --- what a reader finds -------------------------------------------------------------------------------------------
@@ -541,7 +504,7 @@ def test_the_supervisors_of_both_may_be_killed(cli: Cli, work: Path) -> None:
 def _make_running(root: Path, job: str, **changes: Any) -> None:
     """Rewrite a finished job's record as that of one whose supervisors vanished while it ran."""
     path = root / job / "state.json"
-    until(lambda: not _supervisor(job), what="the supervisor's end")
+    until(lambda: not pair.supervisor(job), what="the supervisor's end")
     found = files.load(path.read_bytes())
     found |= {"state": "running", "phase": "running", "exit_code": None, "reason": None}
     found |= {"finished_at": None, "duration_ms": None} | changes
@@ -595,7 +558,7 @@ def test_an_end_found_by_a_reader_is_notified_once(cli: Cli, root: Path, work: P
     event = root / job / "completion_event.json"
     until(lambda: event.exists() and json.loads(event.read_bytes())["delivered"], timeout=10, what="the notification")
     cli.ok("status", job)
-    until(lambda: not _supervisor(job), what="the end of who told it")
+    until(lambda: not pair.supervisor(job), what="the end of who told it")
     lines = [json.loads(line) for line in sink.read_text(encoding="utf-8").splitlines()]
     assert [(line["event_type"], line["job_id"], line["state"], line["reason"]) for line in lines] == [
         ("job.finished", job, "failed", "lost")
@@ -605,10 +568,10 @@ def test_an_end_found_by_a_reader_is_notified_once(cli: Cli, root: Path, work: P
 def test_the_end_of_a_job_that_lost_both_is_notified_once(cli: Cli, work: Path) -> None:
     sink = work / "ends"
     counting = Counting.start(cli, work, "c", "--notify-file", str(sink))
-    _end(_guardian(counting.job), _supervisor(counting.job))
+    pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
     _at_once(cli, [("status", counting.job)] * 4)
     counting.end()
-    until(lambda: not _supervisor(counting.job), what="the supervisor's end")
+    until(lambda: not pair.supervisor(counting.job), what="the supervisor's end")
     assert len(sink.read_text(encoding="utf-8").splitlines()) == 1
     counting.check_whole()
 
@@ -624,7 +587,7 @@ def _at_once(cli: Cli, calls: list[tuple[str, ...]]) -> None:
 
 def test_a_copy_of_a_finished_job_tells_what_the_job_tells(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "echo kept; exit 3")["job_id"]
-    until(lambda: not _supervisor(job), what="the supervisor's end")
+    until(lambda: not pair.supervisor(job), what="the supervisor's end")
     copy = f"00000000{job[8:]}"
     shutil.copytree(root / job, root / copy)
     found = cli.ok("log", copy)

@@ -1,4 +1,4 @@
-"""What every real verb has to keep so that the command line can be made from it, and the command lines of seed 000."""
+"""What every real verb has to keep so that the command line can be made from it, and the command lines of the agent-exec CLI."""
 
 from __future__ import annotations
 

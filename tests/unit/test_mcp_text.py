@@ -127,7 +127,7 @@ def test_log_and_tail() -> None:
 
 def test_write_kill_and_remove() -> None:
     assert said("write", bytes_written=3, state="running") == f"Wrote 3 bytes to job {ID}."
-    gone = said("kill", state="killed", reason="kill", signal="SIGTERM", survivors=[])
+    gone = said("kill", state="killed", reason="kill", signal="SIGTERM", ended_signal="SIGTERM", survivors=[])
     assert gone == f"Job {ID} has ended: Command was killed on request (SIGTERM)."
     alive = said("kill", state="running", signal="SIGTERM", survivors=[{"pid": 5, "command": ["sleep", "9"]}])
     assert "still runs" in alive

@@ -94,7 +94,7 @@ def descendants(found: Look) -> list[tree.Member]:
     if process.start_time(supervisor["pid"]) != supervisor["start_time"]:
         return []
     alive = tree.below(supervisor["pid"])
-    return [m for m in alive if m.pid != found.state.pid and not _is_sink(m.pid)]
+    return [m for m in alive if m.pid != found.state.pid and not tree.is_sink(m.pid)]
 
 
 def survivors(found: Look, job_id: str) -> list[tree.Member]:
@@ -105,11 +105,6 @@ def survivors(found: Look, job_id: str) -> list[tree.Member]:
     if state.pid is not None and process.is_same(state.identity) and process.is_alive(state.pid):
         known.setdefault(state.pid, tree.Member(state.pid, state.identity["start_time"]))
     return [known[pid] for pid in sorted(known)]
-
-
-def _is_sink(pid: int) -> bool:
-    mark = tree.SINK_MARK.encode() + b"="
-    return any(word.startswith(mark) for word in tree.environment(pid))
 
 
 # --- where a client's last answer ended ---

@@ -64,6 +64,17 @@ def outcome(found: Look) -> dict[str, Any]:
     return answer
 
 
+def losses(found: Look) -> dict[str, Any]:
+    """Output that no disk would take: said in every answer that shows output."""
+    lost = found.state.dropped_bytes
+    if not lost:
+        return {}
+    return {
+        "dropped_bytes": lost,
+        "hint": f"{lost:,} bytes of output are lost, because the disk under the job root was full. Free some space.",
+    }
+
+
 def paths(job: JobDir) -> dict[str, str]:
     return {"stdout_log_path": job.log_path(0), "stderr_log_path": job.log_path(1)}
 
@@ -133,7 +144,7 @@ def run_answer(
         "env_vars": env_vars(found),
         "descendants": len(descendants),
     }
-    hint = next_step(found, len(descendants))
+    hint = losses(found).get("hint") or next_step(found, len(descendants))
     return answer | ({"hint": hint} if hint else {})
 
 

@@ -65,4 +65,5 @@ VERB = Verb(
     clear,
     args=(JOB,),
     result="job_id state freed_bytes",
+    slow=True,
 )

@@ -113,7 +113,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         raise invalid(
             "env",
             f"the values of {', '.join(sorted(masked))} are masked, and create would have to store them",
-            hint="Put them into a file and give it with --env-file: it is read when the job starts.",
+            hint="Start the job at once instead, or (on the command line) put them into a file for --env-file.",
         )
     stdin, data, stdin_fd, stdin_path = _stdin(ctx, args, start_now=start_now)
     tags = check_tags(list(args.get("tags") or ()))
@@ -217,8 +217,7 @@ def read_env_files(paths: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in paths:
         try:
-            with open(path, "rb") as file:
-                data = file.read(limits.MAX_ENV_FILE_BYTES + 1)
+            data = _read_regular(path)
         except OSError as error:
             raise from_os(f"reading the env file {path}", error) from error
         if len(data) > limits.MAX_ENV_FILE_BYTES:
@@ -232,6 +231,15 @@ def read_env_files(paths: list[str]) -> dict[str, str]:
                 raise invalid("env_file", f"{path}:{number} is not NAME=VALUE", hint="Quotes and export are not read.")
             found.update(check_env({name.strip(): value}))
     return found
+
+
+def _read_regular(path: str) -> bytes:
+    """The beginning of a plain file; a FIFO or a device could hold us up for ever."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise invalid("env_file", f"{path} is not a plain file")
+        return file.read(limits.MAX_ENV_FILE_BYTES + 1)
 
 
 def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str, bytes | None, int | None, str | None]:
@@ -262,10 +270,11 @@ def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str,
 def open_stdin(path: str) -> int:
     """The file a job reads. Errors: io_error."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO without a writer would hold us up
         if stat.S_ISDIR(os.fstat(fd).st_mode):
             os.close(fd)
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        os.set_blocking(fd, True)
         return fd
     except OSError as error:
         raise from_os(f"opening {path} for the job's stdin", error) from error

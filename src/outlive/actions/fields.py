@@ -90,6 +90,7 @@ FIELDS: dict[str, Schema] = {
     "exit_code": _of(["integer", "null"], "Exit code; null if it was ended by a signal, never ran, or is not known."),
     "signal": _maybe_string("The signal that ended it, as SIGTERM; for kill: the signal sent."),
     "reason": _of(["string", "null"], "Why it ended.", enum=[*REASONS, None]),
+    "ended_signal": _maybe_string("The signal that ended the command, where one did."),
     "ended_by": _string("Who asked for the end, where somebody did."),
     "errno": _string("Why exec(2) failed, as ENOENT."),
     "message": _string("One sentence about a failed job."),
@@ -215,7 +216,7 @@ def entry_of(names: tuple[str, ...], type_: str) -> Schema:
 
 LIST_ENTRY = tuple(
     (
-        "job_id short_id state name command cwd owner tags exit_code signal reason started_at? created_at finished_at "
+        "job_id short_id state name command cwd owner tags timeout_ms exit_code signal reason started_at? created_at finished_at "
         "updated_at waiting_for_input last_line damage?"
     ).split()
 )

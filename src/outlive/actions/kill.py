@@ -43,6 +43,12 @@ def kill(
         found = access.look_for_ending(ctx, found_job)
         if found.state.state == "created":
             raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
+        if found.state.state == "unknown" and not found.supervised:
+            raise OutliveError(
+                "invalid_state",
+                f"nothing is known to run: {found.damage or found.state.message}",
+                hint="log and tail still read its output; remove deletes it.",
+            )
         if not found.state.finished or found.supervised:
             wait = (grace_ms if number in _ENDING else 0) + limits.KILL_WAIT_EXTRA_MS if wait_ms is None else wait_ms
             yield from end(ctx, found_job, number, grace_ms, wait / 1000)
@@ -83,12 +89,14 @@ def _answer(found: Look, job: JobDir, number: int) -> dict[str, Any]:
     answer = {
         "job_id": job.job_id,
         "state": found.state.state,
+        "timeout_ms": found.definition.timeout_ms,
         "signal": signals.name_of(number),
         "survivors": [{"pid": member.pid, "command": tree.command_line(member.pid)[:200]} for member in alive],
     }
     if found.state.finished:
         ended = answers.outcome(found)
         answer |= {name: ended[name] for name in ("exit_code", "reason", "finished_at", "ended_by") if name in ended}
+        answer["ended_signal"] = ended["signal"]
     if alive and number in _ENDING:
         answer["hint"] = "Not all of it has ended yet: call kill again with signal KILL, or wait."
     return answer
@@ -105,5 +113,5 @@ VERB = Verb(
         Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION"),
         Arg("wait_ms", MS, "How long to wait for the end (default: grace + 1 s).", minimum=0, metavar="DURATION"),
     ),
-    result="job_id state signal survivors exit_code? reason? finished_at? ended_by? hint? requested_ms? effective_ms?",
+    result="job_id state timeout_ms signal survivors exit_code? reason? finished_at? ended_by? ended_signal? hint? requested_ms? effective_ms?",
 )  # fmt: skip

@@ -59,7 +59,7 @@ def _write_new(job: JobDir, name: str, data: bytes) -> None:
         os.close(fd)
 
 
-def begin(ctx: Context, plan: Plan, locks: Locks) -> socket.socket:
+def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> socket.socket:
     """Hand the job to a supervisor; the socket hears from it. Errors: launch_failed."""
     definition = plan.definition
     request = Request(
@@ -69,6 +69,7 @@ def begin(ctx: Context, plan: Plan, locks: Locks) -> socket.socket:
         environment=ctx.env,
         overrides=plan.overrides,
         umask=_umask(),
+        created=created,
         sink_shell=list(definition.shell or ctx.shell),
     )
     here, there = fds.pair()
@@ -213,17 +214,27 @@ class Deduplication:
         self._ctx = ctx
         self._fd = -1
 
-    def __enter__(self) -> Deduplication:
+    def acquire(self) -> Waiting[None]:
+        """Errors: io_error, also if somebody else keeps the lock."""
+        until = time.monotonic() + limits.CONTROL_S
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self._fd = os.open(".dedupe.lock", flags, 0o600, dir_fd=self._ctx.store.fd)
-            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            while True:
+                try:
+                    fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return
+                except BlockingIOError:
+                    if time.monotonic() >= until:
+                        raise
+                yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
         except OSError as error:
             raise from_os(f"locking {self._ctx.store.path}/.dedupe.lock", error) from error
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        os.close(self._fd)
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
     def running(self, wanted: Definition) -> str | None:
         """The id of the running job of this owner and directory with the same key."""

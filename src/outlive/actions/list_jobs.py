@@ -114,6 +114,7 @@ def _entry(found: Look, job: JobDir) -> dict[str, Any]:
         "cwd": definition.cwd or None,
         "owner": definition.owner,
         "tags": definition.tags,
+        "timeout_ms": definition.timeout_ms,
         "exit_code": state.exit_code,
         "signal": state.signal,
         "reason": state.reason,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.actions import access, window
+from outlive.actions import access, answers, window
 from outlive.actions.spec import INT, JOB, MAX_BYTES, RAW, SINCE_SEQ, STR, Arg, Verb
 from outlive.errors import invalid
 from outlive.store.output import Lines, Output
@@ -53,7 +53,11 @@ def log(
         if answer.get("hint") is None:
             answer.pop("hint", None)
         access.mark_seen(ctx, found_job, answer["next_seq"]) if stream == "both" and search is None else None
-        return {"job_id": found_job.job_id, "state": found.state.state, **answer}
+        losses = answers.losses(found)
+        if answer.get("hint"):  # how to read on goes first
+            losses.pop("hint", None)
+        about = {"job_id": found_job.job_id, "state": found.state.state, "timeout_ms": found.definition.timeout_ms}
+        return {**about, **answer, **losses}
 
 
 class _Reader:
@@ -170,6 +174,6 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
-    result="job_id state output since_seq next_seq truncated first_line last_line total_lines matches? hint?",
+    result="job_id state output since_seq next_seq truncated first_line last_line total_lines timeout_ms matches? dropped_bytes? hint?",
     slow=True,
 )  # fmt: skip

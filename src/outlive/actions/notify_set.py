@@ -39,4 +39,5 @@ VERB = Verb(
             metavar="FILE"),
     ),
     result="job_id state notification hint?",
+    slow=True,
 )  # fmt: skip

@@ -62,7 +62,7 @@ def _look(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> d
         answer["descendants"] = len(access.descendants(found))
     if found.state.message:
         answer["message"] = found.state.message
-    return answer
+    return answer | answers.losses(found)
 
 
 VERB = Verb(
@@ -85,6 +85,6 @@ VERB = Verb(
         RAW,
     ),
     result="job_id state output since_seq next_seq truncated waiting_for_input idle_ms retry_after_ms timeout_ms "
-    "waited_ms snippet? exit_code? signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? "
+    "waited_ms snippet? exit_code? signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? hint? "
     "requested_ms? effective_ms?",
 )

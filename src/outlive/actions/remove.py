@@ -36,4 +36,5 @@ VERB = Verb(
         Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION"),
     ),
     result="job_id state freed_bytes",
+    slow=True,
 )

@@ -21,9 +21,13 @@ def run(ctx: Context, **args: Any) -> Waiting[dict[str, Any]]:
     plan = define.plan(ctx, new_id(), start_now=True, **args)
     if plan.definition.dedupe_key is None:
         return (yield from launching.run_job(ctx, plan, seen))
-    with launching.Deduplication(ctx) as keyed:
+    keyed = launching.Deduplication(ctx)
+    try:
+        yield from keyed.acquire()
         other = keyed.running(plan.definition)
         new = launching.make(ctx, plan, live=True) if other is None else None
+    finally:
+        keyed.close()
     if new is not None:
         return (yield from launching.start_made(ctx, plan, new, seen))
     assert other is not None

@@ -32,4 +32,5 @@ VERB = Verb(
         Arg("tags", STRS, "The tags; none clears them.", default=(), cli="--tag", aliases=("tag",), metavar="TAG"),
     ),
     result="job_id state tags",
+    slow=True,
 )

@@ -20,7 +20,13 @@ def tail(ctx: Context, *, job: str, tail_lines: int, max_bytes: int) -> dict[str
         found = access.look(ctx, found_job)
         with Output(found_job) as output:
             tails = window.tails(output, tail_lines, max_bytes)
-        return {"job_id": found_job.job_id, "state": found.state.state, **tails, **answers.paths(found_job)}
+        return {
+            "job_id": found_job.job_id,
+            "state": found.state.state,
+            "timeout_ms": found.definition.timeout_ms,
+            **tails,
+            **answers.paths(found_job),
+        }
 
 
 VERB = Verb(
@@ -33,6 +39,6 @@ VERB = Verb(
         Arg("max_bytes", INT, "Most bytes of each stream.", default=limits.TAIL_BYTES, minimum=1,
             maximum=limits.MAX_SHOWN_BYTES, metavar="N"),
     ),
-    result="job_id state stdout_tail stderr_tail truncated encoding stdout_observed_bytes stderr_observed_bytes "
+    result="job_id state timeout_ms stdout_tail stderr_tail truncated encoding stdout_observed_bytes stderr_observed_bytes "
     "stdout_included_bytes stderr_included_bytes stdout_log_path stderr_log_path",
 )  # fmt: skip

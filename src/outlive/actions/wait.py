@@ -39,12 +39,13 @@ def wait(
     conditions = _conditions(until)
     began = time.monotonic()
     limit = None if timeout_ms is None else began + timeout_ms / 1000
-    jobs = [_Waited(ctx, text, since_seq) for text in dict.fromkeys(job)]
-    if not jobs:
+    if not job:
         raise invalid("job", "name at least one job")
-    for one in jobs:
-        one.connect("output" in conditions)
+    jobs: list[_Waited] = []
     try:
+        for text in dict.fromkeys(job):
+            jobs.append(_Waited(ctx, text, since_seq))
+            jobs[-1].connect("output" in conditions)
         while True:
             for one in jobs:
                 one.check(ctx, conditions)
@@ -114,7 +115,7 @@ class _Waited:
                 if output.end > self._since:
                     self.fired = {"condition": "output", "job_id": self.job.job_id}
                     return
-        if state.finished or state.state == "unknown":  # nothing more can come
+        if state.finished or (state.state == "unknown" and not self.found.supervised):  # nothing more can come
             self.fired = {"condition": "exit", "job_id": self.job.job_id}
 
     def answer(self, ctx: Context, max_bytes: int, raw: bool, *, done: bool) -> dict[str, Any]:
@@ -138,6 +139,7 @@ class _Waited:
         if found.state.finished:
             answer |= answers.outcome(found)
             answer["descendants"] = len(access.descendants(found))
+        answer |= answers.losses(found)
         return answer | ({"message": found.state.message} if found.state.message else {})
 
     def summary(self) -> dict[str, Any]:
@@ -175,7 +177,7 @@ VERB = Verb(
         RAW,
     ),
     result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated idle_ms "
-    "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? jobs? "
+    "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? hint? jobs? "
     "requested_ms? effective_ms?",
     detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.",
 )  # fmt: skip

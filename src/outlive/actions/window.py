@@ -135,7 +135,7 @@ def last_line(output: Output) -> str | None:
 
 
 def tails(output: Output, lines: int, max_bytes: int) -> dict[str, Any]:
-    """The last lines of each stream, exact text (seed 001, TailResponse)."""
+    """The last lines of each stream, exact text."""
     texts, included = [], []
     for stream in (0, 1):
         data = _tail_bytes(output, stream, lines, max_bytes)

@@ -37,8 +37,15 @@ def write(
             asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
             deadline = time.monotonic() + timeout_ms / 1000 + limits.CONTROL_S
             answer = None
-            if line.request(asked, (memory,)):
+            asked_it = line.request(asked, (memory,))
+            if asked_it:
                 answer = yield from line.answer(deadline)
+            if answer is None and asked_it and not line.connected:
+                raise OutliveError(
+                    "io_error",
+                    "the job's supervisor was killed during the write; part of the data may have arrived",
+                    hint="Look at what the job makes of it before writing again.",
+                )
             if answer is None:
                 raise require_supervisor(found_job)
         finally:
@@ -50,6 +57,7 @@ def write(
         return {
             "job_id": found_job.job_id,
             "state": access.look(ctx, found_job).state.state,
+            "timeout_ms": found.definition.timeout_ms,
             "bytes_written": written,
             "stdin": "closed" if answer["closed"] else "open",
             **_warnings(written, len(sent), eof),
@@ -103,5 +111,5 @@ VERB = Verb(
         Arg("timeout_ms", MS, "How long the job may take to read it.", default=limits.WRITE_MS, minimum=0,
             metavar="DURATION"),
     ),
-    result="job_id state bytes_written stdin warnings? requested_ms? effective_ms?",
+    result="job_id state timeout_ms bytes_written stdin warnings? requested_ms? effective_ms?",
 )  # fmt: skip

@@ -62,9 +62,16 @@ def _fork() -> Pair | None:
 def _give(spare: Pair | None, files: dict[str, int]) -> None:
     """Hand the job on; if there is no pair, one is forked now, and if that fails its launcher is told why."""
     try:
-        pair = spare or fork_pair(away=False)
-        pair.send(files)
-        if pair is not spare:
+        if spare is not None:
+            try:
+                spare.send(files)
+                return
+            except (BrokenPipeError, ConnectionResetError):  # it was killed while it waited: nothing was taken
+                pass
+        pair = fork_pair(away=False)
+        try:
+            pair.send(files)
+        finally:
             pair.close()
     except OSError as error:
         waiter = socket.socket(fileno=os.dup(files["waiter"]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from outlive import actions, limits
 from outlive.actions.spec import Context
 from outlive.envelope import answer
-from outlive.errors import OutliveError, invalid, nearest
+from outlive.errors import OutliveError, from_os, invalid, nearest
 from outlive.mcp import drive
 from outlive.mcp.arguments import Reader, fold, offered
 from outlive.mcp.environment import job_directory
@@ -123,7 +123,7 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
 
 
 def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
-    """The arguments with waiting kept inside one call, and what the answer says about it (contract 3)."""
+    """The arguments with waiting kept inside one call, and what the answer says about it."""
     name = _waiting_argument(verb, args)
     if name is None:
         return args, {}
@@ -170,6 +170,8 @@ class Calls:
             result = await drive.run(verb, ctx, args)
         except OutliveError:
             raise
+        except OSError as error:
+            raise from_os(f"answering {verb.name}", error) from error
         except Exception as error:
             if ctx.job_id is None:
                 raise
@@ -188,6 +190,8 @@ class Calls:
             self._store = None
 
     def _context(self, owner: str, env: dict[str, str]) -> Context:
+        if self._store is not None and not self._store.is_in_place():
+            self.close()  # the root was deleted or replaced under us
         if self._store is None:
             self._store = Store.open(self._root, env)
         return Context(

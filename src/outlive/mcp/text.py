@@ -140,7 +140,8 @@ def _write(found: Found, _process: bool) -> tuple[str, list[str]]:
 def _kill(found: Found, _process: bool) -> tuple[str, list[str]]:
     job_id, state = found["job_id"], found.get("state")
     if state in FINISHED:
-        lines = [f"Job {job_id} has ended: {_ending(found)}"]
+        ended = {**found, "signal": found.get("ended_signal")}  # `signal` is the one that was sent
+        lines = [f"Job {job_id} has ended: {_ending(ended)}"]
     else:
         lines = [f"{found.get('signal')} was sent to job {job_id}, which still runs. process wait tells when it ends."]
     survivors = found.get("survivors") or []

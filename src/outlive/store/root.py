@@ -62,6 +62,14 @@ class Store:
     def close(self) -> None:
         os.close(self.fd)
 
+    def is_in_place(self) -> bool:
+        """Is this still the directory that its path names?"""
+        try:
+            here, there = os.fstat(self.fd), os.stat(self.path, follow_symlinks=False)
+        except OSError:
+            return False
+        return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+
     def ids(self) -> list[str]:
         """The ids of all jobs, newest first. Costs one directory listing and opens nothing."""
         return sorted(filter(is_id, os.listdir(self.fd)), reverse=True)

@@ -117,7 +117,11 @@ class Control:
     def _accept(self) -> None:
         try:
             sock, _ = self._listener.accept()
-        except OSError:  # gone again, or no fd left: the reader tries once more
+        except BlockingIOError:  # gone again
+            return
+        except OSError:  # no fd left: it stays readable, so look away for a while
+            self._loop.forget(self._listener.fileno())
+            self._loop.after("accept", 0.2, lambda: self._loop.read(self._listener.fileno(), self._accept))
             return
         self.add(sock, wants_output=False)
 
@@ -153,5 +157,6 @@ class Control:
         """Hang up on everybody: end of file tells them to look."""
         for connection in list(self._connections.values()):
             self._drop(connection)
+        self._loop.cancel("accept")
         self._loop.forget(self._listener.fileno())
         self._listener.close()

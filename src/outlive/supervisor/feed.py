@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+from outlive.system import splice
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,10 +21,13 @@ _CHUNK = 65_536
 class _Write:
     """One request, and how far it got."""
 
-    __slots__ = ("connection", "data", "done", "eof", "until")
+    __slots__ = ("connection", "data", "done", "eof", "file", "until")
 
-    def __init__(self, data: bytes, eof: bool, connection: Connection | None, until: float | None) -> None:
+    def __init__(
+        self, data: bytes, eof: bool, connection: Connection | None, until: float | None, file: int | None = None
+    ) -> None:
         self.data = memoryview(data)
+        self.file = file
         self.done = 0
         self.eof = eof
         self.connection = connection
@@ -57,7 +62,14 @@ class Feed:
         """Queue one write. The answer comes when all is in the pipe, after `wait_s`, or when the job closed its side;
         what has not been written by then is dropped and not counted."""
         until = None if wait_s is None else time.monotonic() + wait_s
-        write = _Write(data, eof, connection, until)
+        self._enqueue(_Write(data, eof, connection, until))
+
+    def put_file(self, file: int) -> None:
+        """Queue the rest of an open file. Its offset moves with what the pipe took, inside the kernel: whoever holds the
+        file when we are killed goes on exactly there."""
+        self._enqueue(_Write(b"", False, None, None, file))
+
+    def _enqueue(self, write: _Write) -> None:
         if self._pipe is None:
             write.answer(closed=True)
             return
@@ -72,6 +84,8 @@ class Feed:
         while self._queue and self._pipe is not None:
             write = self._queue[0]
             try:
+                while write.file is not None and splice.feed(write.file, self._pipe, _CHUNK):
+                    continue
                 while write.done < len(write.data):
                     write.done += os.write(self._pipe, write.data[write.done : write.done + _CHUNK])
             except BlockingIOError:

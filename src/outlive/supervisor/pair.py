@@ -34,7 +34,10 @@ class Pair:
         # The guardian first: it must know the job before its supervisor can be lost in it.
         names = [name for name in ("lock1", "request", "stdin") if name in files]
         fds.send(self._guardian, ",".join(names).encode(), tuple(files[name] for name in names))
-        fds.send(self._supervisor, ",".join(for_supervisor).encode(), tuple(for_supervisor.values()))
+        try:
+            fds.send(self._supervisor, ",".join(for_supervisor).encode(), tuple(for_supervisor.values()))
+        except (BrokenPipeError, ConnectionResetError):  # it was killed: its guardian starts the job
+            return
 
     def close(self) -> None:
         """A pair that was given nothing ends by this."""

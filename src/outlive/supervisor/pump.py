@@ -37,11 +37,13 @@ class Pump:
         readers: list[int],
         on_output: Callable[[], None],
         on_end: Callable[[], None],
+        on_drop: Callable[[], None],
     ) -> None:
         self._loop = loop
         self._readers = readers
         self._on_output = on_output
         self._on_end = on_end
+        self._on_drop = on_drop
         self._logs = [job.open_file(name, os.O_WRONLY) for name in LOGS]
         self._sizes = [os.fstat(fd).st_size for fd in self._logs]
         self._order = OrderWriter(job)
@@ -114,6 +116,7 @@ class Pump:
         except BlockingIOError:
             return -1
         self.dropped += gone
+        self._on_drop()
         return gone
 
     def _enlarge_if_full(self, stream: int) -> None:

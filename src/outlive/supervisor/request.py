@@ -31,6 +31,7 @@ class Request(Record):
         "overrides": {},
         "umask": 0o022,
         "sink_shell": ["sh", "-c"],
+        "created": False,  # by `create`: if nothing can be run it is created again, not failed
     }
 
     def to_file(self) -> int:

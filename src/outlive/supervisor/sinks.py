@@ -33,7 +33,7 @@ _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def event_of(definition: Definition, state: State, job: JobDir) -> dict[str, Any]:
-    """The job.finished event (seed 000), with the reason added."""
+    """The job.finished event."""
     return {
         "schema_version": limits.SCHEMA_VERSION,
         "event_type": FINISHED,
@@ -66,6 +66,7 @@ class Sinks:
         self._results: list[dict[str, Any]] = []
         self._command: dict[str, Any] | None = None
         self.pid: int | None = None
+        self.started = False
 
     @property
     def busy(self) -> bool:
@@ -134,6 +135,7 @@ class Sinks:
         finally:
             os.close(event)
             os.close(null)
+        self.started = True
         self._loop.after("sink", limits.SINK_TIMEOUT_S, self._too_long)
 
     def reaped(self, status: int) -> None:

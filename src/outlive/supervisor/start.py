@@ -46,24 +46,31 @@ def start(
         readers = open_readers(job)
         listener = listen(job)
         escrow.put({"stdout": readers[0], "stderr": readers[1], "listener": listener.fileno()})
+        data = _first_data(job) if definition.stdin == "open" else None
+        if data is not None:
+            escrow.put({"data": data})
         stdin, pipe = _stdin(definition, job, stdin_fd, stdin_escrow)
         job.write_state(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
+        if not job.is_in_place():  # the launcher gave up on us, and said that nothing ran
+            return
         state = _spawn(job, request, definition, state, stdin)
     except OSError as error:  # nothing ran: the launcher takes the job back, and says why
-        _refuse(job, state, waiter, error)
+        _refuse(job, request, state, waiter, error)
         return
     supervisor = Supervisor(job, request, state, Held(readers, listener, pipe, stdin_escrow), parent=True)
-    if definition.stdin == "open" and not state.finished:
-        _feed_first(supervisor, job)
+    if data is not None and not state.finished:
+        supervisor.feed_first(data)
     supervisor.run(waiter)
 
 
-def _refuse(job: JobDir, state: State, waiter: socket.socket | None, error: OSError) -> None:
+def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket | None, error: OSError) -> None:
     name = errno.errorcode.get(error.errno or 0)
     where = f" {error.filename}" if isinstance(error.filename, str) else ""
     message = f"{error.strerror or error}{where}"
     try:
-        job.write_state(outcome.never_ran(state, message, name))
+        # A job that `create` made can be started again; the launcher takes a new one back
+        created: State = State(job_id=job.job_id, state="created", phase="created")
+        job.write_state(created if request.created else outcome.never_ran(state, message, name))
     except OSError:  # the disk is full: the launcher's answer is what counts
         pass
     if waiter is not None:
@@ -89,7 +96,10 @@ def take_over(job: JobDir, request: Request, stdin_fd: int | None, escrow: Escro
     readers = [held_fds["stdout"], held_fds["stderr"]] if "stdout" in held_fds else open_readers(job)
     listener = adopt_socket(held_fds["listener"]) if "listener" in held_fds else listen(job)
     state = _recover(job, state, parent=True)
-    Supervisor(job, request, state, Held(readers, listener, pipe, stdin_escrow), parent=True).run(None)
+    supervisor = Supervisor(job, request, state, Held(readers, listener, pipe, stdin_escrow), parent=True)
+    if "data" in held_fds and pipe is not None:
+        supervisor.feed_first(held_fds["data"])
+    supervisor.run(None)
 
 
 def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, stdin_escrow: Escrow) -> None:
@@ -152,13 +162,12 @@ def _stdin(definition: Definition, job: JobDir, stdin_fd: int | None, stdin_escr
     return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), None
 
 
-def _feed_first(supervisor: Supervisor, job: JobDir) -> None:
+def _first_data(job: JobDir) -> int | None:
+    """The stdin_data of a job whose stdin stays open; None if none was given."""
     try:
-        fd = job.open_file(STDIN_DATA)
+        return job.open_file(STDIN_DATA)
     except FileNotFoundError:
-        return
-    supervisor.feed_first(fds.read_all(fd))
-    os.close(fd)
+        return None
 
 
 def _spawn(job: JobDir, request: Request, definition: Definition, state: State, stdin: int) -> State:
@@ -166,8 +175,10 @@ def _spawn(job: JobDir, request: Request, definition: Definition, state: State, 
     writers = [job.open_file(name, os.O_WRONLY) for name in FIFOS]
     keepers = open_readers(job)
     argv = [*definition.shell, definition.command[0]] if definition.shell else list(definition.command)
+    # A job that a notification command starts is no notification command
+    inherited = {name: value for name, value in request.environment.items() if name not in tree.SINK_NAMES}
     env = {
-        **request.environment,
+        **inherited,
         **request.overrides,
         tree.COOKIE: request.job_id,
         "OUTLIVE_ROOT": request.root,

@@ -76,7 +76,7 @@ class Supervisor:
         self._parent = parent
         self._phase = RUNNING
         self._loop = Loop()
-        self._pump = Pump(job, self._loop, held.readers, self._on_output, lambda: self.event("look"))
+        self._pump = Pump(job, self._loop, held.readers, self._on_output, lambda: self.event("look"), self._on_drop)
         self._control = Control(self._loop, held.listener, self._serve)
         self._feed = Feed(self._loop, held.stdin_pipe, held.stdin_escrow, self._stdin_closed)
         self._killer = Killer(self._loop, self._members, self._tree_gone, told=parent)
@@ -113,6 +113,7 @@ class Supervisor:
         if self._state.finished:
             self._phase = LINGERING
             self._reap_command()
+            self._resume_ending()
             self._after_end()
         else:
             self._watch_command()
@@ -120,9 +121,9 @@ class Supervisor:
         self._loop.run()
         self._finish()
 
-    def feed_first(self, data: bytes) -> None:
-        """stdin_data of a job whose stdin stays open."""
-        self._feed.put(data, eof=False)
+    def feed_first(self, file: int) -> None:
+        """stdin_data of a job whose stdin stays open: what is left of this file."""
+        self._feed.put_file(file)
 
     def _watch_command(self) -> None:
         if self._state.pid is None:
@@ -148,9 +149,14 @@ class Supervisor:
             self._loop.after("idle", definition.idle_timeout_ms / 1000, lambda: self.event("idle"))
         if definition.progress_every_ms:
             self._loop.after("progress", definition.progress_every_ms / 1000, lambda: self.event("progress"))
-        if state.ending and state.ending.get("kill_at_ns"):
-            self._killer.resume(state.ending["kill_at_ns"] / 1e9)
+        self._resume_ending()
         self._loop.after("sync", limits.SYNC_AFTER_S, self._sync)
+
+    def _resume_ending(self) -> None:
+        """Somebody asked for the end, and whoever was at it was killed."""
+        ending = self._state.ending
+        if ending and ending.get("kill_at_ns"):
+            self._killer.resume(ending["kill_at_ns"] / 1e9)
 
     def _woken(self, wakeup: int) -> None:
         try:
@@ -169,13 +175,16 @@ class Supervisor:
         self._pump.take_what_is_there()
         finished = self._outcome()
         if finished is None:
-            if self._pidfd is not None:  # else every SIGCHLD asks again
+            if self._pidfd is not None or not self._parent:  # else every SIGCHLD asks again
                 self._loop.after("settle", limits.SWEEP_INTERVAL_S, self._settle)
             return
         try:
             self._state = self._job.write_state(finished)
         except OSError:  # a full disk: stay, hold the truth, try again (the child is not reaped before it is written)
-            self._loop.after("settle", 0.5, self._settle)
+            if self._job.is_in_place():
+                self._loop.after("settle", 0.5, self._settle)
+            else:  # somebody deleted the directory: there is nobody left to tell
+                self._loop.stop()
             return
         self._phase = LINGERING
         for timer in ("timeout", "idle", "progress", "settle", "sync"):
@@ -265,8 +274,6 @@ class Supervisor:
 
     def _record_ending(self, cause: str, by: str, signal_name: str, grace_ms: int) -> None:
         """Before the signal is sent: a survivor goes on with it, and the outcome can say who asked."""
-        if self._phase != RUNNING:
-            return
         ends = signal_name in ("SIGTERM", "SIGKILL")
         kill_at = time.monotonic_ns() + grace_ms * 1_000_000 if ends else None
         ending = {"cause": cause, "by": by, "signal": signal_name, "at": timestamp(), "kill_at_ns": kill_at}
@@ -281,10 +288,20 @@ class Supervisor:
         """Who of the job lives. `full` also looks for the cookie, in case somebody is not below us."""
         skip = [self._sinks.pid] if self._sinks.pid is not None else []
         found = tree.below(os.getpid(), skip)
+        if not self._parent:  # the command is not below us, and may have dropped its cookie
+            found += self._command_tree()
         if full or not self._parent:
-            known = {member.pid for member in found}
-            found += [member for member in tree.with_cookie(self._request.job_id) if member.pid not in known]
-        return found
+            found += tree.with_cookie(self._request.job_id)
+        members = {member.pid: member for member in found}
+        if self._sinks.started:  # what a notification command left behind is no part of the job
+            members = {pid: member for pid, member in members.items() if not tree.is_sink(pid)}
+        return list(members.values())
+
+    def _command_tree(self) -> list[Member]:
+        state = self._state
+        if state.pid is None or not process.is_same(state.identity) or not process.is_alive(state.pid):
+            return []
+        return [tree.Member(state.pid, state.identity["start_time"]), *tree.below(state.pid)]
 
     def _tree_gone(self) -> None:
         if self._phase == LINGERING:
@@ -303,6 +320,14 @@ class Supervisor:
                 self._sinks.reaped(status)
 
     # --- readers ---
+
+    def _on_drop(self) -> None:
+        """The disk took no more output: say so as soon as it takes a record again."""
+        if not self._loop.is_set("dropped"):
+            self._loop.after("dropped", limits.DROPPED_EVERY_S, self._record_dropped)
+
+    def _record_dropped(self) -> None:
+        self._write(dropped_bytes=self._pump.dropped)
 
     def _on_output(self) -> None:
         self._control.output()

@@ -25,6 +25,19 @@ def move(source: int, target: int, offset: int, count: int) -> int:
     return len(data)
 
 
+def feed(source: int, target: int, count: int) -> int:
+    """Move up to `count` bytes from a file, at its own offset, into the non-blocking pipe `target`; 0 is end of file.
+
+    Errors: BlockingIOError when the pipe is full, BrokenPipeError when nobody reads it any more.
+    """
+    if IN_KERNEL:
+        return os.splice(source, target, count, flags=os.SPLICE_F_NONBLOCK)
+    at = os.lseek(source, 0, os.SEEK_CUR)
+    written = os.write(target, os.pread(source, count, at))
+    os.lseek(source, at + written, os.SEEK_SET)
+    return written
+
+
 def discard(source: int, count: int) -> int:
     """Take up to `count` bytes out of a pipe and forget them; 0 is end of file."""
     return len(os.read(source, count))

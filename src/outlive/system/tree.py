@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 COOKIE = "OUTLIVE_JOB_ID"
 SINK_MARK = "OUTLIVE_EVENT_TYPE"  # what a notification command has in its environment, and a job has not
+SINK_NAMES = (SINK_MARK, "OUTLIVE_EVENT_PATH")
 
 # Names in the process table. No word is shared by two of them, or with the server: no one pattern ends them all.
 GUARDIAN = "holdfast"
@@ -100,6 +101,12 @@ def with_cookie(job_id: str) -> list[Member]:
         if fields is not None and fields[0] not in (b"Z", b"X"):
             members.append(Member(int(name), int(fields[19])))
     return members
+
+
+def is_sink(pid: int) -> bool:
+    """Is it a notification command, or something that one started?"""
+    mark = SINK_MARK.encode() + b"="
+    return any(word.startswith(mark) for word in environment(pid))
 
 
 def environment(pid: int) -> list[bytes]:

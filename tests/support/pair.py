@@ -1,0 +1,48 @@
+"""The processes of outlive above a job, found as a person finds them: by their names in the process table."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from support import processes
+from support.wait import until
+
+SUPERVISOR, GUARDIAN, NURSERY = "outrunner", "holdfast", "seedbed"
+
+
+def comm(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def supervisor(job: str) -> int:
+    """The supervisor of a job; 0 if there is none."""
+    for name in os.listdir("/proc"):
+        if name.isdigit() and comm(int(name)) == SUPERVISOR and processes.is_alive(int(name)):
+            if job in " ".join(processes.command_line(int(name))):
+                return int(name)
+    return 0
+
+
+def guardian(job: str) -> int:
+    found = processes.parent(supervisor(job))
+    assert comm(found) == GUARDIAN, f"{found} is {comm(found)!r}"
+    return found
+
+
+def nursery(job: str) -> int:
+    """The nursery that started a job."""
+    found = processes.parent(guardian(job))
+    assert comm(found) == NURSERY, f"{found} is {comm(found)!r}"
+    return found
+
+
+def end(*pids: int) -> None:
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    for pid in pids:
+        until(lambda pid=pid: not processes.is_alive(pid), what=f"the end of {pid}")
