@@ -27,6 +27,9 @@ settings.load_profile("tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell starts its background commands with SIGINT ignored, and what is ignored stays so in everything started
+    # from here: tests that interrupt a command would wait for ever.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line(
         "markers", "leaves_jobs: processes may outlive this test; they are ended after it instead of failing it"
     )

@@ -10,6 +10,7 @@ YIELD_MS = 10_000  # `exec`/`run` answer after this long if the command still ru
 MCP_TIMEOUT_S = 1_800.0  # end of a job started over MCP; the CLI has none
 MCP_KILL_AFTER_MS = 5_000
 KILL_GRACE_MS = 5_000
+REMOVE_GRACE_MS = 40_000  # so that one call over MCP stays under MCP_CALL_MS
 KILL_WAIT_EXTRA_MS = 1_000  # `kill` waits for grace + this
 TAIL_LINES = 50
 TAIL_BYTES = 65_536

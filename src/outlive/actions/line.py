@@ -46,7 +46,7 @@ class Line:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             sock.setblocking(False)
-            sock.connect(f"/proc/self/fd/{io}/{CONTROL.rpartition('/')[2]}")
+            sock.connect(fds.socket_path(io, os.path.basename(CONTROL)))
             fds.send(sock, json.dumps({"op": "watch", "output": self._output}).encode())
         except OSError:
             sock.close()

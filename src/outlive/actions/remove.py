@@ -33,7 +33,15 @@ VERB = Verb(
     remove,
     args=(
         JOB,
-        Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION"),
+        Arg(
+            "grace_ms",
+            MS,
+            "Time between TERM and KILL; kill takes longer ones.",
+            default=limits.KILL_GRACE_MS,
+            minimum=0,
+            maximum=limits.REMOVE_GRACE_MS,
+            metavar="DURATION",
+        ),
     ),
     result="job_id state freed_bytes",
     slow=True,

@@ -38,8 +38,7 @@ def listen(job: JobDir) -> socket.socket:
             pass
         old = os.umask(0o177)
         try:
-            # sun_path holds 107 bytes; through the fd every path is short (unix(7))
-            sock.bind(f"/proc/self/fd/{io}/{CONTROL.rpartition('/')[2]}")
+            sock.bind(fds.socket_path(io, os.path.basename(CONTROL)))
         finally:
             os.umask(old)
         sock.listen(limits.LISTEN_BACKLOG)

@@ -10,6 +10,7 @@ import socket
 import termios
 
 _CLOSE_RANGE_CLOEXEC = 4  # close_range(2), since Linux 5.11
+_F_GETPATH = 50  # macOS, sys/fcntl.h
 _SYS_CLOSE_RANGE = 436  # the same number on every architecture (it came after the tables were unified)
 
 
@@ -108,6 +109,16 @@ def pair() -> tuple[socket.socket, socket.socket]:
     """Two ends that carry whole messages and fds. (macOS has no SEQPACKET; its datagram pairs keep order too.)"""
     kind = socket.SOCK_SEQPACKET if hasattr(socket, "SOCK_SEQPACKET") and _linux() else socket.SOCK_DGRAM
     return socket.socketpair(socket.AF_UNIX, kind)
+
+
+def socket_path(dir_fd: int, name: str) -> str:
+    """A path for `name` in an open directory that fits into sun_path, which holds 107 bytes (unix(7)).
+
+    Through /proc every path is short. Elsewhere it is the real one, and may be too long.
+    """
+    if _linux():
+        return f"/proc/self/fd/{dir_fd}/{name}"
+    return os.path.join(os.fsdecode(fcntl.fcntl(dir_fd, _F_GETPATH, b"\0" * 1024)).rstrip("\0"), name)
 
 
 def _linux() -> bool:
