@@ -32,8 +32,8 @@ def test_an_owner_is_client_and_session(name: str | None, env: dict[str, str], o
 
 
 def test_a_project_is_short_stable_and_its_own() -> None:
-    one = owner_of("c", {"CLAUDE_PROJECT_DIR": "/home/me/work/site"})
-    assert one == owner_of("c", {"CLAUDE_PROJECT_DIR": "/home/me/work/site/"})
+    one = owner_of("c", {"CLAUDE_PROJECT_DIR": "/home/me/code/site"})
+    assert one == owner_of("c", {"CLAUDE_PROJECT_DIR": "/home/me/code/site/"})
     assert one != owner_of("c", {"CLAUDE_PROJECT_DIR": "/home/me/old/site"})
     assert one.startswith("c/site-")
     assert len(one) == len("c/site-") + 6
