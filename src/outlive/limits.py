@@ -10,7 +10,7 @@ YIELD_MS = 10_000  # `exec`/`run` answer after this long if the command still ru
 MCP_TIMEOUT_S = 1_800.0  # end of a job started over MCP; the CLI has none
 MCP_KILL_AFTER_MS = 5_000
 KILL_GRACE_MS = 5_000
-REMOVE_GRACE_MS = 40_000  # so that one call over MCP stays under MCP_CALL_MS
+REMOVE_GRACE_MS = 25_000  # so that one call over MCP stays under MCP_CALL_MS
 KILL_WAIT_EXTRA_MS = 1_000  # `kill` waits for grace + this
 TAIL_LINES = 50
 TAIL_BYTES = 65_536
@@ -62,6 +62,7 @@ SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to 
 
 # --- starting --------------------------------------------------------------------------------------------------
 LAUNCH_S = 30.0  # from the request to the supervisor's word; a loaded machine needs seconds
+DELETE_S = 20.0  # how long a delete waits for a supervisor that still syncs; a busy disk takes seconds
 CONTROL_S = 5.0  # a control request that only changes memory
 TMP_AGE_S = 3_600.0  # half-made directories are removed by gc after this
 CONTROL_BYTES = 65_536  # one control message; larger data travels as a memfd

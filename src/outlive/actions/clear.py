@@ -37,7 +37,7 @@ def clear(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
 def delete(ctx: Context, job: JobDir) -> Waiting[int]:
     """Bytes given back. A supervisor that is just letting go is waited for. Errors: invalid_state while something of
     the job still runs, job_not_found if somebody else deleted it, io_error."""
-    until = time.monotonic() + limits.CONTROL_S
+    until = time.monotonic() + limits.DELETE_S
     while True:
         try:
             return gc.delete(ctx.store, job)

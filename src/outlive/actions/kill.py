@@ -56,11 +56,13 @@ def kill(
         return _answer(found, found_job, number)
 
 
-def end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *, sinks: bool = False) -> Waiting[None]:
-    """Ask the supervisor; it does it, also if we are killed meanwhile. `sinks`: its notification command too."""
+def end(
+    ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *, removing: bool = False
+) -> Waiting[None]:
+    """Ask the supervisor; it does it, also if we are killed meanwhile. `removing`: its notification command too, and nothing is synced."""
     line = Line(job, output=False)
     try:
-        asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner, "sinks": sinks}
+        asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner, "removing": removing}
         deadline = time.monotonic() + limits.CONTROL_S
         while True:
             if line.request(asked) and (yield from line.answer(deadline)):

@@ -22,7 +22,7 @@ def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> W
         found = access.look_for_ending(ctx, found_job)
         if found.supervised:
             wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
-            yield from kill.end(ctx, found_job, signal.SIGTERM, grace_ms, wait_s, sinks=True)
+            yield from kill.end(ctx, found_job, signal.SIGTERM, grace_ms, wait_s, removing=True)
         freed = yield from clear.delete(ctx, found_job)
         return {"job_id": found_job.job_id, "state": found.state.state, "freed_bytes": freed}
 

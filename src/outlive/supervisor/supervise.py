@@ -85,6 +85,7 @@ class Supervisor:
         self._reaped = False
         self._ended_ns: int | None = None  # when the end was seen; an adopter learns later how it ended
         self._asked_kernel = False
+        self._doomed = False  # its directory is about to be deleted: a sync may take seconds, and would be for nothing
         # phase × event → action. What is not in the table means nothing in that phase.
         self._table = {
             (RUNNING, "child"): self._settle,
@@ -253,7 +254,8 @@ class Supervisor:
     def _finish(self) -> None:
         if self._pump.dropped != self._state.dropped_bytes:
             self._write(dropped_bytes=self._pump.dropped)
-        self._pump.sync()
+        if not self._doomed:
+            self._pump.sync()
         self._control.state()
         self._job.remove_io()
         self._control.close()
@@ -345,7 +347,8 @@ class Supervisor:
             connection.answer(ok=False, code="invalid_argument", message=f"unknown op {request['op']!r}")
 
     def _kill_request(self, request: dict[str, Any]) -> None:
-        if request.get("sinks"):
+        if request.get("removing"):
+            self._doomed = True
             self._sinks.kill()
         number, grace_ms = int(request["signal"]), int(request.get("grace_ms", limits.KILL_GRACE_MS))
         self._record_ending("kill", str(request.get("by", "")), signals.name_of(number), grace_ms)
@@ -374,6 +377,8 @@ class Supervisor:
 
     def _sync(self) -> None:
         """After it was visible, never before: a power cut may tell the previous generation, a killed process nothing."""
+        if self._doomed:
+            return
         files.sync(self._job.fd, (META, STATE))
         if self._phase == LINGERING:
             self._pump.sync()
