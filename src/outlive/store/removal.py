@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 
@@ -24,21 +25,28 @@ def remove_tree(parent_fd: int, name: str) -> bool:
         _empty(fd, os.fstat(fd).st_dev)
     finally:
         os.close(fd)
-    os.rmdir(name, dir_fd=parent_fd)
+    with contextlib.suppress(FileNotFoundError):
+        os.rmdir(name, dir_fd=parent_fd)
     return True
 
 
 def _empty(fd: int, device: int) -> None:
+    """What vanishes meanwhile was deleted by somebody who is at the same."""
     for entry in os.listdir(fd):
-        found = os.stat(entry, dir_fd=fd, follow_symlinks=False)
-        if not stat.S_ISDIR(found.st_mode):
-            os.unlink(entry, dir_fd=fd)
-            continue
-        if found.st_dev != device:
-            raise OSError(f"{entry} is on another file system")
-        inner = os.open(entry, _DIRECTORY, dir_fd=fd)
-        try:
-            _empty(inner, device)
-        finally:
-            os.close(inner)
-        os.rmdir(entry, dir_fd=fd)
+        with contextlib.suppress(FileNotFoundError):
+            _delete(fd, entry, device)
+
+
+def _delete(fd: int, entry: str, device: int) -> None:
+    found = os.stat(entry, dir_fd=fd, follow_symlinks=False)
+    if not stat.S_ISDIR(found.st_mode):
+        os.unlink(entry, dir_fd=fd)
+        return
+    if found.st_dev != device:
+        raise OSError(f"{entry} is on another file system")
+    inner = os.open(entry, _DIRECTORY, dir_fd=fd)
+    try:
+        _empty(inner, device)
+    finally:
+        os.close(inner)
+    os.rmdir(entry, dir_fd=fd)
