@@ -34,8 +34,9 @@ def clear(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
         return {"job_id": found_job.job_id, "state": found.state.state, "freed_bytes": freed}
 
 
-def delete(ctx: Context, job: JobDir) -> Waiting[int]:
-    """Bytes given back. A supervisor that is just letting go is waited for. Errors: invalid_state while something of
+def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[int]:
+    """Bytes given back. A supervisor that is just letting go is waited for, and with `ending` whoever it
+    is ending too. Errors: invalid_state while something of
     the job still runs, job_not_found if somebody else deleted it, io_error."""
     until = time.monotonic() + limits.DELETE_S
     while True:
@@ -43,7 +44,7 @@ def delete(ctx: Context, job: JobDir) -> Waiting[int]:
             return gc.delete(ctx.store, job)
         except BlockingIOError:
             alive = access.survivors(access.look(ctx, job), job.job_id)
-            if alive or time.monotonic() >= until:
+            if (alive and not ending) or time.monotonic() >= until:
                 what = (
                     f"{len(alive)} of the processes it started still run" if alive else "its supervisor is still busy"
                 )

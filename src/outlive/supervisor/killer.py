@@ -31,6 +31,7 @@ class Killer:
         self._members = members
         self._on_gone = on_gone
         self._clean = 0
+        self._asked: set[tuple[int, int]] = set()
         self._give_up_at = 0.0
 
     @property
@@ -62,10 +63,18 @@ class Killer:
         self._loop.at("grace", kill_at, self._start_sweeps)
 
     def check(self) -> None:
-        """Somebody died: is it done before the grace is over?"""
-        if self._loop.is_set("grace") and not self._members(True):
+        """Somebody died: is it done before the grace is over? One clean look proves nothing: a process that just lost its
+        parent may be missed. Whoever was forked meanwhile is asked too."""
+        if not self._loop.is_set("grace"):
+            return
+        members = self._members(True)
+        self._ask([member for member in members if (member.pid, member.start) not in self._asked])
+        self._clean = 0 if members else self._clean + 1
+        if self._clean >= limits.CLEAN_SWEEPS:
             self._loop.cancel("grace")
             self._on_gone()
+        elif not members:
+            self._loop.after("recheck", limits.SWEEP_INTERVAL_S, self.check)
 
     def _look(self) -> None:
         self.check()
@@ -73,7 +82,12 @@ class Killer:
             self._loop.after("kill-look", limits.KILL_LOOK_S, self._look)
 
     def _polite(self) -> None:
-        for member in self._members(True):
+        self._clean = 0
+        self._ask(self._members(True))
+
+    def _ask(self, members: list[Member]) -> None:
+        for member in members:
+            self._asked.add((member.pid, member.start))
             process.send_signal(member.pid, member.start, signal.SIGTERM)
             process.send_signal(member.pid, member.start, signal.SIGCONT)  # a stopped one could not act on it
 
