@@ -54,10 +54,6 @@ class Feed:
         if pipe is not None:
             os.set_blocking(pipe, False)
 
-    @property
-    def is_open(self) -> bool:
-        return self._pipe is not None
-
     def put(self, data: bytes, *, eof: bool, connection: Connection | None = None, wait_s: float | None = None) -> None:
         """Queue one write. The answer comes when all is in the pipe, after `wait_s`, or when the job closed its side;
         what has not been written by then is dropped and not counted."""

@@ -32,7 +32,7 @@ class Killer:
         self._on_gone = on_gone
         self._clean = 0
         self._asked: set[tuple[int, int]] = set()
-        self._give_up_at = 0.0
+        self._give_up_at = self._kill_at = 0.0
 
     @property
     def busy(self) -> bool:
@@ -54,12 +54,15 @@ class Killer:
             return
         self._polite()
         if not self._loop.is_set("sweep"):
-            self._loop.after("grace", grace_s, self._start_sweeps)
+            kill_at = time.monotonic() + grace_s
+            self._kill_at = min(kill_at, self._kill_at) if self._loop.is_set("grace") else kill_at
+            self._loop.at("grace", self._kill_at, self._start_sweeps)
             if not self._told:
                 self._loop.after("kill-look", limits.KILL_LOOK_S, self._look)
 
     def resume(self, kill_at: float) -> None:
         """Take over from a killer that died: KILL at this time (time.monotonic seconds)."""
+        self._kill_at = kill_at
         self._loop.at("grace", kill_at, self._start_sweeps)
 
     def check(self) -> None:

@@ -158,13 +158,6 @@ def waiting_bytes(fd: int) -> int:
     return count[0]
 
 
-def pipe_size(fd: int) -> int:
-    """Capacity of a pipe in bytes; 65536 where it cannot be asked."""
-    if not hasattr(fcntl, "F_GETPIPE_SZ"):
-        return 65_536
-    return fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ)
-
-
 def set_pipe_size(fd: int, size: int) -> bool:
     """Change the capacity; False if the kernel will not (EPERM: the user's pipe pages are used up; EBUSY: it is full)."""
     if not hasattr(fcntl, "F_SETPIPE_SZ"):

@@ -43,10 +43,6 @@ def wait_for(fd: int, byte: int) -> None:
     fcntl.fcntl(fd, _SETLKW, _flock(fcntl.F_WRLCK, byte))
 
 
-def release(fd: int, byte: int) -> None:
-    fcntl.fcntl(fd, _SETLK, _flock(fcntl.F_UNLCK, byte))
-
-
 def is_held(fd: int, byte: int) -> bool:
     """Does another description hold this byte? Takes nothing."""
     answer = fcntl.fcntl(fd, _GETLK, _flock(fcntl.F_WRLCK, byte))
