@@ -199,12 +199,14 @@ class State(Record):
         "duration_ms": None,
         "dropped_bytes": 0,
         "stdin": None,  # open | closed
+        "waiting": None,  # {seq, at, echo, canonical} while it waits for input; void once there is output after seq
+        "terminal": None,  # of a pty job: {cols, rows, sizes [[seq, cols, rows]], modes {name: on}, scanned}
         "updated_at": "",
         "adopted": 0,  # how often supervision was taken over
     }
     KINDS: ClassVar[dict[str, type]] = {
         **dict.fromkeys(("pid", "started_ns", "exit_code", "duration_ms"), int),
-        **dict.fromkeys(("identity", "supervisor", "ending"), dict),
+        **dict.fromkeys(("identity", "supervisor", "ending", "waiting", "terminal"), dict),
         **dict.fromkeys(("started_at", "boot_id", "signal", "reason", "errno", "message", "finished_at", "stdin"), str),
         "core_dumped": bool,
     }

@@ -48,6 +48,26 @@ PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after so long without output
 KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, below bash's 255
 HINT_INTERVAL_S = 0.005  # output hints to one waiter are at least this far apart
 
+# --- terminals -------------------------------------------------------------------------------------------------
+TERMINAL_COLS, TERMINAL_ROWS = 120, 30
+TERMINAL_TYPE = "xterm-256color"
+MAX_TERMINAL_COLS = MAX_TERMINAL_ROWS = 1_000
+TERMINAL_HELD_BYTES = 131_072  # more than a terminal can hold: 64 KiB of buffers and 4 KiB in the line discipline
+TERMINAL_LINE_BYTES = 4_095  # of one line in canonical mode; the kernel drops the rest (termios(3))
+TERMINAL_SIZES = 64  # remembered resizes
+TERMINAL_RETRY_S = 0.05  # a full terminal is tried again, whether or not it told that it has room
+ANSWERS_A_SECOND = 100  # to device queries: a file full of them, shown by cat, is no program that asks
+CURSOR_QUESTIONS = 8  # that wait for an answer at a time
+CURSOR_ANSWER_S = 2.0  # how long finding the cursor may take before a guess is answered
+MODES_EVERY_S = 1.0  # how often changed modes of a terminal are written down
+
+# --- waiting for input -----------------------------------------------------------------------------------------
+INPUT_QUIET_S = 0.3  # nobody is asked who is blocked before so much silence
+INPUT_LOOK_S = (0.3, 2.0)  # then again and again, less and less often
+PROMPT_QUIET_S = 3.0  # the same where the kernel does not tell who is blocked
+PROMPT_BYTES = 4_096  # of the end of the output in which an unterminated line is looked for
+PROMPT_CHARS = 200  # of the prompt that is shown
+
 # --- ending ----------------------------------------------------------------------------------------------------
 SWEEP_INTERVAL_S = 0.02
 KILL_LOOK_S = 0.1  # during a grace, where no SIGCHLD tells of deaths

@@ -11,6 +11,9 @@ from outlive.system import fds, signals
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    Action = tuple[Any, ...]  # as posix_spawn(3) of the os module takes them
 
 # Before exec(2): the process could not be made. Everything else is about the program.
 NO_PROCESS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
@@ -28,10 +31,12 @@ def spawn(
     cwd: str,
     umask: int | None = None,
     new_session: bool = True,
+    terminal: str | None = None,
 ) -> int:
     """Start `argv` and return its pid.
 
-    stdio: child fd → our fd; nothing else is inherited. cwd and umask are set on *this* process around the call, which
+    stdio: child fd → our fd; nothing else is inherited. terminal: path of a slave that becomes fds 0, 1 and 2, as far
+    as `stdio` does not name them, and the controlling terminal of the new session. cwd and umask are set on *this* process around the call, which
     is why it must have one thread. Errors: BeforeExec, OSError of execve(2).
     """
     fds.cloexec_from(3)
@@ -44,7 +49,7 @@ def spawn(
             raise BeforeExec(error.errno, error.strerror, cwd) from error
         if umask is not None:
             old_umask = os.umask(umask)
-        return _spawn_found(argv, env, _moves(stdio), new_session)
+        return _spawn_found(argv, env, [*_moves(stdio), *_opens(terminal, stdio)], new_session)
     finally:
         if old_umask is not None:
             os.umask(old_umask)
@@ -52,7 +57,17 @@ def spawn(
         os.close(back)
 
 
-def _moves(stdio: Mapping[int, int]) -> list[tuple[int, int, int]]:
+def _opens(terminal: str | None, stdio: Mapping[int, int]) -> list[Action]:
+    """A session leader without terminal gets the first one it opens (tty_ioctl(4), TIOCSCTTY); setsid comes before the
+    file actions (posix_spawn(3))."""
+    if terminal is None:
+        return []
+    fds_ = [fd for fd in (0, 1, 2) if fd not in stdio]
+    first: Action = (os.POSIX_SPAWN_OPEN, fds_[0], terminal, os.O_RDWR, 0)
+    return [first, *((os.POSIX_SPAWN_DUP2, fds_[0], fd) for fd in fds_[1:])]
+
+
+def _moves(stdio: Mapping[int, int]) -> list[Action]:
     """dup2 for each, ordered and duplicated so that no source is overwritten before it is used."""
     clash = [source for source in stdio.values() if source in stdio and stdio[source] != source]
     if clash:
@@ -60,9 +75,7 @@ def _moves(stdio: Mapping[int, int]) -> list[tuple[int, int, int]]:
     return [(os.POSIX_SPAWN_DUP2, source, target) for target, source in stdio.items()]
 
 
-def _spawn_found(
-    argv: Sequence[str], env: Mapping[str, str], moves: list[tuple[int, int, int]], new_session: bool
-) -> int:
+def _spawn_found(argv: Sequence[str], env: Mapping[str, str], moves: list[Action], new_session: bool) -> int:
     """execvpe's rules: with a slash the path itself, otherwise along the PATH of the *job's* environment."""
     path = _find(argv[0], env)
     try:
@@ -94,9 +107,7 @@ def _candidates(program: str, env: Mapping[str, str]) -> list[str]:
     return [os.path.join(folder or ".", program) for folder in path.split(os.pathsep)]
 
 
-def _spawn_at(
-    path: str, argv: Sequence[str], env: Mapping[str, str], moves: list[tuple[int, int, int]], new_session: bool
-) -> int:
+def _spawn_at(path: str, argv: Sequence[str], env: Mapping[str, str], moves: list[Action], new_session: bool) -> int:
     def start(program: str, words: list[str]) -> int:
         return os.posix_spawn(
             program,

@@ -25,6 +25,17 @@ def move(source: int, target: int, offset: int, count: int) -> int:
     return len(data)
 
 
+def relay(source: int, target: int, count: int) -> int:
+    """Move up to `count` bytes from a terminal's master into the pipe `target`.
+
+    Errors: BlockingIOError when there are none or the pipe is full, OSError EIO when nobody has the slave open.
+    """
+    if IN_KERNEL:
+        return os.splice(source, target, count, flags=os.SPLICE_F_NONBLOCK)
+    data = os.read(source, min(count, 4096))  # PIPE_BUF: the pipe takes all of it or nothing
+    return os.write(target, data)
+
+
 def feed(source: int, target: int, count: int) -> int:
     """Move up to `count` bytes from a file, at its own offset, into the non-blocking pipe `target`; 0 is end of file.
 

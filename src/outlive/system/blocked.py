@@ -1,0 +1,351 @@
+"""Is a thread of these processes blocked reading the job's input? What the kernel says, and nothing guessed.
+
+/proc/PID/task/TID/syscall (proc_pid_syscall(5)) names the system call a sleeping thread is in and its arguments; what
+its descriptors are, /proc/PID/task/TID/fd tells. Reading these needs what ptrace(2) needs: the same user, not set-uid,
+and with Yama's scope 1 an ancestor, which a supervisor is until it has adopted a job.
+
+Nothing here touches a file of the job: an os.stat() of a descriptor on a dead network file system would hang us with
+the job, so a link is read first and only pipes, sockets and what may be a terminal are looked at.
+
+Not seen: io_uring_enter(2); 32-bit processes on aarch64; another devpts that counts its terminals as ours does.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import stat
+import struct
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_READ, _READ_SECOND, _POLL, _SELECT, _EPOLL, _RESTART = range(6)  # _READ_SECOND: the source is the second argument
+
+
+def _table(*numbers: str) -> dict[int, int]:
+    return {int(number): kind for kind, some in enumerate(numbers) for number in some.split()}
+
+
+# In each: read, pread64, readv, preadv, preadv2, recvfrom, recvmsg, recvmmsg, splice, tee, copy_file_range; sendfile;
+# poll, ppoll; select, pselect6; epoll_wait, epoll_pwait, epoll_pwait2; restart_syscall. (asm/unistd_64.h, _32.h)
+_X86_64 = _table("0 17 19 295 327 45 47 299 275 276 326", "40", "7 271", "23 270", "232 281 441", "219")
+_I386 = _table("3 180 145 333 378 371 372 337 313 315 377", "187 239", "168 309 414", "142 308 413", "256 319 441", "0")
+# asm-generic/unistd.h: one table for the younger architectures
+_GENERIC = _table("63 67 65 69 286 207 212 243 76 77 285", "71", "73", "72", "22 441", "128")
+_TABLES = {"x86_64": _X86_64, "aarch64": _GENERIC, "riscv64": _GENERIC, "loongarch64": _GENERIC}
+_TABLES_32 = {"x86_64": _I386}
+
+_WANTS = select.POLLIN | getattr(select, "POLLRDNORM", 0x40)  # also as EPOLLIN, EPOLLRDNORM: the same bits
+_TTY = 5 << 8  # /dev/tty, the caller's own terminal whatever it is (tty(4))
+# Majors of terminals (devices.txt): consoles and serial lines, /dev/tty and ptmx, pseudo-terminals, USB, ARM, hvc
+_TERMINALS = frozenset((2, 3, 4, 5, *range(128, 144), 166, 188, 204, 229))
+
+_MOST_FDS = 1024  # looked at in one set: who waits for more is a server
+_MOST_BITS = 1 << 16  # of an fd_set
+_MOST_THREADS = 4096  # of one process
+_FDINFO = 1 << 17  # bytes, about 1700 entries of an epoll
+# A thread seen running may be on its way into read(2): it is busy if it is at each of these further looks too.
+_PAUSES = (0, 0.0005, 0.002)
+
+_GONE = (FileNotFoundError, ProcessLookupError)
+
+_tables: tuple[dict[int, int], dict[int, int]] | None = None  # for 64-bit and 32-bit programs of this machine
+
+
+class Target:
+    """What the job's input is."""
+
+    __slots__ = ("pipe", "terminal")
+
+    def __init__(self, pipe: tuple[int, int] | None = None, terminal: int | None = None) -> None:
+        self.pipe = pipe  # (st_dev, st_ino) of the stdin pipe
+        self.terminal = terminal  # st_rdev of the pty slave
+
+
+class Found:
+    """What the threads of a job were doing."""
+
+    __slots__ = ("reading", "polling", "others", "busy", "unreadable")
+
+    def __init__(self) -> None:
+        self.reading = False  # blocked in a read of the target
+        self.polling = False  # blocked in poll, select or epoll_wait over a set with the target in it
+        self.others = False  # such a set also holds a socket to somewhere else, or a terminal that is not the target
+        self.busy = False  # running or in uninterruptible sleep: silence does not mean waiting
+        self.unreadable = False  # something could not be looked into, so it is not known
+
+    def __repr__(self) -> str:
+        return f"Found({', '.join(name for name in self.__slots__ if getattr(self, name))})"
+
+
+def supported() -> bool:
+    """Does this kernel tell? Not macOS, not gVisor, not an architecture without a table."""
+    global _tables
+    if _tables is None:
+        machine = os.uname().machine
+        tables = (_TABLES.get(machine, {}), _TABLES_32.get(machine, {}))
+        # The caller's own entry shows the very read(2) that asks: it proves the file and the table at once
+        own = _own_syscall()
+        _tables = tables if any(table.get(own) == _READ for table in tables) else ({}, {})
+    return bool(_tables[0])
+
+
+def _own_syscall() -> int:
+    try:
+        return int(_read("/proc/thread-self/syscall").split()[0])
+    except (OSError, ValueError, IndexError):
+        return -1
+
+
+def look(pids: Iterable[int], target: Target) -> Found:
+    """One look at all threads of `pids`. Nothing is stopped or changed by it; processes that vanish are passed over."""
+    found = Found()
+    if not supported():
+        found.unreadable = True
+        return found
+    running = [where for pid in pids for where in _threads(pid, found) if not _settled(where, target, found)]
+    for pause in _PAUSES:
+        if not running:
+            break
+        time.sleep(pause)
+        running = [where for where in running if not _settled(where, target, found)]
+    found.busy = bool(running)
+    return found
+
+
+class _Thread:
+    """A sleeping thread."""
+
+    __slots__ = ("where", "terminal", "call", "args")
+
+    def __init__(self, where: str, terminal: int, call: int, args: list[int]) -> None:
+        self.where = where  # /proc/PID/task/TID
+        self.terminal = terminal  # its controlling terminal (tty_nr), the device number as in st_rdev
+        self.call = call
+        self.args = args
+
+
+def _threads(pid: int, found: Found) -> list[str]:
+    # Descriptors too are taken from the thread: those of a leader that has ended are gone while its threads live on
+    leader = f"/proc/{pid}/task/{pid}"
+    try:
+        fields = _stat(leader)
+        if not fields or fields[17] == b"1":  # num_threads
+            return [leader] if fields else []
+        names = os.listdir(f"/proc/{pid}/task")
+    except OSError as error:
+        found.unreadable |= not isinstance(error, _GONE)
+        return []
+    found.unreadable |= len(names) > _MOST_THREADS
+    return [f"/proc/{pid}/task/{name}" for name in names[:_MOST_THREADS]]
+
+
+def _settled(where: str, target: Target, found: Found) -> bool:
+    """Note what this thread does; False if it does not sleep."""
+    try:
+        fields = _stat(where)
+        if not fields:
+            return True
+        if fields[0] != b"S":  # running, or in uninterruptible sleep; else stopped or dead, and waits for no input
+            return fields[0] not in (b"R", b"D")
+        words = _read(f"{where}/syscall").split()
+        if words[:1] == [b"running"]:
+            return False
+        thread = _decode(where, int(fields[4]) & 0xFFFFFFFF, words)
+        if thread is not None:
+            _note(thread, target, found)
+    except _GONE:
+        pass
+    except OSError:  # EACCES, EPERM: not ours to look into. Short of fds or memory ourselves, we do not know either.
+        found.unreadable |= _is_living(where)
+    return True
+
+
+def _is_living(where: str) -> bool:
+    """Whoever is ending may be root's for a moment."""
+    try:
+        fields = _stat(where)
+    except OSError:
+        return True
+    return bool(fields) and fields[0] not in (b"Z", b"X")
+
+
+def _decode(where: str, terminal: int, words: list[bytes]) -> _Thread | None:
+    """ "NR ARG0 … ARG5 SP PC", or "-1 SP PC" outside of a system call."""
+    if len(words) != 9:
+        return None
+    # A stack below 4 GiB: a 32-bit program, and other numbers. (Otherwise 3, its read, would be close.)
+    table = (_tables or ({}, {}))[int(words[7], 16) <= 0xFFFFFFFF]
+    call = table.get(int(words[0]))
+    return None if call is None else _Thread(where, terminal, call, [int(word, 16) for word in words[1:7]])
+
+
+def _note(thread: _Thread, target: Target, found: Found) -> None:
+    if thread.call in (_READ, _READ_SECOND):
+        fd = thread.args[thread.call == _READ_SECOND]
+        # A splice from an empty pipe waits for input, from a full one for its other end: the caller knows which it is
+        found.reading |= _kind(thread, fd & 0xFFFFFFFF, target) == "target"
+    elif thread.call == _SELECT:
+        _note_set(thread, _select_set(thread), target, found)
+    elif thread.call == _EPOLL:
+        _note_set(thread, _epoll_set(thread, thread.args[0] & 0xFFFFFFFF), target, found)
+    elif thread.call == _POLL or _restarts_poll(thread):
+        _note_set(thread, _poll_set(thread), target, found)
+
+
+def _restarts_poll(thread: _Thread) -> bool:
+    """restart_syscall(2) follows a stop and leaves the registers as they were, but also stands for sleeps and futexes.
+
+    Where the kernel hides wchan ("0"), the arguments tell: in place of nfds a sleep has a pointer, and a futex an
+    operation (FUTEX_WAIT, FUTEX_WAIT_BITSET with their flags, futex(2)).
+    """
+    waits_in = _read(f"{thread.where}/wchan")
+    if waits_in in (b"", b"0"):
+        return thread.args[1] < _MOST_BITS and thread.args[1] not in (0, 9, 0x80, 0x89, 0x109, 0x189)
+    return b"poll" in waits_in
+
+
+def _note_set(thread: _Thread, entries: list[tuple[int, int]], target: Target, found: Found) -> None:
+    """entries: (fd, whether its becoming readable is awaited). An epoll in a set is opened up, once."""
+    polling = others = False
+    sockets: list[str] = []
+    opened: set[int] = set()
+    for count, (fd, wanted) in enumerate(entries):  # which grow on the way
+        if count == _MOST_FDS:
+            others = True
+            break
+        kind = _kind(thread, fd, target)
+        if kind == "target":
+            polling |= bool(wanted)
+        elif kind == "terminal":
+            others = True
+        elif kind.startswith("socket:"):
+            sockets.append(kind)
+        elif kind == "epoll" and wanted and fd not in opened:
+            opened.add(fd)
+            entries += _epoll_set(thread, fd)
+    if polling:
+        found.polling = True
+        # Who asks whom, only where it matters: most sets do not hold the target
+        found.others = found.others or others or any(not _internal(thread, link) for link in sockets)
+
+
+def _poll_set(thread: _Thread) -> list[tuple[int, int]]:
+    """poll(2): struct pollfd { int fd; short events, revents; }"""
+    count = min(thread.args[1] & 0xFFFFFFFF, _MOST_FDS + 1)
+    data = _memory(thread, thread.args[0], count * 8)
+    return [(fd, events & _WANTS) for fd, events, _ in struct.iter_unpack("ihh", data[: len(data) & ~7]) if fd >= 0]
+
+
+def _select_set(thread: _Thread) -> list[tuple[int, int]]:
+    """select(2): bitmaps of what is to become readable, writable, exceptional."""
+    bits = min(thread.args[0] & 0xFFFFFFFF, _MOST_BITS)
+    size = (bits + 7) // 8
+    found: list[tuple[int, int]] = []
+    for number, address in enumerate(thread.args[1:4]):
+        bitmap = int.from_bytes(_memory(thread, address, size), "little") & ((1 << bits) - 1)
+        while bitmap and len(found) <= _MOST_FDS:
+            lowest = bitmap & -bitmap
+            found.append((lowest.bit_length() - 1, number == 0))
+            bitmap ^= lowest
+    return found
+
+
+def _epoll_set(thread: _Thread, fd: int) -> list[tuple[int, int]]:
+    """proc_pid_fdinfo(5): a line "tfd: FD events: HEX data: …" for each. A fired EPOLLONESHOT has no interest left."""
+    lines = _read(f"{thread.where}/fdinfo/{fd}", _FDINFO).split(b"\n")[:-1]  # the last is empty, or was cut
+    words = [line.split(maxsplit=4) for line in lines if line.startswith(b"tfd:")]
+    return [(int(word[1]), int(word[3], 16) & _WANTS) for word in words if len(word) > 3]
+
+
+def _memory(thread: _Thread, address: int, size: int) -> bytes:
+    """What is readable of it: proc_pid_mem(5). (process_vm_readv(2) would wait where a page waits for userfaultfd(2).)"""
+    if not address or not size:
+        return b""
+    fd = os.open(f"{thread.where}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(fd, size, address)
+    except (OSError, OverflowError):  # garbage, or unmapped by another thread
+        return b""
+    finally:
+        os.close(fd)
+
+
+def _kind(thread: _Thread, fd: int, target: Target) -> str:
+    """ "target", "terminal" (another), "epoll", "socket:[INODE]" or ""."""
+    path = f"{thread.where}/fd/{fd}"
+    try:
+        link = os.readlink(path)
+        if link.startswith("anon_inode:"):
+            return "epoll" if link == "anon_inode:[eventpoll]" else ""
+        if not _is_kernels(link):
+            return ""
+        info = os.stat(path)
+    except _GONE:  # closed
+        return ""
+    if stat.S_ISCHR(info.st_mode):
+        device = thread.terminal if info.st_rdev == _TTY else info.st_rdev
+        if device == target.terminal:
+            return "target"
+        return "terminal" if os.major(info.st_rdev) in _TERMINALS else ""
+    if (info.st_dev, info.st_ino) == target.pipe:
+        return "target"
+    return link if stat.S_ISSOCK(info.st_mode) else ""
+
+
+def _is_kernels(link: str) -> bool:
+    """A pipe, a socket, or what may be a terminal: stat(2) asks no file server. (A sandbox may show /dev/pts/3 as /3.)"""
+    name = link.rpartition("/")[2]
+    return link.startswith(("pipe:[", "socket:[", "/dev/")) or name.isdigit() or name.startswith(("tty", "ptmx"))
+
+
+def _internal(thread: _Thread, link: str) -> bool:
+    """Is it a socketpair(2) of which the process holds the other end too? Every asyncio loop wakes itself by one."""
+    peer = _unix_peer(int(link[len("socket:[") : -1]))
+    if not peer:
+        return False
+    for name in os.listdir(f"{thread.where}/fd")[:_MOST_FDS]:
+        try:
+            if os.readlink(f"{thread.where}/fd/{name}") == f"socket:[{peer}]":
+                return True
+        except _GONE:  # closed
+            continue
+    return False
+
+
+def _unix_peer(inode: int) -> int:
+    """The inode at the other end; 0 if it is no UNIX socket, has no peer, or the kernel does not say. (sock_diag(7))
+
+    One question about one socket. /proc/net/unix names no peers, and is as long as the machine is busy.
+    """
+    request = struct.pack("=IHHIIBBHIII8s", 40, 20, 1, 0, 0, socket.AF_UNIX, 0, 0, 0xFFFFFFFF, inode, 4, b"\xff" * 8)
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 4) as sock:  # NETLINK_SOCK_DIAG
+            sock.send(request)
+            answer = sock.recv(4096, socket.MSG_DONTWAIT)
+    except OSError:
+        return 0
+    if len(answer) < 40 or struct.unpack_from("=H", answer, 4)[0] != 20:  # SOCK_DIAG_BY_FAMILY; else an error
+        return 0
+    size, kind, peer = struct.unpack_from("=HHI", answer, 32)  # the one attribute that was asked for
+    return int(peer) if (size, kind) == (8, 2) else 0  # UNIX_DIAG_PEER
+
+
+def _stat(where: str) -> list[bytes]:
+    """The fields from 3 (state) on, empty if it is gone. (proc_pid_stat(5))"""
+    try:
+        return _read(f"{where}/stat").rpartition(b")")[2].split()
+    except _GONE:
+        return []
+
+
+def _read(path: str, size: int = 4096) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(fd, size)
+    finally:
+        os.close(fd)

@@ -1,0 +1,87 @@
+"""Pseudo-terminals (pty(7)): the master stays with a supervisor, the command gets the slave as its terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import struct
+import termios
+
+_IUTF8 = 0o40000  # termios(3): erase whole UTF-8 characters; Python knows the name from 3.14 on
+_TIOCGPTPEER = 0x5441  # ioctl_tty(2), Linux 4.13: the slave of this master, whatever is mounted at /dev/pts
+_LFLAG, _CC = 3, 6  # in what termios.tcgetattr returns
+
+
+def open_pair(cols: int, rows: int) -> tuple[int, int]:
+    """A new terminal as (master, slave), of this size. The master never blocks. Errors: OSError, ENOSPC if the system
+    has no terminal left."""
+    master, slave = os.openpty()
+    try:
+        os.set_blocking(master, False)
+        attributes = termios.tcgetattr(slave)
+        attributes[0] |= _IUTF8
+        termios.tcsetattr(slave, termios.TCSANOW, attributes)
+        set_size(master, cols, rows)
+    except BaseException:
+        os.close(master)
+        os.close(slave)
+        raise
+    return master, slave
+
+
+def slave_of(master: int) -> int | None:
+    """The other side, opened again and not as our controlling terminal; None where it cannot be."""
+    try:
+        return fcntl.ioctl(master, _TIOCGPTPEER, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+
+def path_of(slave: int) -> str:
+    return os.ttyname(slave)
+
+
+def device_of(slave: int) -> int:
+    """The device number by which a process's terminal is known (stat(2) st_rdev)."""
+    return os.fstat(slave).st_rdev
+
+
+def set_size(fd: int, cols: int, rows: int) -> None:
+    """The kernel tells the foreground process group by SIGWINCH if it is another size (ioctl_tty(2))."""
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+
+
+def size(fd: int) -> tuple[int, int]:
+    """(columns, rows)."""
+    rows, cols, _, _ = struct.unpack("HHHH", fcntl.ioctl(fd, termios.TIOCGWINSZ, bytes(8)))
+    return cols, rows
+
+
+class Modes:
+    """What the line discipline does with what is typed. `eof` is the character that ends the input."""
+
+    __slots__ = ("canonical", "echo", "eof")
+
+    def __init__(self, *, echo: bool, canonical: bool, eof: bytes) -> None:
+        self.echo = echo
+        self.canonical = canonical
+        self.eof = eof
+
+
+def modes(master: int) -> Modes:
+    """The slave's, as they are now: asking the master means asking the slave (ioctl_tty(2))."""
+    attributes = termios.tcgetattr(master)
+    eof = attributes[_CC][termios.VEOF]
+    return Modes(
+        echo=bool(attributes[_LFLAG] & termios.ECHO),
+        canonical=bool(attributes[_LFLAG] & termios.ICANON),
+        eof=eof if isinstance(eof, bytes) else bytes((eof,)),
+    )
+
+
+def is_hung_up(master: int) -> bool:
+    """Has everybody closed the slave? It may be opened again by its name."""
+    poll = select.poll()
+    poll.register(master, select.POLLIN)
+    return any(events & select.POLLHUP for _, events in poll.poll(0))
