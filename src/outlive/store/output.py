@@ -45,6 +45,11 @@ class OrderWriter:
         self._count += 1
         self._start, self._stream, self._offset = end, stream, sizes[stream]
 
+    @property
+    def stream(self) -> int:
+        """The stream that was written last; -1 if none was."""
+        return self._stream
+
     def end(self, sizes: list[int]) -> int:
         """Length of the merged stream."""
         return self._start + sizes[self._stream] - self._offset if self._stream >= 0 else 0

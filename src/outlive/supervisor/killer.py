@@ -20,13 +20,21 @@ if TYPE_CHECKING:
 class Killer:
     """`members` tells who is alive; `on_gone` is called when nobody is, or nobody that can be killed.
 
-    `told`: do deaths come to us as SIGCHLD? An adopter is nobody's parent and has to look for itself.
+    `hang_up`: it has a terminal, and interactive shells ignore TERM: HUP goes with it, as when the terminal's window is
+    closed (systemd.kill(5), SendSIGHUP). `told`: do deaths come to us as SIGCHLD? An adopter is nobody's parent and has to look for itself.
     """
 
     def __init__(
-        self, loop: Loop, members: Callable[[bool], list[Member]], on_gone: Callable[[], None], *, told: bool
+        self,
+        loop: Loop,
+        members: Callable[[bool], list[Member]],
+        on_gone: Callable[[], None],
+        *,
+        told: bool,
+        hang_up: bool = False,
     ) -> None:
         self._told = told
+        self._hang_up = hang_up
         self._loop = loop
         self._members = members
         self._on_gone = on_gone
@@ -92,6 +100,8 @@ class Killer:
         for member in members:
             self._asked.add((member.pid, member.start))
             process.send_signal(member.pid, member.start, signal.SIGTERM)
+            if self._hang_up:
+                process.send_signal(member.pid, member.start, signal.SIGHUP)
             process.send_signal(member.pid, member.start, signal.SIGCONT)  # a stopped one could not act on it
 
     def _start_sweeps(self) -> None:

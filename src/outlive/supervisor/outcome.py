@@ -45,7 +45,14 @@ def _finished(before: State, ended_ns: int | None = None, /, **values: Any) -> S
     if before.started_ns is not None and values.get("reason") not in ("lost", "reboot"):
         duration = max(0, (end - before.started_ns) // 1_000_000)
     return before.replace(
-        **{"phase": "finished", "finished_at": finished_at, "duration_ms": duration, "stdin": "closed", **values}
+        **{
+            "phase": "finished",
+            "finished_at": finished_at,
+            "duration_ms": duration,
+            "stdin": "closed",
+            "waiting": None,
+            **values,
+        }
     )
 
 

@@ -7,7 +7,7 @@ import os
 import time
 
 from outlive import limits
-from outlive.store.jobdir import FIFOS, LOGS
+from outlive.store.jobdir import LOGS
 from outlive.store.output import OrderWriter
 from outlive.system import fds, splice
 
@@ -17,67 +17,81 @@ if TYPE_CHECKING:
 
     from outlive.store.jobdir import JobDir
     from outlive.supervisor.loop import Loop
+    from outlive.supervisor.sources import Fifo, Master
 
 # The log cannot take more; the job must not be blocked or killed for it.
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS})
 
 
-def open_readers(job: JobDir) -> list[int]:
-    """The read ends of both FIFOs. They open at once, with or without a writer (fifo(7))."""
-    return [job.open_file(name, os.O_RDONLY | os.O_NONBLOCK) for name in FIFOS]
-
-
 class Pump:
-    """Moves both streams. `dropped` counts the bytes that no disk would take."""
+    """Moves the output: two FIFOs, one terminal, or (of a terminal that went with its supervisors) nothing. `dropped` counts the bytes that no disk would take."""
 
     def __init__(
         self,
         job: JobDir,
         loop: Loop,
-        readers: list[int],
+        sources: list[Fifo | Master],
         on_output: Callable[[], None],
         on_end: Callable[[], None],
         on_drop: Callable[[], None],
     ) -> None:
+        self._job = job
         self._loop = loop
-        self._readers = readers
+        self._sources = sources
         self._on_output = on_output
         self._on_end = on_end
         self._on_drop = on_drop
         self._logs = [job.open_file(name, os.O_WRONLY) for name in LOGS]
         self._sizes = [os.fstat(fd).st_size for fd in self._logs]
         self._order = OrderWriter(job)
-        self._capacity = [limits.PIPE_BYTES, limits.PIPE_BYTES]
-        self._open = [True, True]
+        self._capacity = [limits.PIPE_BYTES for _ in sources]
+        self._open = [True for _ in sources]
         self.dropped = 0
         self.last_output = time.monotonic()
 
     @property
     def ended(self) -> bool:
-        """Has every writer of both streams gone?"""
+        """Has every writer gone?"""
         return not any(self._open)
+
+    @property
+    def end(self) -> int:
+        """Length of the merged output."""
+        return self._order.end(self._sizes)
+
+    def last_bytes(self, count: int) -> bytes:
+        """The end of the stream that was written last."""
+        stream = self._order.stream
+        if stream < 0:
+            return b""
+        log = self._job.open_file(LOGS[stream])
+        try:
+            size = self._sizes[stream]
+            return os.pread(log, min(count, size), max(0, size - count))
+        finally:
+            os.close(log)
 
     def start(self) -> None:
         """Read once before the first wait: a FIFO opened after its writers left never reports anything to poll."""
-        for stream in (0, 1):
+        for stream in range(len(self._sources)):
             self._watch(stream)
             self._turn(stream)
 
     def _watch(self, stream: int) -> None:
         self._open[stream] = True
-        self._loop.read(self._readers[stream], lambda: self._turn(stream))
+        self._loop.read(self._sources[stream].fd, lambda: self._turn(stream))
 
     def look_again(self) -> bool:
         """Has a stream that had ended been opened again, by its name under /proc? Then go on with it."""
-        for stream in (0, 1):
-            if not self._open[stream] and fds.waiting_bytes(self._readers[stream]):
+        for stream, source in enumerate(self._sources):
+            if not self._open[stream] and source.is_open_again():
                 self._watch(stream)
         return not self.ended
 
     def take_what_is_there(self) -> None:
-        """Move what both pipes hold now, and no more: a descendant may write for ever."""
-        for stream in (0, 1):
-            left = fds.waiting_bytes(self._readers[stream])
+        """Move what is there now, and no more: a descendant may write for ever."""
+        for stream, source in enumerate(self._sources):
+            left = source.rest()
             while left > 0:
                 moved = self._move(stream, left)
                 if moved <= 0:
@@ -88,7 +102,7 @@ class Pump:
         self._enlarge_if_full(stream)
         moved = self._move(stream, self._capacity[stream])
         if moved == 0:  # end of file: the last writer is gone
-            self._loop.forget(self._readers[stream])
+            self._loop.forget(self._sources[stream].fd)
             self._open[stream] = False
             self._on_end()
         elif moved > 0:
@@ -97,12 +111,13 @@ class Pump:
 
     def _move(self, stream: int, count: int) -> int:
         """Bytes moved or dropped; 0 at end of file, -1 if there was nothing."""
-        reader = self._readers[stream]
+        source = self._sources[stream]
+        more = source.fill(count)
         try:
             self._order.before(stream, self._sizes)
-            moved = splice.move(reader, self._logs[stream], self._sizes[stream], count)
+            moved = splice.move(source.pipe, self._logs[stream], self._sizes[stream], count)
         except BlockingIOError:
-            return -1
+            return -1 if more else 0
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
@@ -112,7 +127,7 @@ class Pump:
 
     def _drop(self, stream: int, count: int) -> int:
         try:
-            gone = splice.discard(self._readers[stream], count)
+            gone = splice.discard(self._sources[stream].pipe, count)
         except BlockingIOError:
             return -1
         self.dropped += gone
@@ -121,16 +136,16 @@ class Pump:
 
     def _enlarge_if_full(self, stream: int) -> None:
         """Pipes stay at 64 KiB until one is found full: the 65th large one of a user makes all his new ones tiny."""
-        reader = self._readers[stream]
-        if self._capacity[stream] > limits.PIPE_BYTES or fds.waiting_bytes(reader) < limits.PIPE_BYTES:
+        source = self._sources[stream]
+        if self._capacity[stream] > limits.PIPE_BYTES or fds.waiting_bytes(source.pipe) < limits.PIPE_BYTES:
             return
-        if fds.set_pipe_size(reader, limits.PIPE_FULL_BYTES):
+        if source.enlarge():
             self._capacity[stream] = limits.PIPE_FULL_BYTES
             self._loop.after(f"shrink{stream}", limits.PIPE_QUIET_S, lambda: self._shrink(stream))
 
     def _shrink(self, stream: int) -> None:
         quiet = time.monotonic() - self.last_output
-        if quiet >= limits.PIPE_QUIET_S and fds.set_pipe_size(self._readers[stream], limits.PIPE_BYTES):
+        if quiet >= limits.PIPE_QUIET_S and self._sources[stream].shrink():
             self._capacity[stream] = limits.PIPE_BYTES
             return
         wait = max(0.1, limits.PIPE_QUIET_S - quiet)

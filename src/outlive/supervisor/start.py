@@ -12,17 +12,20 @@ from outlive import limits
 from outlive.job import Definition, State, timestamp
 from outlive.store.jobdir import FIFOS, STDIN_DATA, JobDir
 from outlive.supervisor import outcome
-from outlive.supervisor.control import listen
-from outlive.supervisor.escrow import Escrow, adopt_socket
-from outlive.supervisor.pump import open_readers
-from outlive.supervisor.supervise import Held, Supervisor
-from outlive.system import fds, prctl, process, spawn, tree
+from outlive.supervisor.ends import Ends, open_readers
+from outlive.supervisor.supervise import Supervisor
+from outlive.system import fds, prctl, process, spawn, terminal, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
 
+    from outlive.supervisor.escrow import Escrow
     from outlive.supervisor.request import Request
+
+
+# What describes the terminal of whoever started the job: programs believe COLUMNS before they ask the kernel
+_OF_A_TERMINAL = frozenset({"TERM", "COLUMNS", "LINES", "TERMCAP", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORTERM"})
 
 
 def open_job(request: Request) -> JobDir:
@@ -43,24 +46,20 @@ def start(
     definition: Definition = Definition.of(request.definition)
     state = State(job_id=request.job_id, boot_id=process.boot_id(), supervisor=_self(), phase="spawning")
     try:
-        readers = open_readers(job)
-        listener = listen(job)
-        escrow.put({"stdout": readers[0], "stderr": readers[1], "listener": listener.fileno()})
-        data = _first_data(job) if definition.stdin == "open" else None
-        if data is not None:
-            escrow.put({"data": data})
-        stdin, pipe = _stdin(definition, job, stdin_fd, stdin_escrow)
+        ends = Ends.made(job, escrow, stdin_escrow, pty=definition.pty)
+        if definition.pty or definition.stdin == "open":
+            ends.data = _first_data(job)
+        if ends.data is not None:
+            escrow.put({"data": ends.data})
+        stdin = _stdin(definition, job, stdin_fd, ends)
         job.write_state(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
         if not job.is_in_place():  # the launcher gave up on us, and said that nothing ran
             return
-        state = _spawn(job, request, definition, state, stdin)
+        state = _spawn(job, request, definition, state, stdin, ends)
     except OSError as error:  # nothing ran: the launcher takes the job back, and says why
         _refuse(job, request, state, waiter, error)
         return
-    supervisor = Supervisor(job, request, state, Held(readers, listener, pipe, stdin_escrow), parent=True)
-    if data is not None and not state.finished:
-        supervisor.feed_first(data)
-    supervisor.run(waiter)
+    Supervisor(job, request, state, ends, parent=True).run(waiter)
 
 
 def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket | None, error: OSError) -> None:
@@ -80,44 +79,32 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
 def take_over(job: JobDir, request: Request, stdin_fd: int | None, escrow: Escrow, stdin_escrow: Escrow) -> None:
     """The supervisor was killed; we are the command's parent now, and hold what it held and its lock."""
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
-    held_fds = escrow.take()
-    stdin_fds = stdin_escrow.take()
+    held = escrow.take()
     state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
     if state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
         # A command would be our child now, alive or not: none was ever started, so this is no second run
-        for fd in (*held_fds.values(), *stdin_fds.values()):
+        for fd in (*held.values(), *stdin_escrow.take().values()):
             os.close(fd)
         job.close()
         start(request, stdin_fd, None, escrow, stdin_escrow)
         return
-    pipe = stdin_fds.get("stdin")
-    if pipe is not None:
-        stdin_escrow.put({"stdin": pipe})
-    readers = [held_fds["stdout"], held_fds["stderr"]] if "stdout" in held_fds else open_readers(job)
-    listener = adopt_socket(held_fds["listener"]) if "listener" in held_fds else listen(job)
-    state = _recover(job, state, parent=True)
-    supervisor = Supervisor(job, request, state, Held(readers, listener, pipe, stdin_escrow), parent=True)
-    if "data" in held_fds and pipe is not None:
-        supervisor.feed_first(held_fds["data"])
-    supervisor.run(None)
+    ends = Ends.taken(job, held, stdin_escrow)
+    Supervisor(job, request, _recover(job, state, parent=True), ends, parent=True).run(None)
 
 
 def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, stdin_escrow: Escrow) -> None:
     """Both were killed and a reader found the command running. The FIFOs kept what it wrote: it holds their other end."""
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     job = open_job(request)
-    job.make_io()
-    readers = open_readers(job)
-    listener = listen(job)
-    escrow.put({"stdout": readers[0], "stderr": readers[1], "listener": listener.fileno()})
+    pty = Definition.of(request.definition).pty
+    ends = Ends.reopened(job, escrow, stdin_escrow, pty=pty)
     state = job.read_state() or State(job_id=request.job_id)
-    state = _recover(job, state, parent=False)
-    Supervisor(job, request, state, Held(readers, listener, None, stdin_escrow), parent=False).run(waiter)
+    Supervisor(job, request, _recover(job, state, parent=False), ends, parent=False).run(waiter)
 
 
 def _recover(job: JobDir, state: State, *, parent: bool) -> State:
     """What is true of the command now, written down. Never runs anything."""
-    state = state.replace(supervisor=_self(), adopted=state.adopted + 1)
+    state = state.replace(supervisor=_self(), adopted=state.adopted + 1, waiting=None)
     if state.finished:  # only its descendants are left to look after
         return job.write_state(state)
     if not parent:
@@ -149,63 +136,78 @@ def _self() -> dict[str, int | None]:
     return {"pid": os.getpid(), "start_time": process.start_time(os.getpid())}
 
 
-def _stdin(definition: Definition, job: JobDir, stdin_fd: int | None, stdin_escrow: Escrow) -> tuple[int, int | None]:
-    """(what the command reads, the write end we keep)."""
-    if definition.stdin == "open":
-        read_end, write_end = os.pipe()
-        stdin_escrow.put({"stdin": write_end})
-        return read_end, write_end
-    if definition.stdin == "data":
-        return job.open_file(STDIN_DATA), None
+def _stdin(definition: Definition, job: JobDir, stdin_fd: int | None, ends: Ends) -> int | None:
+    """What the command reads; None: its terminal."""
     if stdin_fd is not None:
-        return stdin_fd, None
-    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), None
+        return stdin_fd
+    if definition.pty:
+        return None
+    if definition.stdin == "open":
+        read_end, ends.stdin = os.pipe()
+        ends.stdin_escrow.put({"stdin": ends.stdin})
+        return read_end
+    if definition.stdin == "data":
+        return job.open_file(STDIN_DATA)
+    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _first_data(job: JobDir) -> int | None:
-    """The stdin_data of a job whose stdin stays open; None if none was given."""
+    """The stdin_data of a job whose input stays open; None if none was given."""
     try:
         return job.open_file(STDIN_DATA)
     except FileNotFoundError:
         return None
 
 
-def _spawn(job: JobDir, request: Request, definition: Definition, state: State, stdin: int) -> State:
+def _spawn(job: JobDir, request: Request, definition: Definition, state: State, stdin: int | None, ends: Ends) -> State:
     """Between the mark and the recorded identity. The state returned is written."""
-    writers = [job.open_file(name, os.O_WRONLY) for name in FIFOS]
-    keepers = open_readers(job)
     argv = [*definition.shell, definition.command[0]] if definition.shell else list(definition.command)
-    # A job that a notification command starts is no notification command
-    inherited = {name: value for name, value in request.environment.items() if name not in tree.SINK_NAMES}
-    env = {
-        **inherited,
-        **request.overrides,
-        tree.COOKIE: request.job_id,
-        "OUTLIVE_ROOT": request.root,
-        "OUTLIVE_SHELL": "exec",
-    }
-    stdio = {0: stdin, 1: writers[0], 2: writers[1], **dict(zip(_keeper_numbers(), keepers, strict=True))}
+    env = _environment(request, pty=definition.pty)
+    stdio = {} if definition.pty else _pipes(job)
+    if stdin is not None:
+        stdio[0] = stdin
+    tty = None if ends.slave is None else terminal.path_of(ends.slave)
     state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
     try:
-        pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask)
+        pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty)
     except OSError as error:
         if isinstance(error, spawn.BeforeExec):
             raise
         why = spawn.why_not(argv[0], env, definition.cwd, error)
         return job.write_state(outcome.never_ran(state, why, errno.errorcode.get(error.errno or 0)))
     finally:
-        for fd in (*writers, *keepers, stdin):
+        for fd in stdio.values():
             os.close(fd)
     state = state.replace(
         phase="running",
         pid=pid,
         identity=process.identity(pid),
-        stdin="open" if definition.stdin == "open" else "closed",
+        stdin="open" if definition.pty or definition.stdin == "open" else "closed",
     )
     try:
         return job.write_state(state)
     except OSError:  # it runs: a full disk is no reason to lose it
         return state
+
+
+def _pipes(job: JobDir) -> dict[int, int]:
+    """stdout, stderr and the keepers of a command without terminal: child fd → our fd."""
+    writers = [job.open_file(name, os.O_WRONLY) for name in FIFOS]
+    return {1: writers[0], 2: writers[1], **dict(zip(_keeper_numbers(), open_readers(job), strict=True))}
+
+
+def _environment(request: Request, *, pty: bool) -> dict[str, str]:
+    # A job that a notification command starts is no notification command; and a new terminal is not the caller's
+    dropped = (*tree.SINK_NAMES, *_OF_A_TERMINAL) if pty else tree.SINK_NAMES
+    inherited = {name: value for name, value in request.environment.items() if name not in dropped}
+    return {
+        **inherited,
+        **({"TERM": limits.TERMINAL_TYPE} if pty else {}),
+        **request.overrides,
+        tree.COOKIE: request.job_id,
+        "OUTLIVE_ROOT": request.root,
+        "OUTLIVE_SHELL": "exec",
+    }
 
 
 def _keeper_numbers() -> tuple[int, int]:

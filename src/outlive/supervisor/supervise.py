@@ -18,12 +18,12 @@ from outlive.store.jobdir import META, STATE, JobDir
 from outlive.store.root import Store
 from outlive.supervisor import outcome
 from outlive.supervisor.control import Control
-from outlive.supervisor.feed import Feed
+from outlive.supervisor.input import Input
 from outlive.supervisor.killer import Killer
 from outlive.supervisor.loop import Loop
 from outlive.supervisor.pump import Pump
 from outlive.supervisor.sinks import Sinks
-from outlive.system import fds, process, signals, tree
+from outlive.system import process, signals, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from outlive.job import State
     from outlive.supervisor.control import Connection
-    from outlive.supervisor.escrow import Escrow
+    from outlive.supervisor.ends import Ends
     from outlive.supervisor.request import Request
     from outlive.system.tree import Member
 
@@ -51,24 +51,10 @@ SURVIVED = (
 )
 
 
-class Held:
-    """The open files of a running job: what an escrow holds, and what a survivor needs to go on."""
-
-    __slots__ = ("listener", "readers", "stdin_escrow", "stdin_pipe")
-
-    def __init__(
-        self, readers: list[int], listener: socket.socket, stdin_pipe: int | None, stdin_escrow: Escrow
-    ) -> None:
-        self.readers = readers
-        self.listener = listener
-        self.stdin_pipe = stdin_pipe
-        self.stdin_escrow = stdin_escrow
-
-
 class Supervisor:
     """`pid` is the command's; `parent` tells whether it is our child (an adopter is nobody's parent)."""
 
-    def __init__(self, job: JobDir, request: Request, state: State, held: Held, *, parent: bool) -> None:
+    def __init__(self, job: JobDir, request: Request, state: State, ends: Ends, *, parent: bool) -> None:
         self._job = job
         self._request = request
         self._definition: Definition = Definition.of(request.definition)
@@ -76,10 +62,14 @@ class Supervisor:
         self._parent = parent
         self._phase = RUNNING
         self._loop = Loop()
-        self._pump = Pump(job, self._loop, held.readers, self._on_output, lambda: self.event("look"), self._on_drop)
-        self._control = Control(self._loop, held.listener, self._serve)
-        self._feed = Feed(self._loop, held.stdin_pipe, held.stdin_escrow, self._stdin_closed)
-        self._killer = Killer(self._loop, self._members, self._tree_gone, told=parent)
+        self._ends = ends
+        self._pump = Pump(job, self._loop, ends.sources, self._on_output, lambda: self.event("look"), self._on_drop)
+        self._control = Control(self._loop, ends.listener, self._serve)
+        hang_up = self._definition.pty
+        self._killer = Killer(self._loop, self._members, self._tree_gone, told=parent, hang_up=hang_up)
+        self._input = Input(
+            job, self._loop, ends, self._pump, pids=self._pids, record=state.terminal, write=self._write_if_running
+        )
         self._sinks = Sinks(job, self._loop, request, self._check_done)
         self._pidfd: int | None = None
         self._reaped = False
@@ -119,12 +109,9 @@ class Supervisor:
         else:
             self._watch_command()
             self._set_timers()
+            self._input.start()
         self._loop.run()
         self._finish()
-
-    def feed_first(self, file: int) -> None:
-        """stdin_data of a job whose stdin stays open: what is left of this file."""
-        self._feed.put_file(file)
 
     def _watch_command(self) -> None:
         if self._state.pid is None:
@@ -174,6 +161,7 @@ class Supervisor:
     def _settle(self) -> None:
         """The order that must hold: output moved, status looked at, outcome visible, reaped, synced, told."""
         self._pump.take_what_is_there()
+        self._input.look()
         finished = self._outcome()
         if finished is None:
             if self._pidfd is not None or not self._parent:  # else every SIGCHLD asks again
@@ -188,6 +176,7 @@ class Supervisor:
                 self._loop.stop()
             return
         self._phase = LINGERING
+        self._input.end()
         for timer in ("timeout", "idle", "progress", "settle", "sync"):
             self._loop.cancel(timer)
         self._control.state()
@@ -235,7 +224,7 @@ class Supervisor:
         except (OSError, OutliveError):
             definition = self._definition
         self._sinks.finished(definition, self._state)
-        self._feed.close()
+        self._input.end()
         self._reap_orphans()
         self._check_done()
 
@@ -332,6 +321,7 @@ class Supervisor:
         self._write(dropped_bytes=self._pump.dropped)
 
     def _on_output(self) -> None:
+        self._input.output()
         self._control.output()
 
     def _serve(self, connection: Connection, request: dict[str, Any], files_sent: list[int]) -> None:
@@ -339,11 +329,7 @@ class Supervisor:
         if request["op"] == "kill":
             self._kill_request(request)
             connection.answer(ok=True)
-        elif request["op"] == "write":
-            data = fds.read_all(files_sent[0]) if files_sent else b""
-            wait_s = float(request.get("wait_s", 0.0))
-            self._feed.put(data, eof=bool(request.get("eof")), connection=connection, wait_s=wait_s)
-        else:
+        elif not self._input.serve(connection, request, files_sent):
             connection.answer(ok=False, code="invalid_argument", message=f"unknown op {request['op']!r}")
 
     def _kill_request(self, request: dict[str, Any]) -> None:
@@ -359,9 +345,12 @@ class Supervisor:
 
     # --- records ---
 
-    def _stdin_closed(self) -> None:
+    def _write_if_running(self, **changes: Any) -> None:
         if self._phase == RUNNING:
-            self._write(stdin="closed")
+            self._write(**changes)
+
+    def _pids(self) -> list[int]:
+        return [member.pid for member in self._members(False)]
 
     def _progress(self) -> None:
         self._write()

@@ -1,0 +1,153 @@
+"""The side of a job that takes input: its stdin or its terminal, and whether it waits for somebody to write."""
+
+from __future__ import annotations
+
+import os
+import termios
+
+from outlive import limits
+from outlive.supervisor.console import Console
+from outlive.supervisor.feed import Feed, PipeFeed, TerminalFeed
+from outlive.supervisor.input_watch import InputWatch
+from outlive.system import blocked, fds, terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from outlive.store.jobdir import JobDir
+    from outlive.supervisor.control import Connection
+    from outlive.supervisor.ends import Ends
+    from outlive.supervisor.loop import Loop
+    from outlive.supervisor.pump import Pump
+
+
+class Input:
+    """`write(**changes)` puts changes of the state on record. A job with neither open stdin nor terminal has no watch:
+    it costs nothing."""
+
+    def __init__(
+        self,
+        job: JobDir,
+        loop: Loop,
+        ends: Ends,
+        pump: Pump,
+        *,
+        pids: Callable[[], Iterable[int]],
+        record: dict[str, Any] | None,
+        write: Callable[..., None],
+    ) -> None:
+        self._loop = loop
+        self._ends = ends
+        self._pump = pump
+        self._write = write
+        self._console: Console | None = None
+        self._watch: InputWatch | None = None
+        if ends.master is not None:
+            self._console = Console(job, loop, ends.master, record, self._record)
+        self._feed = self._make_feed()
+        target = self._target()
+        if target is not None:
+            self._watch = InputWatch(
+                loop,
+                target,
+                pids=pids,
+                last_bytes=pump.last_bytes,
+                end=lambda: pump.end,
+                modes=self._modes,
+                quiet_since=lambda: pump.last_output,
+                on_change=lambda waiting: write(waiting=waiting),
+            )
+
+    def _make_feed(self) -> Feed:
+        ends = self._ends
+        if ends.master is not None:
+            return TerminalFeed(self._loop, ends.master, self._on_input)
+        if ends.stdin is not None:
+            return PipeFeed(
+                self._loop, ends.stdin, ends.stdin_escrow, self._on_input, lambda: self._write(stdin="closed")
+            )
+        return Feed(self._loop, None, self._on_input)
+
+    def _target(self) -> blocked.Target | None:
+        ends = self._ends
+        if ends.slave is not None:
+            return blocked.Target(pipe=None, terminal=terminal.device_of(ends.slave))
+        if ends.stdin is not None:
+            found = os.fstat(ends.stdin)  # both ends of a pipe are one inode
+            return blocked.Target(pipe=(found.st_dev, found.st_ino), terminal=None)
+        return None
+
+    def start(self) -> None:
+        """The command runs."""
+        if self._console is not None:
+            self._record()
+        if self._ends.data is not None:
+            self._feed.put_file(self._ends.data)
+        if self._watch is not None:
+            self._watch.start()
+
+    def end(self) -> None:
+        """The command has ended: nobody is written to any more. What it left behind keeps the terminal."""
+        if self._watch is not None:
+            self._watch.stop()
+        self._feed.close()
+        self._ends.close_slave()
+
+    def output(self) -> None:
+        self.look()
+        if self._watch is not None:
+            self._watch.output()
+
+    def look(self) -> None:
+        """Read what the program asks of its terminal."""
+        if self._console is not None:
+            self._console.look()
+
+    def _on_input(self) -> None:
+        if self._watch is not None:
+            self._watch.input()
+
+    def _modes(self) -> terminal.Modes | None:
+        return None if self._ends.master is None else terminal.modes(self._ends.master)
+
+    def _record(self) -> None:
+        if self._console is not None:
+            self._write(terminal=self._console.record())
+
+    # --- requests ---
+
+    def serve(self, connection: Connection, request: dict[str, Any], files: list[int]) -> bool:
+        """False: this is no request of ours."""
+        if request["op"] == "write":
+            data = fds.read_all(files[0]) if files else b""
+            wait_s = float(request.get("wait_s", 0.0))
+            self._feed.put(data, eof=bool(request.get("eof")), connection=connection, wait_s=wait_s)
+        elif request["op"] == "terminal":
+            self._tell(connection)
+        elif request["op"] == "resize":
+            self._resize(connection, int(request["cols"]), int(request["rows"]))
+        else:
+            return False
+        return True
+
+    def _tell(self, connection: Connection) -> None:
+        if self._console is None:
+            connection.answer(ok=False, code="not_a_pty", message="the job has no terminal")
+        else:
+            connection.answer(ok=True, **self._console.facts())
+
+    def _resize(self, connection: Connection, cols: int, rows: int) -> None:
+        if self._console is None:
+            self._tell(connection)
+            return
+        if not (0 < cols <= limits.MAX_TERMINAL_COLS and 0 < rows <= limits.MAX_TERMINAL_ROWS):
+            raise ValueError(f"{cols}x{rows} is no size of a terminal")
+        self._pump.take_what_is_there()  # it was written for the old size
+        try:
+            self._console.resize(cols, rows, self._pump.end)
+        except (OSError, termios.error) as error:
+            connection.answer(ok=False, code="io_error", message=str(error))
+            return
+        connection.answer(ok=True, cols=cols, rows=rows)
