@@ -27,9 +27,9 @@ FLOORS = (
     ("envelope",),
     ("system",),
     ("store",),
+    ("view",),
     ("supervisor",),
     ("launch",),
-    ("view",),
     ("actions",),
     ("cli", "mcp"),
     ("demo", "__main__"),
@@ -40,7 +40,19 @@ LEAN_ROOMS = {"supervisor": {"limits", "errors", "job", "system", "store"}, "sys
 STDLIB_ONLY = ("limits", "errors", "job", "config", "envelope", "system", "store", "supervisor", "launch")
 # Never at the top of a module: RE2 is for a job that has a pattern to watch, platformdirs for other systems than Linux.
 LATE_ONLY = {"re2", "platformdirs"}
-HEAVY = {"asyncio", "typing", "dataclasses", "pydantic", "anyio", "mcp", "platformdirs", "ulid", "re2", "inspect"}
+HEAVY = {
+    "asyncio",
+    "typing",
+    "dataclasses",
+    "pydantic",
+    "anyio",
+    "mcp",
+    "platformdirs",
+    "ulid",
+    "re2",
+    "inspect",
+    "pyte",
+}
 
 
 class Import(NamedTuple):
@@ -107,7 +119,9 @@ def test_what_starts_fast_imports_from_the_ground_floor_only() -> None:
     broken = [
         str(one)
         for one in imports()
-        if one.room in LEAN_ROOMS and one.of_ours() not in {None, "", one.room, *LEAN_ROOMS[one.room]}
+        if one.room in LEAN_ROOMS
+        and one.of_ours() not in {None, "", one.room, *LEAN_ROOMS[one.room]}
+        and not (one.late and one.of_ours() == "view")  # a terminal's cursor, found in a fork that ends right after
     ]
     assert not broken
 

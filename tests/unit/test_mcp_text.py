@@ -37,7 +37,9 @@ def test_a_running_command_says_how_to_go_on() -> None:
     )
     assert "ends after" not in said("run", state="running", pid=7, timeout_ms=0)
     asks = said("run", state="running", pid=7, waiting_for_input=True, prompt="Password: ")
-    assert "waiting for input (Password:): process write" in asks
+    assert "It is waiting for input (prompt: Password:). Use process" in asks
+    told = said("run", state="running", waiting_for_input=True, hint="It waits for input. Answer with write.")
+    assert told.endswith("It is waiting for input.\nIt waits for input. Answer with write.")
     assert "process" not in said("run", process=False, state="running", pid=7)
 
 
@@ -172,7 +174,14 @@ def test_advice_is_given_once() -> None:
 
 
 def test_a_type_without_words_is_json() -> None:
-    assert said("screen", lines=["a"], state="running") == f'{{"job_id":"{ID}","lines":["a"],"state":"running"}}'
+    assert said("unknown", lines=["a"], state="running") == f'{{"job_id":"{ID}","lines":["a"],"state":"running"}}'
+
+
+def test_a_screen_is_its_lines_and_one_line_about_the_cursor() -> None:
+    cursor = {"row": 1, "column": 2, "visible": True}
+    assert said("screen", state="running", lines=["a", "$ ", ""], cursor=cursor, cols=80, rows=3) == (
+        "a\n$ \n\n[80x3; cursor at row 1, column 2 (from 0)]"
+    )
 
 
 @pytest.mark.parametrize("name", list(MODULES))

@@ -8,6 +8,8 @@ from outlive import limits
 from outlive.actions import access, window
 from outlive.job import seconds_of, short_id, timestamp
 from outlive.store.output import Output
+from outlive.view.decode import decode
+from outlive.view.render import readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +33,9 @@ def describe(found: Look, job: JobDir) -> dict[str, Any]:
         "owner": definition.owner,
         "created_at": definition.created_at,
         "timeout_ms": definition.timeout_ms,
-        "waiting_for_input": False,
     }
+    with Output(job) as output:
+        answer |= waiting(found, output)
     if state.started_at is not None:
         answer["started_at"] = state.started_at
     if state.finished:
@@ -45,6 +48,46 @@ def describe(found: Look, job: JobDir) -> dict[str, Any]:
         "restarted_from": definition.restarted_from,
     }
     return answer | {name: value for name, value in optional.items() if value is not None}
+
+
+def waiting(found: Look, output: Output) -> dict[str, Any]:
+    """Does it wait for input; if so, the prompt (if one stands there) and, on a terminal, whether typing is shown."""
+    record = found.state.waiting
+    # Its supervisor clears the record too, but a reader may be faster
+    if not record or found.state.state != "running" or not found.supervised or output.end != record["seq"]:
+        return {"waiting_for_input": False}
+    answer: dict[str, Any] = {"waiting_for_input": True}
+    prompt = _prompt(found, output)
+    if prompt:
+        answer["prompt"] = prompt
+    if record["echo"] is not None:  # whoever reads key by key shows what is typed itself (an editor, a shell)
+        answer["echo"] = record["echo"] or not record["canonical"]
+    return answer
+
+
+def input_hint(found: Look, answer: dict[str, Any]) -> str | None:
+    """How to answer a job that waits for input."""
+    if not answer.get("waiting_for_input"):
+        return None
+    if answer.get("echo") is False:
+        return (
+            "It waits for a password (what is typed is not shown). Have a person type it: "
+            f"`outlive attach {short_id(found.definition.job_id)}` in a terminal."
+        )
+    if found.definition.pty:
+        return (
+            "It waits for input. Answer with write (a line needs its newline) or send-keys; screen shows the terminal."
+        )
+    return "It waits for input. Answer with write (a line needs its newline); eof ends the input."
+
+
+def _prompt(found: Look, output: Output) -> str:
+    """The unfinished last line; a program that fills the screen has none."""
+    terminal = found.state.terminal or {}
+    if (terminal.get("modes") or {}).get("alternate_screen"):
+        return ""
+    text, _ = decode(output.pieces(max(0, output.end - limits.PROMPT_BYTES), output.end), more=False)
+    return readable(text).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]
 
 
 def outcome(found: Look) -> dict[str, Any]:
@@ -144,7 +187,7 @@ def run_answer(
         "env_vars": env_vars(found),
         "descendants": len(descendants),
     }
-    hint = losses(found).get("hint") or next_step(found, len(descendants))
+    hint = losses(found).get("hint") or input_hint(found, answer) or next_step(found, len(descendants))
     return answer | ({"hint": hint} if hint else {})
 
 

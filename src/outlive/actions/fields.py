@@ -99,6 +99,17 @@ FIELDS: dict[str, Schema] = {
     "adopted": _count("How often supervision was taken over after a supervisor was killed."),
     "timeout_ms": _count("The job is ended so long after its start; 0: never."),
     "waiting_for_input": _flag("Is it blocked reading its input?"),
+    "prompt": _string("The unfinished last line of its output."),
+    "echo": _flag("Does its terminal show what is typed? false at a prompt: a password."),
+    "lines": _strings("The rows of the terminal, without the blanks at their ends."),
+    "cursor": _object(
+        "Where the cursor is.",
+        {"row": _count("From 0: lines[row]."), "column": _count("From 0."), "visible": _flag("Is it shown?")},
+    ),
+    "title": _maybe_string("The window title that the program set."),
+    "alternate_screen": _flag("Does a program fill the whole screen, as editors do?"),
+    "cols": _count("Columns of the terminal."),
+    "rows": _count("Rows of the terminal."),
     "descendants": _count("Processes it started that are alive besides the command itself."),
     "supervised": _flag("Does a process of outlive look after it?"),
     "deduplicated": _flag("A running job with the same dedupe_key was found and answered."),
@@ -196,7 +207,7 @@ OVERRIDES["started_at"] = {
 DESCRIBING = (
     "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
     "dropped_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
-    "waiting_for_input? descendants? "
+    "waiting_for_input? prompt? echo? descendants? "
 )
 RUN = (
     "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "

@@ -13,6 +13,7 @@ from outlive.actions.driver import Pause
 from outlive.actions.line import Line
 from outlive.errors import OutliveError, from_os
 from outlive.store.jobdir import STDIN_DATA, JobDir, Locks, NewJob
+from outlive.store.output import Output
 from outlive.supervisor.request import Request
 from outlive.system import fds
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from outlive.actions.driver import Waiting
     from outlive.actions.spec import Context
     from outlive.job import Definition
+    from outlive.store.truth import Look
 
 
 def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
@@ -200,11 +202,20 @@ def watch(
             found = access.look(ctx, job)
             if found.state.finished or (seen.until is not None and time.monotonic() >= seen.until):
                 break
+            if seen.until is not None and _waits_for_input(found, job):
+                break  # nothing will happen before somebody answers it
             yield from line.pause(seen.until)
     finally:
         line.close()
     answer = answers.run_answer(ctx, found, job, began=seen.began, **seen.show)
     return answer | ({"hint": f"{hint} {answer.get('hint', '')}".strip()} if hint else {})
+
+
+def _waits_for_input(found: Look, job: JobDir) -> bool:
+    if not found.state.waiting:
+        return False
+    with Output(job) as output:
+        return bool(answers.waiting(found, output)["waiting_for_input"])
 
 
 class Deduplication:

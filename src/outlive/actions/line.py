@@ -93,6 +93,10 @@ class Line:
             self.drain()
         return self._answers.pop(0) if self._answers else None
 
+    def forget_answers(self) -> None:
+        """For whoever asks without waiting for what is said."""
+        self._answers.clear()
+
     def drain(self) -> None:
         while self._sock is not None:
             try:

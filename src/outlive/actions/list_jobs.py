@@ -6,7 +6,7 @@ import os
 import time
 
 from outlive import limits
-from outlive.actions import access, window
+from outlive.actions import access, answers, window
 from outlive.actions.spec import BOOL, INT, PATH, STR, STRS, Arg, Verb
 from outlive.errors import OutliveError, invalid
 from outlive.job import STATES, check_tag_pattern, seconds_of, short_id, tag_matches
@@ -103,8 +103,9 @@ def _entry(found: Look, job: JobDir) -> dict[str, Any]:
     try:
         with Output(job) as output:
             last = window.last_line(output)
+            waits = bool(answers.waiting(found, output)["waiting_for_input"])
     except OSError:
-        last = None
+        last, waits = None, False
     entry = {
         "job_id": job.job_id,
         "short_id": short_id(job.job_id),
@@ -121,7 +122,7 @@ def _entry(found: Look, job: JobDir) -> dict[str, Any]:
         "created_at": definition.created_at,
         "finished_at": state.finished_at,
         "updated_at": state.updated_at or None,
-        "waiting_for_input": False,
+        "waiting_for_input": waits,
         "last_line": last,
     }
     if state.started_at is not None:

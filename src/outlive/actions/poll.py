@@ -30,7 +30,12 @@ def poll(
         try:
             while True:
                 answer = _look(ctx, found_job, since, max_bytes, raw)
-                if answer["output"] or answer["state"] not in ("running", "created") or time.monotonic() >= until:
+                if (
+                    answer["output"]
+                    or answer["waiting_for_input"]
+                    or answer["state"] not in ("running", "created")
+                    or time.monotonic() >= until
+                ):
                     break
                 assert line is not None
                 yield from line.pause(until)
@@ -50,7 +55,7 @@ def _look(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> d
             "job_id": job.job_id,
             "state": found.state.state,
             **shown.to_dict(),
-            "waiting_for_input": False,
+            **answers.waiting(found, output),
             "idle_ms": answers.idle_ms(found, output),
             "retry_after_ms": answers.retry_after_ms(found, output),
             "timeout_ms": found.definition.timeout_ms,
@@ -62,7 +67,8 @@ def _look(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> d
         answer["descendants"] = len(access.descendants(found))
     if found.state.message:
         answer["message"] = found.state.message
-    return answer | answers.losses(found)
+    hint = answers.input_hint(found, answer)
+    return answer | ({"hint": hint} if hint else {}) | answers.losses(found)
 
 
 VERB = Verb(
@@ -75,7 +81,7 @@ VERB = Verb(
         Arg(
             "timeout_ms",
             MS,
-            "Wait at most this long for output or the end; 0: not at all.",
+            "Wait at most this long for output, a prompt or the end; 0: not at all.",
             default=0,
             minimum=0,
             aliases=("timeout",),
@@ -84,7 +90,7 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
-    result="job_id state output since_seq next_seq truncated waiting_for_input idle_ms retry_after_ms timeout_ms "
+    result="job_id state output since_seq next_seq truncated waiting_for_input prompt? echo? idle_ms retry_after_ms timeout_ms "
     "waited_ms snippet? exit_code? signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? hint? "
     "requested_ms? effective_ms?",
 )

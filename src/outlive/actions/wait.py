@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
 
-CONDITIONS = ("exit", "output")
+CONDITIONS = ("exit", "output", "input")
 
 
 def wait(
@@ -110,10 +110,15 @@ class _Waited:
             return
         self.found = access.look(ctx, self.job)
         state = self.found.state
-        if "output" in conditions:
+        if {"output", "input"} & conditions:
             with Output(self.job) as output:
-                if output.end > self._since:
-                    self.fired = {"condition": "output", "job_id": self.job.job_id}
+                happened = {
+                    "output": output.end > self._since,
+                    "input": answers.waiting(self.found, output)["waiting_for_input"],
+                }
+            for name, holds in happened.items():
+                if holds and name in conditions:
+                    self.fired = {"condition": name, "job_id": self.job.job_id}
                     return
         if state.finished or (state.state == "unknown" and not self.found.supervised):  # nothing more can come
             self.fired = {"condition": "exit", "job_id": self.job.job_id}
@@ -125,6 +130,7 @@ class _Waited:
             more = not found.state.finished
             shown = window.show(self.job, output, self._since, output.end, max_bytes=max_bytes, raw=raw, more=more)
             quiet = answers.idle_ms(found, output)
+            waiting = answers.waiting(found, output)
         access.mark_seen(ctx, self.job, shown.next_seq)
         answer = {
             "job_id": self.job.job_id,
@@ -134,12 +140,14 @@ class _Waited:
             "exit_code": found.state.exit_code,
             **shown.to_dict(),
             "idle_ms": quiet,
+            **waiting,
             "timeout_ms": found.definition.timeout_ms,
         }
         if found.state.finished:
             answer |= answers.outcome(found)
             answer["descendants"] = len(access.descendants(found))
-        answer |= answers.losses(found)
+        hint = answers.input_hint(found, answer)
+        answer |= ({"hint": hint} if hint else {}) | answers.losses(found)
         return answer | ({"message": found.state.message} if found.state.message else {})
 
     def summary(self) -> dict[str, Any]:
@@ -161,12 +169,13 @@ class _Waited:
 
 VERB = Verb(
     "wait",
-    "Wait until a job ends (or puts something out).",
+    "Wait until a job ends (or puts something out, or waits for input).",
     wait,
     args=(
         Arg("job", STRS, "The job or jobs.", required=True, cli="JOB", mcp="job_id",
             aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB"),
-        Arg("until", STRS, "What to wait for: exit, output; any of them.", default=("exit",), metavar="CONDITION"),
+        Arg("until", STRS, "What to wait for: exit, output, input (it waits for input); any of them.",
+            default=("exit",), mcp_default=("exit", "input"), metavar="CONDITION"),
         Arg("timeout_ms", MS, "Answer after this long in any case (CLI: without limit by default).", minimum=0,
             mcp_default=30_000, aliases=("timeout",), metavar="DURATION"),
         Arg("mode", STR, "Of several jobs: any one, or all.", default="any", choices=("any", "all")),
@@ -176,7 +185,7 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
-    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated idle_ms "
+    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated idle_ms waiting_for_input prompt? echo? "
     "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? hint? jobs? "
     "requested_ms? effective_ms?",
     detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.",

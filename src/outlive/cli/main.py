@@ -24,6 +24,7 @@ ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 # Commands that do not answer with one object: name → (module:function, help). The function is called with the words
 # after the name and the global options, and returns the exit status.
 SPECIAL = {
+    "attach": ("outlive.cli.attach:main", "Join your terminal to a pty job's."),
     "mcp": ("outlive.mcp.main:main", "Serve MCP on stdio."),
     "demo": ("outlive.demo:main", "Show in a few seconds that a job outlives its server."),
 }

@@ -200,6 +200,33 @@ def _gc(found: Found, _process: bool) -> tuple[str, list[str]]:
     ]
 
 
+def _screen(found: Found, _process: bool) -> tuple[str, list[str]]:
+    about = [_size(found), *_cursor(found.get("cursor"))]
+    about += ["alternate screen"] if found.get("alternate_screen") else []
+    about += [f"title: {found['title']}"] if found.get("title") else []
+    lines = [f"[{'; '.join(about)}]", *(found.get("warnings") or [])]
+    if found.get("state") in FINISHED:
+        lines.append(f"The job has ended ({found['state']}): this is how it left its terminal.")
+    elif found.get("waiting_for_input"):
+        lines.append("It is waiting for input.")
+    return "\n".join(found.get("lines") or []).rstrip("\n") or "(an empty screen)", lines
+
+
+def _cursor(cursor: Found | None) -> list[str]:
+    if not cursor:
+        return []
+    hidden = "" if cursor.get("visible", True) else " (hidden)"
+    return [f"cursor at row {cursor.get('row')}, column {cursor.get('column')} (from 0){hidden}"]
+
+
+def _resize(found: Found, _process: bool) -> tuple[str, list[str]]:
+    return "", [f"The terminal of job {found['job_id']} is now {_size(found)}."]
+
+
+def _size(found: Found) -> str:
+    return f"{found.get('cols')}x{found.get('rows')}"
+
+
 def _plain(found: Found, _process: bool) -> tuple[str, list[str]]:
     """A type without words of its own."""
     rest = {key: value for key, value in found.items() if key not in ("schema_version", "ok", "type", "notices")}
@@ -218,6 +245,11 @@ _BY_TYPE: dict[str, Callable[[Found, bool], tuple[str, list[str]]]] = {
     "log": _log,
     "tail": _tail,
     "write": _write,
+    "send_keys": _write,
+    "submit": _write,
+    "paste": _write,
+    "screen": _screen,
+    "resize": _resize,
     "kill": _kill,
     "list": _list,
     "clear": _removed,
@@ -260,8 +292,10 @@ def _running(found: Found, process: bool) -> str:
         line += f"; ends after {found['timeout_ms'] / 1000:g} s"
     line += ")."
     if found.get("waiting_for_input"):
-        prompt = f" ({found['prompt'].strip()})" if found.get("prompt") else ""
-        line += f" It is waiting for input{prompt}: process write sends it."
+        prompt = f" (prompt: {found['prompt'].strip()})" if found.get("prompt") else ""
+        line += f" It is waiting for input{prompt}."
+        if found.get("hint"):  # and that names the call to answer with
+            return line
     return f"{line} {_FOLLOW_UP}" if process else line
 
 

@@ -1,0 +1,233 @@
+"""Key tokens to the bytes that xterm sends for them. The tokens are those of tmux's send-keys, and some more."""
+
+from __future__ import annotations
+
+from outlive.errors import invalid, nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SHIFT, _ALT, _CTRL = 1, 2, 4  # as xterm counts them: ESC [ 1 ; <1 + their sum> A
+_WORDS = {_CTRL: "ctrl control", _ALT: "alt meta option", _SHIFT: "shift"}
+_PREFIXES = {"c-": _CTRL, "m-": _ALT, "s-": _SHIFT} | {  # no "c+": `C++` is a word
+    word + mark: bit for bit, words in _WORDS.items() for word in words.split() for mark in "-+"
+}
+_LONGEST_PREFIX = max(map(len, _PREFIXES))
+
+# Keys with codes of their own, by the modifiers that have one. Alt puts an ESC before each.
+_CODES = {
+    "Enter": {0: b"\r"},
+    "Tab": {0: b"\t", _SHIFT: b"\x1b[Z"},
+    "Escape": {0: b"\x1b"},
+    "Space": {0: b" ", _CTRL: b"\0"},
+    "BSpace": {0: b"\x7f", _CTRL: b"\b"},
+    "BTab": {0: b"\x1b[Z", _SHIFT: b"\x1b[Z"},
+    "LF": {0: b"\n"},  # no key of a keyboard: the byte of that name, for programs in which Enter sends what was typed
+    "NUL": {0: b"\0"},
+}
+_CURSOR = {"Up": "A", "Down": "B", "Right": "C", "Left": "D", "End": "F", "Home": "H"}
+_PF = {"F1": "P", "F2": "Q", "F3": "R", "F4": "S"}
+_TILDE = {"Insert": 2, "Delete": 3, "PageUp": 5, "PageDown": 6} | {
+    f"F{number}": code for number, code in zip(range(5, 13), (15, 17, 18, 19, 20, 21, 23, 24), strict=True)
+}
+_KEYPAD = {"KPEnter": (b"\r", b"\x1bOM")} | {
+    f"KP{plain}": (plain.encode(), b"\x1bO" + final.encode())
+    for plain, final in zip("0123456789.+-*/", "pqrstuvwxynkmjo", strict=True)
+}
+_CONTROL = {chr(code): bytes([code & 0x1F]) for code in range(0x40, 0x7F)} | {
+    char: bytes([code]) for char, code in zip("2345678/-?", b"\0\x1b\x1c\x1d\x1e\x1f\x7f\x1f\x1f\x7f", strict=True)
+}
+
+_ALIASES = {
+    "Enter": "return cr",
+    "Escape": "esc",
+    "BSpace": "backspace",
+    "BTab": "backtab",
+    "LF": "linefeed newline",
+    "Insert": "ic ins",
+    "Delete": "dc del",
+    "PageUp": "pgup ppage",
+    "PageDown": "pgdn pgdown npage",
+    "Up": "arrowup",
+    "Down": "arrowdown",
+    "Left": "arrowleft",
+    "Right": "arrowright",
+}
+_NAMES = {name.lower(): name for table in (_CODES, _CURSOR, _PF, _TILDE, _KEYPAD) for name in table} | {
+    alias: name for name, aliases in _ALIASES.items() for alias in aliases.split()
+}
+# A character that has a name is that key, so that its modifiers mean the same: "C- " is C-Space.
+_CHARACTERS = {" ": "Space", "\t": "Tab", "\r": "Enter", "\x1b": "Escape", "\x7f": "BSpace", "\n": "LF", "\0": "NUL"}
+_ESCAPES = {"\\n": "Enter", "\\r": "Enter", "\\r\\n": "Enter", "\\t": "Tab", "\\e": "Escape"}
+
+_BLANKS = " \t\r\n"
+_BRACKETS = "<>{}[]"
+_MAX_WARNINGS = 10
+_SHOWN_CHARS = 40  # of a token in a warning; longer ones are no misspelt keys either
+
+
+def encode(tokens: Sequence[str], *, application_cursor: bool, application_keypad: bool) -> tuple[bytes, list[str]]:
+    """What a terminal sends when these keys are pressed, and warnings about what was not sent as it was asked."""
+    sent = bytearray()
+    doubtful: dict[str, str | None] = {}  # a token, and what was sent for it: a key, or None for text
+    for token in tokens:
+        key = _key(token) or _key(token.strip(_BLANKS))
+        if key is None:
+            sent += _utf8(_text(token))
+            doubtful[token] = None
+            continue
+        held, name = key
+        data, kept = _press(held, name, application_cursor, application_keypad)
+        sent += data
+        if kept != held:
+            doubtful[token] = _spelt(kept, name)
+    return bytes(sent), _warnings(doubtful)
+
+
+def from_hex(items: Sequence[str]) -> bytes:
+    """The bytes that `41`, `0x41`, `9`, `1b5b41`, `1b 5b 41` and `\\x1b` stand for. Errors: invalid_argument."""
+    return b"".join(_unhex(word, item) for item in items for word in _hex_words(item))
+
+
+def _hex_words(item: str) -> list[str]:
+    words = []
+    for word in item.lower().split():
+        if word.startswith("\\x"):
+            words += word[2:].split("\\x")
+        else:
+            words.append(word.removeprefix("0x"))
+    return words or [""]
+
+
+def _unhex(word: str, item: str) -> bytes:
+    try:
+        return bytes.fromhex(word.zfill(2) if len(word) == 1 else word or "none")
+    except ValueError:
+        raise invalid(
+            "hex",
+            f'"{_shown(item)}" is not hexadecimal; nothing was sent',
+            hint='Two digits a byte, as in "1b5b41", "1b 5b 41", "0x1b" or "\\x1b".',
+        ) from None
+
+
+def _key(token: str) -> tuple[int, str] | None:
+    """The modifiers and the name, or the character, of a key; None for text."""
+    held, rest = _split(token)
+    if name := _name(rest):
+        return held, name
+    if rest[:1] == "^":
+        more, rest = _split(rest[1:])
+        if name := _name(rest):
+            return held | more | _CTRL, name
+    return None
+
+
+def _name(word: str) -> str | None:
+    return _CHARACTERS.get(word, word) if len(word) == 1 else _NAMES.get(word.lower())
+
+
+def _split(token: str) -> tuple[int, str]:
+    """The modifiers before a key, and what follows them. What ends in a modifier keeps it: `C--` is Ctrl and `-`."""
+    held, at = 0, 0
+    while True:
+        head = token[at : at + _LONGEST_PREFIX].lower()
+        prefix = next((known for known in _PREFIXES if head.startswith(known)), "")
+        if not prefix or at + len(prefix) == len(token):
+            return held, token[at:]
+        held |= _PREFIXES[prefix]
+        at += len(prefix)
+
+
+def _press(held: int, name: str, application_cursor: bool, application_keypad: bool) -> tuple[bytes, int]:
+    """The bytes, and those of the modifiers that they express."""
+    if name in _TILDE:
+        return f"\x1b[{_TILDE[name]}{f';{held + 1}' if held else ''}~".encode(), held
+    if final := _CURSOR.get(name) or _PF.get(name):
+        if held:
+            return f"\x1b[1;{held + 1}{final}".encode(), held
+        return f"\x1b{'O' if name in _PF or application_cursor else '['}{final}".encode(), held
+    codes = {0: _KEYPAD[name][application_keypad]} if name in _KEYPAD else _CODES.get(name) or _character(name)
+    wanted = held & ~_ALT
+    kept = next(some for some in (wanted, wanted & _CTRL, wanted & _SHIFT, 0) if some in codes)
+    return b"\x1b" * bool(held & _ALT) + codes[kept], kept | held & _ALT
+
+
+def _character(char: str) -> dict[int, bytes]:
+    codes = {0: _utf8(char)}
+    upper = char.upper()
+    if len(upper) == 1 and (upper != char or char.isupper()):
+        codes[_SHIFT] = _utf8(upper)
+    if char in _CONTROL:
+        codes[_CTRL] = _CONTROL[char]
+    return codes
+
+
+def _text(token: str) -> str:
+    """What is sent of a token that is no key."""
+    held, rest = _split(token.strip(_BLANKS))
+    return rest if held and not _is_modifier(rest) else token
+
+
+def _is_modifier(word: str) -> bool:
+    return word.lower() in _PREFIXES or f"{word.lower()}-" in _PREFIXES
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character; a question mark instead of it might be a command
+        halves = dict.fromkeys((*range(0xD800, 0xDC80), *range(0xDD00, 0xE000)), 0xFFFD)
+        return text.translate(halves).encode("utf-8", "surrogateescape")
+
+
+def _warnings(doubtful: dict[str, str | None]) -> list[str]:
+    more = len(doubtful) - _MAX_WARNINGS
+    rows = [_warning(token, doubtful[token]) for token in list(doubtful)[:_MAX_WARNINGS]]
+    return [*rows, f"and {more} more"] if more > 0 else rows
+
+
+def _warning(token: str, key: str | None) -> str:
+    shown = f'"{_shown(token)}"'
+    if key is not None:
+        return f"{shown} has no bytes of its own in a terminal and was sent as {_shown(key)}"
+    if not token:
+        return "an empty token was ignored"
+    bare = token.strip(_BLANKS)
+    held, rest = _split(bare)
+    if _is_modifier(rest):
+        return f"{shown} is a modifier without a key and was sent as text"
+    how = f'"{_shown(rest)}" was sent as text, without modifiers' if held else "was sent as text"
+    return f"{shown} is no key{'; ' if held else ' and '}{how}; {_advice(bare)}"
+
+
+def _advice(bare: str) -> str:
+    if bare[:2].lower() in {"0x", "\\x"}:
+        return "use hex for bytes"
+    meant = _ESCAPES.get(bare) or (_respelt(bare) or _corrected(bare) if len(bare) <= _SHOWN_CHARS else None)
+    return f"did you mean {meant}?" if meant else "use literal for text"
+
+
+def _respelt(bare: str) -> str | None:
+    """`Ctrl + C`, `<Enter>`, `C+x`, `Page Up`: keys, as others write them."""
+    word = "".join(bare.split()).strip(_BRACKETS)
+    word = word if "++" in word else word.replace("+", "-")
+    key = _key(word) if len(word) > 1 else None
+    return _shown(_spelt(*key)) if key else None
+
+
+def _corrected(bare: str) -> str | None:
+    _held, rest = _split(bare)
+    # Ordinary words come too near to the whole table, `yes` to Esc; and F13 is no slip for F3.
+    known = [name for name in _NAMES if name.isalpha() and name[0] == rest[:1].lower()]
+    found = nearest(rest.lower(), known)
+    return bare.removesuffix(rest) + _NAMES[found] if found else None
+
+
+def _spelt(held: int, name: str) -> str:
+    return "C-" * bool(held & _CTRL) + "M-" * bool(held & _ALT) + "S-" * bool(held & _SHIFT) + name
+
+
+def _shown(text: str) -> str:
+    short = text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+    return short if short.isprintable() else repr(short)[1:-1]

@@ -1,0 +1,55 @@
+"""Paste text into a job's terminal."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.actions import access, feeding
+from outlive.actions.spec import BOOL, JOB, STR, Arg, Verb
+from outlive.errors import invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.actions.driver import Waiting
+    from outlive.actions.spec import Context
+
+_BEGIN, _END = b"\x1b[200~", b"\x1b[201~"
+
+
+def paste(
+    ctx: Context, *, job: str, text: str = "", bracketed: bool | None = None, timeout_ms: int = limits.WRITE_MS
+) -> Waiting[dict[str, Any]]:
+    """Type `text` as a terminal pastes it: each newline as a carriage return, between markers if the program asked for
+    them (or `bracketed` says so). Errors: not_a_pty, invalid_argument, as for write."""
+    if not text:
+        raise invalid("text", "there is no text to paste")
+    data = _without_markers(text.encode("utf-8", "surrogateescape").replace(b"\r\n", b"\n").replace(b"\n", b"\r"))
+    with access.open_job(ctx, job) as found_job:
+        feeding.require_pty(access.look(ctx, found_job))
+        if bracketed is None:
+            bracketed = (yield from feeding.ask(found_job, {"op": "terminal"}))["bracketed_paste"]
+        if bracketed:
+            data = _BEGIN + data + _END
+        return (yield from feeding.deliver(ctx, found_job, data, timeout_ms=timeout_ms))
+
+
+def _without_markers(data: bytes) -> bytes:
+    """An end marker inside would end the paste, and what follows would be typed. Cutting one out may make another."""
+    while _BEGIN in data or _END in data:
+        data = data.replace(_END, b"").replace(_BEGIN, b"")
+    return data
+
+
+VERB = Verb(
+    "paste",
+    "Paste text into the terminal of a pty job.",
+    paste,
+    args=(
+        JOB,
+        Arg("text", STR, "Text to paste.", default="", metavar="TEXT"),
+        Arg("bracketed", BOOL, "With paste markers, also if the program did not ask for them.", default=None),
+        feeding.TIMEOUT,
+    ),
+    result=feeding.RESULT,
+)

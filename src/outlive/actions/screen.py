@@ -1,0 +1,55 @@
+"""What stands on a job's terminal now."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.actions import access, answers, feeding
+from outlive.actions.spec import JOB, Verb
+from outlive.store.output import Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.actions.spec import Context
+
+
+def screen(ctx: Context, *, job: str) -> dict[str, Any]:
+    """The lines, the cursor and the title; of a job that has ended, as it left them. Errors: not_a_pty."""
+    from outlive.view.terminal import render  # 40 ms, and no other verb needs it
+
+    with access.open_job(ctx, job) as found_job:
+        found = access.look(ctx, found_job)
+        feeding.require_pty(found, running=False)
+        terminal = found.state.terminal or {}
+        sizes = [(seq, cols, rows) for seq, cols, rows in terminal.get("sizes", [])]
+        with Output(found_job) as output:
+            shown = render(output.read, output.end, sizes or [(0, limits.TERMINAL_COLS, limits.TERMINAL_ROWS)])
+            end = output.end
+            waiting = answers.waiting(found, output)
+        answer = {
+            "job_id": found_job.job_id,
+            "state": found.state.state,
+            "timeout_ms": found.definition.timeout_ms,
+            "lines": shown.lines,
+            "cursor": {"row": shown.row, "column": shown.column, "visible": shown.cursor_visible},
+            "title": shown.title,
+            "alternate_screen": shown.alternate,
+            "cols": shown.cols,
+            "rows": shown.rows,
+            "next_seq": end,
+            **waiting,
+        }
+    if not shown.exact:
+        answer["warnings"] = [f"drawn from output position {shown.since} on; what was drawn before may be missing"]
+    return answer
+
+
+VERB = Verb(
+    "screen",
+    "The terminal of a pty job as a person would see it now.",
+    screen,
+    args=(JOB,),
+    result="job_id state timeout_ms lines cursor title alternate_screen cols rows next_seq waiting_for_input prompt? echo? warnings?",
+    slow=True,
+)

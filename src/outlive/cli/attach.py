@@ -1,0 +1,231 @@
+"""`outlive attach JOB`: a person's terminal becomes the job's, beside whoever else uses it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import termios
+import time
+import tty
+
+from outlive import config
+from outlive.actions import access, driver, feeding
+from outlive.actions.line import Line
+from outlive.actions.spec import BOOL, JOB, Arg, Context, Verb
+from outlive.cli import help as help_
+from outlive.cli import output, parse
+from outlive.errors import OutliveError
+from outlive.job import short_id
+from outlive.launch.fork import Launcher
+from outlive.store.output import Output
+from outlive.store.root import Store
+from outlive.system import fds, signals, terminal
+from outlive.view.questions import Unasked
+from outlive.view.terminal import render
+from outlive.view.vt import RESET
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from outlive.store.jobdir import JobDir
+
+PREFIX, DETACH = b"\x1d", b"d"  # Ctrl-] as in telnet(1)
+CHORD = "Ctrl-] d"
+_NOTE_S = 3.0  # how long the line that names the chord covers the last row
+_LOOK_S = 1.0  # a look at the job at least so often, should a hint be lost
+_WRITE_S = 30.0  # what is typed is taken within this or dropped
+
+VERB = Verb(
+    "attach",
+    "Join your terminal to a pty job's.",
+    lambda _ctx, **_values: None,
+    args=(JOB, Arg("read_only", BOOL, "Only watch: nothing is typed, the size stays.", default=False)),
+    mcp=False,
+    detail=f"What you type goes to the job, what it prints comes to you; its size follows yours. {CHORD} detaches (Ctrl-] "
+    "twice sends one), and the job goes on. Several can attach at once. What a program reads with echo off, a "
+    "password, is not stored anywhere.",
+)
+
+
+def main(words: list[str], options: dict[str, Any]) -> int:
+    """Exit status 0: detached, or the job ended. Errors: not_a_pty, stdin_closed, invalid_state, invalid_argument."""
+    cwd = os.getcwd()
+    if "--help" in words or "-h" in words:
+        output.text(help_.of_verb(VERB, help_.terminal_width()))
+        return 0
+    values = parse.arguments(VERB, words, options, cwd)
+    if not (os.isatty(0) and os.isatty(1)):
+        raise OutliveError(
+            "invalid_argument",
+            "attach joins a terminal to a job, and stdin or stdout is none",
+            hint="In a script use write, send-keys and screen.",
+        )
+    env = dict(os.environ)
+    settings = config.load(env, options["config"])
+    store = Store.open(options["root"], env)
+    owner = env.get("OUTLIVE_OWNER") or "cli"
+    wrapper = ("sh", "-lc")
+    ctx = Context(
+        store, settings, face="cli", owner=owner, client=None, cwd=cwd, env=env, launcher=Launcher(), shell=wrapper
+    )
+    with contextlib.closing(store), access.open_job(ctx, values["job"]) as job:
+        feeding.require_pty(access.look(ctx, job))
+        session = Session(ctx, job, read_only=values["read_only"])
+        with _raw(0):
+            session.run()
+        output.note(session.epitaph() + "\n")
+    return 0
+
+
+@contextlib.contextmanager
+def _raw(fd: int) -> Iterator[None]:
+    """Every key as it is pressed; back to normal however this ends."""
+    before = termios.tcgetattr(fd)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(1))
+    try:
+        tty.setraw(fd)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            output.write(RESET + b"\r\n")
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(fd, termios.TCSADRAIN, before)
+
+
+class Session:
+    """One person at one job."""
+
+    def __init__(self, ctx: Context, job: JobDir, *, read_only: bool) -> None:
+        self._ctx = ctx
+        self._job = job
+        self._read_only = read_only
+        self._line = Line(job, output=True)
+        self._unasked = Unasked()
+        self._shown = 0  # output position
+        self._prefixed = False
+        self._detached = False
+        self._note_until: float | None = None
+        self._size_before: tuple[int, int] | None = None
+        self._size = (0, 0)
+
+    def run(self) -> None:
+        wakeup = signals.wakeup_pipe((signal.SIGWINCH,))
+        try:
+            self._follow_size()
+            self._paint(note=True)
+            while not self._detached:
+                found = access.look(self._ctx, self._job)  # first: what was printed before the end is shown below
+                self._show()
+                if found.state.finished:
+                    return
+                self._wait(wakeup)
+        finally:
+            self._give_back_size()
+            self._line.close()
+
+    def epitaph(self) -> str:
+        name = short_id(self._job.job_id)
+        if self._detached:
+            return f"[detached; job {name} goes on]"
+        state = access.look(self._ctx, self._job).state
+        how = f"with code {state.exit_code}" if state.exit_code is not None else f"by {state.signal or state.reason}"
+        return f"[job {name} {state.state} {how}]"
+
+    def _wait(self, wakeup: int) -> None:
+        deadline = time.monotonic() + _LOOK_S
+        for pause in self._line.pause(min(deadline, self._note_until or deadline)):
+            left = max(0.0, (pause.deadline or deadline) - time.monotonic())
+            ready, _, _ = select.select([*pause.fds, 0, wakeup], [], [], left)
+            if wakeup in ready:
+                os.read(wakeup, 64)
+                self._follow_size()
+            if 0 in ready:
+                self._type(os.read(0, 4096))
+        self._line.forget_answers()
+        if self._note_until is not None and time.monotonic() >= self._note_until:
+            self._paint()
+
+    # --- what comes ---
+
+    def _show(self) -> None:
+        with Output(self._job) as out:
+            while self._shown < out.end:
+                data = out.read(self._shown, min(out.end, self._shown + (1 << 16)))
+                self._shown += len(data)
+                output.write(self._unasked.feed(data))
+
+    def _paint(self, *, note: bool = False) -> None:
+        """The job's screen as it stands; with `note`, the chord on the last row."""
+        state = access.look(self._ctx, self._job).state
+        sizes = [(seq, cols, rows) for seq, cols, rows in (state.terminal or {}).get("sizes", [])]
+        with Output(self._job) as out:
+            screen = render(out.read, out.end, sizes or [(0, *self._size)])
+            self._shown = out.end
+        output.write(screen.paint())
+        self._note_until = time.monotonic() + _NOTE_S if note else None
+        if note:
+            how = "watching" if self._read_only else "attached to"
+            text = f" {how} job {short_id(self._job.job_id)}; {CHORD} detaches "
+            output.write(f"\x1b7\x1b[{terminal.size(1)[1]};1H\x1b[7m{text}\x1b[0m\x1b8".encode())
+
+    # --- what goes ---
+
+    def _type(self, keys: bytes) -> None:
+        if not keys:  # the terminal is gone
+            self._detached = True
+            return
+        sent = b""
+        for key in (keys[at : at + 1] for at in range(len(keys))):
+            if self._prefixed:
+                self._prefixed = False
+                if key == DETACH:
+                    self._detached = True
+                    break
+                sent += key if key == PREFIX else PREFIX + key
+            elif key == PREFIX:
+                self._prefixed = True
+            else:
+                sent += key
+        if self._note_until is not None:
+            self._paint()
+        if sent and not self._read_only:
+            self._send(sent)
+
+    def _send(self, data: bytes) -> None:
+        memory = fds.memory_file("keys", data)
+        try:
+            while not self._line.request({"op": "write", "wait_s": _WRITE_S}, (memory,)):
+                time.sleep(0.02)  # its supervisor was just killed; another one listens in milliseconds
+                if access.look(self._ctx, self._job).state.finished:
+                    return
+        finally:
+            os.close(memory)
+
+    # --- size ---
+
+    def _follow_size(self) -> None:
+        cols, rows = terminal.size(1)
+        if self._read_only or not cols or not rows:
+            return
+        if self._size_before is None:
+            known = (access.look(self._ctx, self._job).state.terminal or {}) or {"cols": cols, "rows": rows}
+            self._size_before = (known["cols"], known["rows"])
+        self._resize((cols, rows))
+        self._size = (cols, rows)
+
+    def _give_back_size(self) -> None:
+        """As it was before, unless somebody else has changed it since."""
+        found = access.look(self._ctx, self._job)
+        known = found.state.terminal or {}
+        if self._size_before and not found.state.finished and (known.get("cols"), known.get("rows")) == self._size:
+            self._resize(self._size_before)
+
+    def _resize(self, size: tuple[int, int]) -> None:
+        with contextlib.suppress(OutliveError):  # it is ending
+            driver.drive(feeding.ask(self._job, {"op": "resize", "cols": size[0], "rows": size[1]}))

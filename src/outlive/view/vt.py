@@ -1,0 +1,220 @@
+"""A terminal emulator: pyte, and what it lacks of xterm.
+
+pyte (https://pypi.org/project/pyte/) knows no alternate screen, prints what it cannot parse (strings other than OSC,
+CSI with a private prefix or intermediate bytes), and drops lines at the top whenever the screen shrinks.
+"""
+
+from __future__ import annotations
+
+import codecs
+import copy
+import itertools
+import re
+
+import pyte
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ALTERNATE = frozenset({47, 1047, 1049})
+_132_COLUMNS = 3  # xterm does not obey it either, unless told to
+# What is not for this emulator: strings (DCS, SOS, PM, APC), CSI with < = > or with intermediate bytes, private CSI other
+# than modes and erases, colons outside of colours, the choice of a character encoding
+_FOREIGN = re.compile(
+    r"\x1b[PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b\[[<=>][0-?]*[ -/]*[@-~]|\x1b\[[0-?]*[ -/]+[@-~]"
+    r"|\x1b\[\?[0-9;:]*(?![0-9;:hlJK])[@-~]|\x1b\[[0-9;]*:[0-9;:]*(?![0-9;:m])[@-~]|\x1b%[@G8]"
+)
+_COLON_COLOUR = re.compile(r"\x1b\[([0-9;]*:[0-9;:]*)m")
+_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,4096}\x1b?|[ -/]*)\Z")
+_LONGEST = 4_200  # characters of an unfinished sequence that are kept for the next feed
+_MANY_DIGITS = re.compile(r"(\d{5})\d+(?=[0-9;]*[@-~])")
+# Modes that a person's terminal has to share with the program: what its keys and mouse send
+_SHARED = (1, 7, 1000, 1002, 1003, 1004, 1006, 2004)
+_COLOURS = ("black", "red", "green", "brown", "blue", "magenta", "cyan", "white")
+_FLAGS = {"bold": "1", "italics": "3", "underscore": "4", "blink": "5", "reverse": "7", "strikethrough": "9"}
+
+# Brings a person's terminal back to normal, whatever the program has done to it
+RESET = b"\x1b[?1049l\x1b[?1l\x1b[?7h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[?25h\x1b>\x1b[r\x1b[0m"
+
+
+class Emulator(pyte.Screen):
+    """Feed it bytes in order; `text()` is what stands there."""
+
+    def __init__(self, columns: int, lines: int) -> None:
+        self._main: dict[str, Any] | None = None
+        self._last_char = ""
+        super().__init__(columns, lines)
+        self._stream = _Stream(self)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+
+    @property
+    def alternate(self) -> bool:
+        """Is the alternate screen shown, as by editors?"""
+        return self._main is not None
+
+    def feed(self, data: bytes) -> None:
+        """Never fails: a sequence that pyte cannot take is left out. An unfinished one waits for its rest."""
+        text = self._rest + self._decoder.decode(data)
+        begun = _UNFINISHED.search(text, max(0, len(text) - _LONGEST))
+        self._rest = text[begun.start() :] if begun else ""
+        text = text[: begun.start()] if begun else text
+        text = _COLON_COLOUR.sub(_with_semicolons, _FOREIGN.sub("", text))
+        for piece in re.split(r"(?=\x1b)", text):
+            known = _MANY_DIGITS.sub(r"\1", piece) if piece[:2] == "\x1b[" else piece
+            try:
+                self._stream.feed(known)
+            except Exception:  # noqa: BLE001 - whatever a program prints, there is a screen
+                self._stream = _Stream(self)
+
+    def text(self) -> list[str]:
+        """One string a row, without the blanks at its end."""
+        return [line.rstrip() for line in self.display]
+
+    # --- what pyte lacks ---
+
+    def draw(self, data: str) -> None:
+        super().draw(data)
+        if data:
+            self._last_char = data[-1]
+
+    def repeat(self, count: int = 1) -> None:
+        """REP: the last character again."""
+        if self._last_char:
+            super().draw(self._last_char * min(max(count, 1), self.columns * self.lines))
+
+    def scroll_up(self, count: int = 1) -> None:
+        self._scroll(count, self.index, bottom=True)
+
+    def scroll_down(self, count: int = 1) -> None:
+        self._scroll(count, self.reverse_index, bottom=False)
+
+    def _scroll(self, count: int, step: Any, *, bottom: bool) -> None:
+        top, last = self.margins or pyte.screens.Margins(0, self.lines - 1)
+        row = self.cursor.y
+        self.cursor.y = last if bottom else top
+        for _ in range(min(max(count, 1), self.lines)):
+            step()
+        self.cursor.y = row
+
+    def back_tab(self, count: int = 1) -> None:
+        for _ in range(min(max(count, 1), self.columns)):
+            self.cursor.x = max((stop for stop in self.tabstops if stop < self.cursor.x), default=0)
+
+    def set_mode(self, *numbers: int, **kwargs: Any) -> None:
+        super().set_mode(*(number for number in numbers if number != _132_COLUMNS), **kwargs)
+        if kwargs.get("private") and _ALTERNATE & set(numbers) and self._main is None:
+            self._main = {"buffer": self.buffer, "cursor": copy.copy(self.cursor), "margins": self.margins}
+            self.buffer = copy.copy(self.buffer)
+            self.buffer.clear()
+            self.margins = None
+
+    def reset_mode(self, *numbers: int, **kwargs: Any) -> None:
+        super().reset_mode(*(number for number in numbers if number != _132_COLUMNS), **kwargs)
+        if kwargs.get("private") and _ALTERNATE & set(numbers) and self._main is not None:
+            main, self._main = self._main, None
+            main["cursor"].hidden = self.cursor.hidden
+            self.buffer, self.cursor, self.margins = main["buffer"], main["cursor"], main["margins"]
+            self._clip()
+
+    def reset(self) -> None:
+        self._main = None
+        super().reset()
+
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        """As xterm: columns are cut, and lines go off the top only as far as the cursor needs it."""
+        lines, columns = lines or self.lines, columns or self.columns
+        above = max(0, self.cursor.y + 1 - lines)
+        for row in range(self.lines if above else 0):
+            self.buffer.pop(row, None)
+            if row + above in self.buffer:
+                self.buffer[row] = self.buffer.pop(row + above)
+        self.cursor.y -= above
+        self.lines, self.columns = lines, columns
+        self.margins = None
+        self.tabstops = set(range(8, columns, 8))
+        self._clip()
+
+    def _clip(self) -> None:
+        for row in [row for row in self.buffer if row >= self.lines]:
+            del self.buffer[row]
+        for line in self.buffer.values():
+            for column in [column for column in line if column >= self.columns]:
+                del line[column]
+        self.cursor.y = min(self.cursor.y, self.lines - 1)
+        self.cursor.x = min(self.cursor.x, self.columns - 1)
+
+    # --- for a person's terminal ---
+
+    def paint(self) -> bytes:
+        """The screen as it stands, with its attributes and the modes that keys and mouse depend on."""
+        parts = ["\x1b[?1049h" if self.alternate else "", "\x1b[0m\x1b[r\x1b[H\x1b[2J"]
+        parts += [f"\x1b[{row + 1};1H{self._painted(row)}" for row in range(self.lines)]
+        on = {mode >> 5 for mode in self.mode if mode >> 5}
+        parts += [f"\x1b[?{number}{'h' if number in on else 'l'}" for number in _SHARED]
+        if self.title:
+            parts.append("\x1b]2;" + re.sub(r"[\x00-\x1f\x7f-\x9f]", "", self.title) + "\x07")
+        parts.append(f"\x1b[0m\x1b[{self.cursor.y + 1};{min(self.cursor.x, self.columns - 1) + 1}H")
+        parts.append("\x1b[?25l" if self.cursor.hidden else "\x1b[?25h")
+        return "".join(parts).encode("utf-8", "replace")
+
+    def _painted(self, row: int) -> str:
+        cells: dict[int, Any] = self.buffer.get(row, {})
+        last = max((column for column in cells if cells[column] != self.default_char), default=-1)
+        parts, style = [], ""
+        for column in range(last + 1):
+            cell = cells.get(column, self.default_char)
+            wanted = _style(cell)
+            if wanted != style:
+                parts.append(f"\x1b[{wanted}m")
+                style = wanted
+            parts.append(cell.data)
+        return "".join(parts) + ("\x1b[0m" if style else "")
+
+
+class _Stream(pyte.Stream):
+    """pyte's parser with the sequences it does not know. (xterm-256color's rep, indn, rin, cbt)"""
+
+    more = {
+        "b": "repeat",
+        "S": "scroll_up",
+        "T": "scroll_down",
+        "Z": "back_tab",
+        "s": "save_cursor",
+        "u": "restore_cursor",
+    }
+    csi = {**pyte.Stream.csi, **more}
+    events = frozenset(itertools.chain(pyte.Stream.events, csi.values()))
+
+    def __init__(self, screen: pyte.Screen) -> None:
+        super().__init__(screen)
+        self.use_utf8 = False  # bytes are decoded already; with it pyte would not switch to line drawing
+
+
+def _with_semicolons(found: re.Match[str]) -> str:
+    """38:2::R:G:B and 4:3 as older programs wrote them."""
+    words = []
+    for word in found[1].split(";"):
+        head, *rest = word.split(":")
+        values = [value for value in rest if value]
+        words.append(head)
+        if head in ("38", "48") and values:
+            words += values[:4] if values[0] == "2" else values[:2]
+    return "\x1b[" + ";".join(words) + "m"
+
+
+def _style(cell: Any) -> str:
+    """SGR parameters of a cell; "" for a plain one, which also resets."""
+    words = [code for name, code in _FLAGS.items() if getattr(cell, name)]
+    words += _colour(cell.fg, 30) + _colour(cell.bg, 40)
+    return ";".join(["0", *words]) if words else ""
+
+
+def _colour(name: str, base: int) -> list[str]:
+    plain = name.removeprefix("bright")
+    if plain in _COLOURS:
+        return [str(base + _COLOURS.index(plain) + (60 if name.startswith("bright") else 0))]
+    if re.fullmatch(r"[0-9a-fA-F]{6}", name):
+        return [str(base + 8), "2", *(str(int(name[at : at + 2], 16)) for at in (0, 2, 4))]
+    return []

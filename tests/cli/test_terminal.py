@@ -1,0 +1,383 @@
+"""Jobs with a terminal, and jobs that ask: driven as a model or a person drives them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.system import terminal
+from support.cli import OUTLIVE, Cli, environment
+from support.wait import until
+
+BASH = ("--shell-wrapper", "bash --norc -c")
+
+
+def start(cli: Cli, *words: str) -> Any:
+    """A job in a terminal, as it is when it first waits for input."""
+    found = cli.ok("run", "--pty", "--snapshot-after", "30s", *words)
+    assert found["waiting_for_input"], found
+    return found
+
+
+def waits(cli: Cli, job: str) -> dict[str, Any]:
+    return until(lambda: (found := cli.ok("status", job))["waiting_for_input"] and found, what="it waits for input")
+
+
+def screen(cli: Cli, job: str) -> str:
+    return "\n".join(cli.ok("screen", job)["lines"])
+
+
+def sees(cli: Cli, job: str, text: str) -> None:
+    until(lambda: text in screen(cli, job), what=f"{text!r} on the screen")
+
+
+def ended(cli: Cli, job: str) -> dict[str, Any]:
+    return cli.ok("wait", job, "--timeout-ms", "30s")
+
+
+def supervisor(cli: Cli, job: str) -> int:
+    found: int = json.loads((cli.root / job / "state.json").read_text())["supervisor"]["pid"]
+    return found
+
+
+def needs(program: str) -> str:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    return program
+
+
+# --- the terminal itself ---------------------------------------------------------------------------------------------
+
+
+def test_a_pty_job_has_a_terminal_of_its_own(cli: Cli) -> None:
+    script = "test -t 0 && test -t 1 && test -t 2 && tty </dev/tty >/dev/null && stty size && echo $TERM ${COLUMNS-none}; exit 4"
+    found = cli.ok("run", "--pty", "--wait", script, env={"COLUMNS": "33", "TERM": "dumb"})
+    assert found["output"] == "30 120\nxterm-256color none\n"
+    assert found["exit_code"] == 4
+
+
+def test_the_last_output_before_the_end_is_never_lost(cli: Cli) -> None:
+    found = cli.ok("run", "--pty", "--wait", "--max-bytes", "1000000", "seq 1 20000; printf last")
+    assert found["output"] == "".join(f"{n}\n" for n in range(1, 20001)) + "last"
+
+
+def test_a_grandchild_that_holds_the_terminal_does_not_keep_the_job_running(cli: Cli) -> None:
+    found = cli.ok("run", "--pty", "--snapshot-after", "30s", *BASH, "trap '' HUP; sleep 600 & echo started")
+    assert (found["state"], found["exit_code"], found["descendants"]) == ("exited", 0, 1)
+    cli.ok("kill", found["job_id"], "--grace-ms", "0")
+
+
+def test_resizing_tells_the_program(cli: Cli) -> None:
+    program = (
+        "import os, signal\n"
+        "signal.signal(signal.SIGWINCH, lambda *_: print(tuple(os.get_terminal_size()), flush=True))\n"
+        "input()\n"
+    )
+    job = start(cli, "--", sys.executable, "-c", program)["job_id"]
+    answer = cli.ok("resize", job, "--cols", "100", "--rows", "40")
+    assert (answer["cols"], answer["rows"]) == (100, 40)
+    until(lambda: "(100, 40)" in cli.ok("poll", job)["output"], what="the new size")
+    shown = cli.ok("screen", job)
+    assert (shown["cols"], shown["rows"], len(shown["lines"])) == (100, 40, 40)
+    cli.error("resize", job, "--cols", "0", "--rows", "0", code="invalid_argument")
+    cli.ok("submit", job)
+    assert ended(cli, job)["exit_code"] == 0
+
+
+def test_an_end_in_the_middle_of_a_line_ends_the_reader_and_keeps_the_terminal(cli: Cli) -> None:
+    job = start(cli, "cat; echo; echo again; cat")["job_id"]
+    answer = cli.ok("write", job, "--data", "abc", "--eof")
+    assert (answer["bytes_written"], answer["stdin"]) == (3, "open")
+    until(lambda: "again" in cli.ok("poll", job)["output"], what="the second reader")
+    waits(cli, job)
+    cli.ok("write", job, "--data", "more\n")
+    cli.ok("write", job, "--eof")
+    assert "more\nmore\n" in ended(cli, job)["output"]
+
+
+def test_device_queries_are_answered_where_the_cursor_is(cli: Cli) -> None:
+    ask = r"""printf '\r\nab\033[6n\033[c'; IFS= read -rs -d R a; IFS= read -rs -d c b; printf '\n%q %q\n' "$a" "$b" """
+    found = cli.ok("run", "--pty", "--wait", *BASH, ask)
+    assert r"$'\E[2;3'" in found["output"]
+    assert r"$'\E[?62;22'" in found["output"]
+
+
+def test_a_supervisor_killed_while_somebody_types_loses_nothing(cli: Cli) -> None:
+    found = start(cli, *BASH, 'while read -r line; do echo "got $line"; test "$line" = 40 && exit 7; done')
+    job = found["job_id"]
+    for number in range(1, 41):
+        if number == 10:  # the guardian goes on; were that killed too, the terminal would be hung up
+            os.kill(supervisor(cli, job), signal.SIGKILL)
+            until(lambda: cli.ok("status", job).get("adopted"), what="a takeover")
+        cli.ok("write", job, "--data", f"{number}\n")
+    found = ended(cli, job)
+    assert found["exit_code"] == 7
+    got = [line for line in found["output"].splitlines() if line.startswith("got ")]
+    assert got == [f"got {number}" for number in range(1, 41)]
+
+
+# --- waiting for input -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flags", [("--pty",), ("--stdin", "open")])
+def test_a_question_is_answered_early_and_told(cli: Cli, flags: tuple[str, ...]) -> None:
+    ask = "print('hello', input('Your name? '))"
+    found = cli.ok("run", *flags, "--snapshot-after", "30s", "--", sys.executable, "-c", ask)
+    assert (found["state"], found["waiting_for_input"], found["prompt"]) == ("running", True, "Your name?")
+    assert found["waited_ms"] < 30_000
+    assert "write" in found["hint"]
+    job = found["job_id"]
+    assert cli.ok("list")["jobs"][0]["waiting_for_input"]
+    fired = cli.ok("wait", job, "--until", "input")["fired"]
+    assert fired["condition"] == "input"
+    cli.ok("write", job, "--data", "Ada\n")
+    assert not cli.ok("status", job)["waiting_for_input"] or cli.ok("status", job)["state"] != "running"
+    assert "hello Ada" in ended(cli, job)["output"]
+
+
+def test_a_password_is_told_from_a_question_and_is_nowhere_on_disk(cli: Cli) -> None:
+    found = start(cli, *BASH, 'read -rs -p "Password: " word; echo; echo "${#word} characters"')
+    assert (found["prompt"], found["echo"]) == ("Password:", False)
+    assert "attach" in found["hint"]
+    cli.ok("send-keys", found["job_id"], "--literal", "Pa55word-of-a-person", "Enter")
+    assert "20 characters" in ended(cli, found["job_id"])["output"]
+    stored = b"".join(path.read_bytes() for path in (cli.root / found["job_id"]).rglob("*") if path.is_file())
+    assert b"Pa55word" not in stored
+
+
+def test_a_shell_and_an_interpreter_wait_but_hide_nothing(cli: Cli) -> None:
+    for words in (("bash", "--norc", "-i"), (sys.executable, "-i", "-q")):
+        found = start(cli, "--", *words)
+        assert found["echo"] is True, words
+        assert found["prompt"]
+        cli.ok("kill", found["job_id"])
+
+
+def test_a_server_that_also_takes_keys_is_not_waiting(cli: Cli) -> None:
+    serve = (
+        "import select, socket; s = socket.create_server(('127.0.0.1', 0)); print('ready', flush=True);"
+        "select.select([0, s], [], [])"
+    )
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", sys.executable, "-c", serve)["job_id"]
+    cli.ok("wait", job, "--until", "output")
+    answer = cli.ok("wait", job, "--until", "input", "--until", "exit", "--timeout-ms", "1500")
+    assert answer["timed_out"]
+    cli.ok("kill", job, "--grace-ms", "0")
+
+
+def test_a_job_that_works_or_sleeps_is_not_waiting(cli: Cli) -> None:
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "printf 'working... '; sleep 600")["job_id"]
+    assert cli.ok("wait", job, "--until", "input", "--timeout-ms", "1500")["timed_out"]
+    cli.ok("kill", job, "--grace-ms", "0")
+
+
+# --- real programs ---------------------------------------------------------------------------------------------------
+
+
+def test_vim_writes_a_file(cli: Cli, place: Path) -> None:
+    job = start(cli, "--", needs("vim"), "-u", "NONE", "-N", "-n", "note.txt")["job_id"]
+    shown = cli.ok("screen", job)
+    assert shown["alternate_screen"]
+    cli.ok("send-keys", job, "i")
+    sees(cli, job, "-- INSERT --")
+    cli.ok("paste", job, "--text", "first line\nsecond line")
+    cli.ok("send-keys", job, "Up", "Home", "--literal", "", "X")
+    sees(cli, job, "Xfirst line")
+    cli.ok("send-keys", job, "Escape", ":", "w", "q", "Enter")
+    assert ended(cli, job)["exit_code"] == 0
+    assert (place / "work" / "note.txt").read_text() == "Xfirst line\nsecond line\n"
+
+
+def test_less_scrolls_and_quits(cli: Cli, place: Path) -> None:
+    (place / "work" / "long.txt").write_text("".join(f"line {number}\n" for number in range(1, 201)))
+    job = start(cli, "--", needs("less"), "long.txt")["job_id"]
+    sees(cli, job, "line 29")
+    cli.ok("send-keys", job, "PageDown")
+    sees(cli, job, "line 50")
+    cli.ok("send-keys", job, "q")
+    assert ended(cli, job)["exit_code"] == 0
+
+
+def test_top_draws_and_quits(cli: Cli) -> None:
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", needs("top"))["job_id"]
+    sees(cli, job, "PID")
+    cli.ok("send-keys", job, "q")
+    assert ended(cli, job)["exit_code"] == 0
+
+
+def test_a_curses_program_gets_its_cursor_keys(cli: Cli) -> None:
+    program = (
+        "import curses\n"
+        "def main(s):\n"
+        "    s.addstr(0, 0, 'press'); s.refresh(); k = s.getch()\n"
+        "    s.addstr(1, 0, 'up' if k == curses.KEY_UP else repr(k)); s.refresh(); s.getch()\n"
+        "curses.wrapper(main)\n"
+    )
+    job = start(cli, "--", sys.executable, "-c", program)["job_id"]
+    cli.ok("send-keys", job, "Up")
+    sees(cli, job, "up")
+    cli.ok("send-keys", job, "q")
+    assert ended(cli, job)["exit_code"] == 0
+
+
+def test_a_questionnaire_is_gone_through_one_question_at_a_time(cli: Cli) -> None:
+    ask = (
+        "const r = require('readline').createInterface({input: process.stdin, output: process.stdout});"
+        "r.question('package name: ', a => r.question('version: (1.0.0) ', b => { console.log(a + '@' + (b || '1.0.0')); r.close() }))"
+    )
+    found = start(cli, "--", needs("node"), "-e", ask)
+    assert found["prompt"] == "package name:"
+    cli.ok("write", found["job_id"], "--data", "thing\r")
+    sees(cli, found["job_id"], "version:")
+    assert waits(cli, found["job_id"])["prompt"] == "version: (1.0.0)"
+    cli.ok("submit", found["job_id"])
+    assert "thing@1.0.0" in ended(cli, found["job_id"])["output"]
+
+
+def test_a_paste_is_marked_where_the_program_asks_for_it(cli: Cli) -> None:
+    job = start(cli, "--", "bash", "--norc", "-i")["job_id"]
+    cli.ok("paste", job, "--text", "echo one\necho two\x1b[201~\necho three")
+    sees(cli, job, "echo three")
+    assert "\none\n" not in screen(cli, job)  # nothing has run before Enter
+    cli.ok("submit", job)
+    sees(cli, job, "\nthree")
+    cli.ok("kill", job)
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+
+def test_what_needs_a_terminal_says_so(cli: Cli) -> None:
+    job = cli.ok("run", "--stdin", "open", "--snapshot-after", "0", "--", "cat")["job_id"]
+    for words in (("send-keys", job, "Up"), ("submit", job), ("paste", job, "--text", "x"), ("screen", job)):
+        cli.error(*words, code="not_a_pty")
+    cli.error("resize", job, "--cols", "80", "--rows", "24", code="not_a_pty")
+    cli.ok("write", job, "--eof")
+    cli.error("write", job, "--data", "more", code="stdin_closed")
+    assert ended(cli, job)["exit_code"] == 0
+
+
+def test_odd_keys_are_told_and_harm_nothing(cli: Cli) -> None:
+    job = start(cli, "--", "cat")["job_id"]
+    assert "Enter" in cli.ok("send-keys", job, "Entr")["warnings"][0]
+    assert (
+        cli.error("send-keys", job, "--hex", "4", "--hex", "1g", code="invalid_argument")["details"]["field"] == "hex"
+    )
+    cli.error("send-keys", job, code="invalid_argument")
+    assert cli.ok("send-keys", job, "--hex", "0x41", "Enter")["bytes_written"] == 2
+    until(lambda: "EntrA" in cli.ok("poll", job)["output"], what="what was typed")
+    assert "lines of at most" in cli.ok("write", job, "--data", "x" * 5000 + "\n")["warnings"][0]
+    cli.ok("kill", job)
+
+
+@pytest.mark.parametrize("flags", [("--pty",), ("--stdin", "open")])
+def test_ten_megabytes_for_a_program_that_reads_nothing_are_bounded(
+    cli: Cli, place: Path, flags: tuple[str, ...]
+) -> None:
+    from support.mcp_client import McpSession
+
+    script = "stty raw -echo 2>/dev/null; echo ready; sleep 600"
+    job = cli.ok("run", *flags, "--snapshot-after", "0", script)["job_id"]
+    cli.ok("wait", job, "--until", "output")
+    with McpSession(log=place / "server.log") as session:
+        answer = session.call("process", action="write", job_id=job, data="x" * 10_000_000, timeout_ms=300)
+    assert 0 < answer["bytes_written"] < 1_000_000
+    assert f"{answer['bytes_written']} of 10000000 bytes" in answer["warnings"][0]
+    assert cli.ok("status", job)["supervised"]
+    cli.ok("kill", job, "--grace-ms", "0")
+
+
+# --- attach ----------------------------------------------------------------------------------------------------------
+
+
+class Person:
+    """Somebody at a terminal who types `outlive attach`."""
+
+    def __init__(self, job: str, *flags: str, cols: int = 90, rows: int = 25) -> None:
+        self.master, slave = terminal.open_pair(cols, rows)
+        self.seen = b""
+        self.process = subprocess.Popen(
+            [*OUTLIVE, "attach", job, *flags],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environment(None),
+            start_new_session=True,
+        )
+        os.close(slave)
+
+    def sees(self, text: bytes) -> None:
+        until(lambda: text in self.read(), what=f"{text!r} on the person's terminal")
+
+    def read(self) -> bytes:
+        while select.select([self.master], [], [], 0)[0]:
+            try:
+                self.seen += os.read(self.master, 65536)
+            except OSError:
+                break
+        return self.seen
+
+    def types(self, keys: bytes) -> None:
+        os.write(self.master, keys)
+
+    def leaves(self) -> int:
+        until(lambda: (self.read() or True) and self.process.poll() is not None, what="the end of attach")
+        return self.process.returncode
+
+
+@contextlib.contextmanager
+def person(job: str, *flags: str, **size: int) -> Iterator[Person]:
+    somebody = Person(job, *flags, **size)
+    try:
+        yield somebody
+    finally:
+        if somebody.process.poll() is None:
+            somebody.process.kill()
+        somebody.process.wait()
+        os.close(somebody.master)
+
+
+def test_a_person_and_a_model_share_one_terminal(cli: Cli) -> None:
+    job = start(cli, "--", "bash", "--norc", "-i")["job_id"]
+    with person(job) as one, person(job, "--read-only") as two:
+        one.sees(b"Ctrl-] d")
+        two.sees(b"watching")
+        one.types(b"stty size; echo from-the-pers''on\r")
+        one.sees(b"from-the-person")
+        two.sees(b"from-the-person")
+        sees(cli, job, "25 90")  # its size is the person's
+        cli.ok("send-keys", job, "--literal", "echo from-the-mod''el", "Enter")
+        one.sees(b"from-the-model")
+        two.types(b"echo ne''ver\r")
+        terminal.set_size(one.master, 70, 20)
+        os.kill(one.process.pid, signal.SIGWINCH)
+        until(lambda: cli.ok("screen", job)["cols"] == 70, what="the size that follows")
+        one.types(b"\x1dd")
+        assert one.leaves() == 0
+        assert b"goes on" in one.seen
+        assert (cli.ok("screen", job)["cols"], cli.ok("status", job)["state"]) == (120, "running")
+        assert "never" not in screen(cli, job)
+        cli.ok("send-keys", job, "--literal", "exit 3", "Enter")
+        assert two.leaves() == 0
+        assert b"exited with code 3" in two.seen
+    assert ended(cli, job)["exit_code"] == 3
+
+
+def test_attach_needs_terminals_on_both_sides(cli: Cli) -> None:
+    job = cli.ok("run", "--stdin", "open", "--snapshot-after", "0", "--", "cat")["job_id"]
+    cli.error("attach", job, code="invalid_argument")
+    with person(job) as somebody:
+        assert somebody.leaves() == 1
+        assert b"not_a_pty" in somebody.seen
+    cli.ok("kill", job)
