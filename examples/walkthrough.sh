@@ -77,6 +77,17 @@ $OUTLIVE write "$asking" --data 'outlive
 ' | field bytes_written
 $OUTLIVE wait "$asking" --until output --timeout-ms 10s | text
 
+say "A program that asks, in a terminal: the answer comes when it is blocked on its question, and says what it asks."
+answer=$($OUTLIVE run --pty --title login 'printf "Name? "; read name; stty -echo; printf "Password? "; read word; echo; echo "welcome, $name"')
+login=$(printf '%s' "$answer" | field job_id)
+expect "prompt" "$(printf '%s' "$answer" | field prompt)" 'Name?'
+$OUTLIVE send-keys "$login" --literal Ada Enter | field bytes_written
+answer=$($OUTLIVE wait "$login" --until input --timeout-ms 10s)
+expect "prompt" "$(printf '%s' "$answer" | field prompt)" 'Password?'
+echo "shown while it is typed: $(printf '%s' "$answer" | field echo)"   # a person would type it: outlive attach JOB
+$OUTLIVE send-keys "$login" --literal secret Enter | field bytes_written
+$OUTLIVE wait "$login" --timeout-ms 10s | text
+
 say "kill ends it and everything it started."
 expect "state" "$($OUTLIVE kill "$asking" | field state)" killed
 

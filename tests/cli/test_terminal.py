@@ -127,6 +127,18 @@ def test_a_supervisor_killed_while_somebody_types_loses_nothing(cli: Cli) -> Non
     assert got == [f"got {number}" for number in range(1, 41)]
 
 
+def test_what_a_terminal_prints_survives_its_supervisor_whole(cli: Cli) -> None:
+    count = "import time\nfor n in range(1, 3001):\n    print('line', n, flush=True)\n    time.sleep(0.0005)\nraise SystemExit(9)"
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", sys.executable, "-c", count)["job_id"]
+    until(lambda: (cli.root / job / "stdout.log").stat().st_size > 4_000, what="some lines")
+    os.kill(supervisor(cli, job), signal.SIGKILL)
+    found = ended(cli, job)
+    assert (found["exit_code"], found["reason"]) == (9, "exit")
+    stored = (cli.root / job / "stdout.log").read_bytes()
+    assert stored == b"".join(b"line %d\r\n" % n for n in range(1, 3001))
+    assert cli.ok("status", job)["adopted"] == 1
+
+
 # --- waiting for input -----------------------------------------------------------------------------------------------
 
 
@@ -372,6 +384,17 @@ def test_a_person_and_a_model_share_one_terminal(cli: Cli) -> None:
         assert two.leaves() == 0
         assert b"exited with code 3" in two.seen
     assert ended(cli, job)["exit_code"] == 3
+
+
+def test_a_password_that_a_person_types_is_nowhere_on_disk(cli: Cli) -> None:
+    job = start(cli, *BASH, 'read -rs -p "Password: " word; echo; echo "${#word} characters"')["job_id"]
+    with person(job) as somebody:
+        somebody.sees(b"Password:")
+        somebody.types(b"Pa55word-of-a-person\r")
+        assert somebody.leaves() == 0
+        assert b"20 characters" in somebody.seen
+    stored = b"".join(path.read_bytes() for path in (cli.root / job).rglob("*") if path.is_file())
+    assert b"Pa55word" not in stored
 
 
 def test_attach_needs_terminals_on_both_sides(cli: Cli) -> None:
