@@ -27,6 +27,8 @@ def screen(ctx: Context, *, job: str) -> dict[str, Any]:
             shown = render(output.read, output.end, sizes or [(0, limits.TERMINAL_COLS, limits.TERMINAL_ROWS)])
             end = output.end
             waiting = answers.waiting(found, output)
+        modes = terminal.get("modes") or {}
+        alternate = modes.get("alternate_screen", False) if shown.since and not shown.alternate else shown.alternate
         answer = {
             "job_id": found_job.job_id,
             "state": found.state.state,
@@ -34,7 +36,7 @@ def screen(ctx: Context, *, job: str) -> dict[str, Any]:
             "lines": shown.lines,
             "cursor": {"row": shown.row, "column": shown.column, "visible": shown.cursor_visible},
             "title": shown.title,
-            "alternate_screen": shown.alternate,
+            "alternate_screen": alternate,
             "cols": shown.cols,
             "rows": shown.rows,
             "next_seq": end,

@@ -6,10 +6,8 @@ import os
 import termios
 
 from outlive import limits
-from outlive.supervisor.console import Console
 from outlive.supervisor.feed import Feed, PipeFeed, TerminalFeed
-from outlive.supervisor.input_watch import InputWatch
-from outlive.system import blocked, fds, terminal
+from outlive.system import fds, terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +15,21 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.store.jobdir import JobDir
+    from outlive.supervisor.console import Console
     from outlive.supervisor.control import Connection
     from outlive.supervisor.ends import Ends
+    from outlive.supervisor.input_watch import InputWatch
     from outlive.supervisor.loop import Loop
     from outlive.supervisor.pump import Pump
+    from outlive.system import blocked
+
+
+def preload(definition: dict[str, Any]) -> None:
+    """What a job with this definition will need here. For a guardian, at the start: when it takes over, days later, the
+    files on disk may be another version's."""
+    if definition.get("pty") or definition.get("stdin") == "open":
+        import outlive.supervisor.console
+        import outlive.supervisor.input_watch  # noqa: F401
 
 
 class Input:
@@ -45,20 +54,27 @@ class Input:
         self._console: Console | None = None
         self._watch: InputWatch | None = None
         if ends.master is not None:
+            # Late, as below: most jobs take no input, and 3 ms of a command line's start are saved
+            from outlive.supervisor.console import Console
+
             self._console = Console(job, loop, ends.master, record, self._record)
         self._feed = self._make_feed()
-        target = self._target()
-        if target is not None:
-            self._watch = InputWatch(
-                loop,
-                target,
-                pids=pids,
-                last_bytes=pump.last_bytes,
-                end=lambda: pump.end,
-                modes=self._modes,
-                quiet_since=lambda: pump.last_output,
-                on_change=lambda waiting: write(waiting=waiting),
-            )
+        if ends.slave is not None or ends.stdin is not None:
+            self._watch = self._make_watch(pids)
+
+    def _make_watch(self, pids: Callable[[], Iterable[int]]) -> InputWatch:
+        from outlive.supervisor.input_watch import InputWatch
+
+        return InputWatch(
+            self._loop,
+            self._target(),
+            pids=pids,
+            last_bytes=self._pump.last_bytes,
+            end=lambda: self._pump.end,
+            modes=self._modes,
+            quiet_since=lambda: self._pump.last_output,
+            on_change=lambda waiting: self._write(waiting=waiting),
+        )
 
     def _make_feed(self) -> Feed:
         ends = self._ends
@@ -70,14 +86,14 @@ class Input:
             )
         return Feed(self._loop, None, self._on_input)
 
-    def _target(self) -> blocked.Target | None:
-        ends = self._ends
-        if ends.slave is not None:
-            return blocked.Target(pipe=None, terminal=terminal.device_of(ends.slave))
-        if ends.stdin is not None:
-            found = os.fstat(ends.stdin)  # both ends of a pipe are one inode
-            return blocked.Target(pipe=(found.st_dev, found.st_ino), terminal=None)
-        return None
+    def _target(self) -> blocked.Target:
+        from outlive.system import blocked
+
+        if self._ends.slave is not None:
+            return blocked.Target(pipe=None, terminal=terminal.device_of(self._ends.slave))
+        assert self._ends.stdin is not None
+        found = os.fstat(self._ends.stdin)  # both ends of a pipe are one inode
+        return blocked.Target(pipe=(found.st_dev, found.st_ino), terminal=None)
 
     def start(self) -> None:
         """The command runs."""

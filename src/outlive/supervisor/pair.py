@@ -12,6 +12,7 @@ from outlive import limits
 from outlive.store.jobdir import SUPERVISOR_BYTE
 from outlive.supervisor import start
 from outlive.supervisor.escrow import Escrow, adopt_socket
+from outlive.supervisor.input import preload
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervise import SURVIVED
 from outlive.system import detach, fds, locks, prctl, signals, tree
@@ -76,11 +77,13 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
     supervisor_sock.close()
     message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
     sock.close()
+    files = dict(zip(message.decode().split(","), numbers, strict=True)) if message else {}
+    request = Request.from_file(files["request"]) if files else None
+    if request is not None:
+        preload(request.definition)
     status = _reap(child)
-    if not message or os.waitstatus_to_exitcode(status) == 0:
+    if request is None or os.waitstatus_to_exitcode(status) == 0:
         return 0
-    files = dict(zip(message.decode().split(","), numbers, strict=True))
-    request = Request.from_file(files["request"])
     try:
         job = start.open_job(request)
     except FileNotFoundError:  # the launcher took it back: nothing ran

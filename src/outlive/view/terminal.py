@@ -20,7 +20,7 @@ TEXT_BYTES = 131_072  # so much is rendered where there is none
 
 # Where a screen begins anew: full reset, home and erase in either order
 _FRESH = re.compile(rb"\x1bc|\x1b\[(?:1;1)?H\x1b\[(?:0?J|2J)|\x1b\[2J\x1b\[(?:1;1)?H|\x1b\[3J\x1b\[(?:1;1)?H\x1b\[2J")
-_LEAVE = re.compile(rb"\x1b\[\?(?:47|1047|1049)l")
+_LEAVE = re.compile(rb"\x1b\[\?(?:47|1047|1049)l|\x1bc")
 _ENTER = re.compile(rb"\x1b\[\?(?:47|1047|1049)h")
 _PLACED = re.compile(rb"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]+[0-~]|\x1b[=>78])*?\x1b\[[0-9;]*H")
 _TITLE = re.compile(rb"\x1b\][02];[^\x07\x1b]{0,512}(?:\x07|\x1b\\)")
@@ -89,11 +89,12 @@ def _start(read: Callable[[int, int], bytes], end: int) -> tuple[int, bool, bool
     entered = _ENTER.search(window, left.end() if left else 0)  # a second entry changes nothing
     # What was drawn inside an alternate screen that was left says nothing about the main one that came back. Inside one,
     # its entry is better than a later erase: what stands on the main screen is not seen, but whether there is one is.
-    floor = 0 if left is None else left.end()
-    for fresh in (entered, _last(_FRESH, window, floor)):
-        if fresh is not None and len(window) - fresh.start() <= WHOLE_BYTES:
-            placed = fresh is not entered or _PLACED.match(window, fresh.end())  # the cursor stays where it was
-            return base + fresh.start(), bool(placed), entered is not None
+    fresh = _last(_FRESH, window, left.start() if left else 0)
+    placed = _PLACED.match(window, entered.end()) if entered else None  # else the cursor stays where it was
+    for found in (entered if placed else None, fresh, entered):
+        if found is not None and len(window) - found.start() <= WHOLE_BYTES:
+            exact = found is not entered or placed is not None
+            return base + found.start(), exact, entered is not None and entered.start() < found.start()
     text = max(0, len(window) - TEXT_BYTES)
     line = window.find(b"\n", text)
     exact = b"\x1b" not in window[text:] and line >= 0 and entered is None
