@@ -277,6 +277,16 @@ def check_tags(tags: list[str]) -> list[str]:
     return found
 
 
+def watches_of(notification: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is watched for, in one shape: {id, pattern, match_type, stream, once, command, file, from_seq}."""
+    found = list(notification.get("watches") or [])
+    single = notification.get("on_output_match")  # the form of agent-exec: one pattern a job
+    if single:
+        stream = "both" if single["stream"] == "either" else single["stream"]
+        found.append({"id": "output_match", "once": False, **single, "stream": stream})
+    return found
+
+
 def check_tag_pattern(pattern: str) -> str:
     """A list filter: a tag, or `PREFIX.*`. Errors: invalid_tag."""
     check_tags([pattern.removesuffix(".*")])

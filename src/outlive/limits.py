@@ -18,6 +18,9 @@ LOG_LINES = 200
 SHOWN_BYTES = 32_768  # `output` of one answer
 SNIPPET_BYTES = 2_048
 LIST_JOBS = 50
+EVENTS = 200  # of one answer
+NOTICES = 20  # with one answer; the others come with the next
+NOTICE_LOOK_S = 2.0  # how often a job that says nothing is looked at for whether it still lives
 LAST_LINE_CHARS = 160
 GC_LISTED_JOBS = 500  # `jobs` of one gc answer
 COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a poll
@@ -79,6 +82,29 @@ SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
 EXIT_INFO_S = 3.0  # how long an adopter waits for PIDFD_GET_INFO to know the code (PID 1 has to reap first)
 DROPPED_EVERY_S = 1.0  # how often lost output is written down while the disk is full
 SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to disk
+
+# --- watching for lines ----------------------------------------------------------------------------------------
+MAX_WATCHES = 16  # of one job
+HIT_LINE_BYTES = 500  # of a matching line that is told
+HIT_MATCH_BYTES = 200
+SCAN_BYTES = (4_096, 1_048_576)  # of output that is searched in one go: as much as takes about...
+SCAN_S = 0.01
+LINE_BYTES = 262_144  # a longer line is searched in pieces
+WATCH_QUIET_S = 0.3  # an unfinished line is looked at after so much silence: it may be a prompt
+HITS_A_MINUTE = 30  # that a watch tells of; what is more is counted and told once
+JOB_HITS_A_MINUTE = 120  # of all watches of a job
+HIT_WINDOW_S = 60.0
+SINK_STRIKES = 3  # a watch whose command ran into its time limit so often in a row gets it run no more
+SINK_QUEUE = 100  # notification commands that wait for their turn
+
+# --- waiting for conditions ------------------------------------------------------------------------------------
+MAX_CONDITIONS = 16  # of one wait
+UNFINISHED_QUIET_S = 0.1  # a match at the very end of an unfinished line counts after so much silence
+PROBE_S = (0.02, 0.25)  # how often ports, and files where the kernel tells nothing, are looked at
+HTTP_S = 5.0  # one request
+HTTP_EVERY_S = 1.0
+FILE_LOOK_S = 2.0  # beside inotify(7), which says nothing of network file systems
+CLOCK_TICK_S = 0.01  # file times are cut to a tick of the kernel's clock: 4 ms at 250 Hz, 10 ms at 100 Hz
 
 # --- starting --------------------------------------------------------------------------------------------------
 LAUNCH_S = 30.0  # from the request to the supervisor's word; a loaded machine needs seconds

@@ -109,8 +109,17 @@ def test_poll() -> None:
 def test_wait() -> None:
     found = said("wait", state="running", pid=7, timed_out=True, waited_ms=50_000, output="", fired=None)
     assert found.startswith("Nothing happened in 50 s; the job goes on. Call process wait again.")
-    found = said("wait", state="running", pid=7, fired={"condition": "regex", "match": "ready on 80"}, output="")
-    assert found.startswith("Condition met: regex, match ready on 80.")
+    place = {"pattern": "ready on", "match": "ready on", "line": "it is ready on 80", "seq": 7, "stream": "stdout"}
+    found = said("wait", state="running", pid=7, fired={"condition": "regex", **place}, output="")
+    assert found.startswith("The output matched ready on at seq 7 (stdout): it is ready on 80")
+    found = said("wait", state="running", pid=7, fired={"condition": "fail_regex", **place}, output="")
+    assert "failure" in found.splitlines()[0]
+    port = {"condition": "port", "port": 80, "owned": True, "pid": 5}
+    assert "Port 80 is open; the job (pid 5) listens on it." in said("wait", state="running", fired=port, output="")
+    port |= {"owned": False, "pid": None}
+    assert "not this job's" in said("wait", state="running", fired=port, output="")
+    quiet = said("wait", state="running", fired={"condition": "idle_ms", "idle_ms": 5000}, output="")
+    assert quiet.startswith("It has been quiet for 5 s.")
     assert said("wait", state="exited", exit_code=0, fired={"condition": "exit"}) == "Command exited with code 0"
     both = said("wait", state="exited", exit_code=0, jobs=[{"job_id": ID}, {"job_id": "B", "state": "running"}])
     assert both.endswith("job B: running")

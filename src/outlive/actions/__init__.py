@@ -16,6 +16,7 @@ MODULES = {
     "log": "log",
     "tail": "tail",
     "wait": "wait",
+    "events": "history",
     "screen": "screen",
     "write": "write",
     "send-keys": "send_keys",

@@ -8,6 +8,7 @@ import os
 from outlive.errors import OutliveError, from_os
 from outlive.store import files, truth
 from outlive.store.jobdir import SEEN, JobDir, Locks
+from outlive.store.owed import mark_of
 from outlive.system import process, tree
 
 TYPE_CHECKING = False
@@ -111,9 +112,7 @@ def survivors(found: Look, job_id: str) -> list[tree.Member]:
 
 
 def _seen_name(client: str) -> str:
-    import hashlib
-
-    return f"{SEEN}/{hashlib.sha256(client.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+    return f"{SEEN}/{mark_of(client)}"
 
 
 def seen(ctx: Context, job: JobDir) -> int:

@@ -9,6 +9,7 @@ import shutil
 import stat
 
 from outlive import limits
+from outlive.actions import watching
 from outlive.actions.spec import BOOL, ENV, INT, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.job import Definition, check_tags, name_of, timestamp
@@ -42,6 +43,7 @@ ARGS = (
     Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT"),
     Arg("notify_command", STR, "Shell command that gets the job.finished event on its stdin.", metavar="COMMAND"),
     Arg("notify_file", PATH, "File that gets the job.finished event as one line.", metavar="FILE"),
+    *watching.ARGS,
     Arg("tags", STRS, "Tags, such as project.build.", default=(), cli="--tag", metavar="TAG"),
     Arg("title", STR, "Short name for lists.", metavar="TEXT"),
     Arg("shell", STR, 'Program and flags that run a shell string, such as "bash -lc".', cli="--shell-wrapper",
@@ -119,6 +121,8 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     stdin, data, stdin_fd, stdin_path = _stdin(ctx, args, start_now=start_now)
     tags = check_tags(list(args.get("tags") or ()))
     title = _title(args.get("title"))
+    watched = watching.parsed(ctx, args, [])
+    watches = {"watches": watched} if watched else {}
     definition = Definition(
         job_id=job_id,
         command=words,
@@ -139,7 +143,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         title=title,
         name=title or name_of(words),
         owner=ctx.owner,
-        notification=notification(ctx, args.get("notify_command"), args.get("notify_file")),
+        notification=notification(ctx, args.get("notify_command"), args.get("notify_file")) | watches,
         dedupe_key=args.get("dedupe_key"),
         created_at=timestamp(),
         root=ctx.store.path,
@@ -291,9 +295,9 @@ def _title(given: str | None) -> str | None:
     return text or None
 
 
-def notification(ctx: Context, command: str | None, file: str | None) -> dict[str, str]:
+def notification(ctx: Context, command: str | None, file: str | None) -> dict[str, Any]:
     """The sinks as they are stored."""
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
     if command is not None:
         if not command.strip():
             raise invalid("notify_command", "the notification command is empty")

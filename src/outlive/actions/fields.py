@@ -72,6 +72,45 @@ _GAP = _object(
     },
 )
 
+_PATTERN = {
+    "pattern": _string("What a line has to hold."),
+    "match_type": _string("How.", enum=["regex", "contains"]),
+    "stream": _string("Where.", enum=["both", "stdout", "stderr", "either"]),
+    "command": _maybe_string("Shell command that gets each hit on its stdin."),
+    "file": _maybe_string("File that gets each hit as one line."),
+    "from_seq": _count("Lines that begin before this position do not count."),
+}
+_MATCH = _object("A pattern.", _PATTERN)
+_WATCH = _object(
+    "A watch.", {"id": _string("w1, w2 …; remove_watch takes it."), **_PATTERN, "once": _flag("Only the first hit?")}
+)
+_EVENTS = {
+    "started": ("pid",),
+    "adopted": ("by",),
+    "watch_hit": ("watch", "pattern", "match_type", "stream", "line", "match"),
+    "watch_suppressed": ("watch", "pattern", "count", "from_seq", "to_seq", "line"),
+    "watch_failed": ("watch", "message"),
+    "waiting_for_input": ("prompt", "echo"),
+    "signal_sent": ("signal", "by", "cause"),
+    "resized": ("cols", "rows"),
+    "output_dropped": ("bytes",),
+    "notification_delivered": ("event_type", "sink_type", "target", "watch"),
+    "notification_failed": ("event_type", "sink_type", "target", "watch", "error"),
+    "finished": ("state", "exit_code", "signal", "reason", "duration_ms", "message"),
+    "descendants_left": ("count",),
+}
+_MEMBERS = sorted({name for members in _EVENTS.values() for name in members})
+_EVENT = _object(
+    "One event; what else it holds depends on its type (docs/job-directory.md).",
+    {
+        "n": _of("integer", "Its number, from 1 in the order in which they were recorded.", minimum=1),
+        "seq": _count("How far the output was; of a watch hit: where its line begins."),
+        "at": _string("When.", **_TIME),
+        "type": _string("What happened.", enum=list(_EVENTS)),
+    },
+    {name: {"description": f"Of {', '.join(kind for kind in _EVENTS if name in _EVENTS[kind])}."} for name in _MEMBERS},
+)
+
 FIELDS: dict[str, Schema] = {
     "job_id": _string("The job's id (ULID).", pattern="^[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
     "short_id": _string("The last 8 characters of the id; names the job as well."),
@@ -134,11 +173,30 @@ FIELDS: dict[str, Schema] = {
     "first_line": _maybe_count("Number of the first line shown, from 1."),
     "last_line": _maybe_count("Number of the last line shown."),
     "total_lines": _count("Lines there are; an unterminated last one counts."),
+    "events": {"type": "array", "description": "In the order of the output.", "items": _EVENT},
+    "next_event": _count("Pass this as since_event to go on."),
     "matches": _count("Lines that matched the search."),
     "fired": _of(
         ["object", "null"],
         "What ended the wait; null if it timed out.",
-        properties={"condition": {"type": "string"}, "job_id": {"type": "string"}},
+        properties={
+            "condition": _string("Its name."),
+            "job_id": _string("The job for which it came true."),
+            "pattern": _string("regex, fail_regex: the pattern that matched."),
+            "match": _string("The text that matched."),
+            "line": _string("The line it stands in; of input: the prompt."),
+            "seq": _count("Where that line begins."),
+            "stream": _string("Where it stands.", enum=["stdout", "stderr"]),
+            "port": _count("The port that is listened on."),
+            "host": _maybe_string("As asked for."),
+            "address": _string("What it is bound to."),
+            "owned": _flag("Does a process of the job listen?"),
+            "pid": _of(["integer", "null"], "Which."),
+            "url": _string("What was asked."),
+            "status": _of("integer", "What it answered."),
+            "path": _string("The file."),
+            "idle_ms": _count("How long it has been quiet."),
+        },
         required=["condition", "job_id"],
     ),
     "jobs": {
@@ -180,6 +238,8 @@ FIELDS: dict[str, Schema] = {
         {
             "notify_command": _maybe_string("Shell command that gets the event on its stdin."),
             "notify_file": _maybe_string("File that gets the event as one line."),
+            "watches": {"type": "array", "description": "Lines that are watched for.", "items": _WATCH},
+            "on_output_match": {**_MATCH, "description": "The one pattern of output_pattern."},
         },
     ),
     "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),
@@ -189,12 +249,39 @@ FIELDS: dict[str, Schema] = {
     "effective_ms": _count("How long the call was allowed to wait."),
 }
 
+# Over MCP with any answer
+NOTICES: Schema = {
+    "type": "array",
+    "description": "What happened to this client's other jobs since its last call; each is told once.",
+    "items": _object(
+        "One notice.",
+        {
+            "job_id": _string("The job."),
+            "name": _string("Its name."),
+            "state": _string("Its state.", enum=list(STATES)),
+            "exit_code": _of(["integer", "null"], "Its exit code."),
+            "signal": _maybe_string("The signal that ended it."),
+            "reason": _maybe_string("Why it ended."),
+            "last_line": _maybe_string("The last line it put out; of a watch hit: the line."),
+            "at": _maybe_string("When.", **_TIME),
+            "event": _string("What happened.", enum=["finished", "watch_hit"]),
+        },
+        {
+            "watch": _string("Which watch."),
+            "pattern": _string("Its pattern."),
+            "seq": _count("Where the line begins."),
+            "hits": _count("How many lines matched since the last call; this is the last of them."),
+        },
+    ),
+}
+
 # Where one name means another shape in one answer.
 OVERRIDES: dict[str, dict[str, Schema]] = {
     field: {type_: {"description": _GAP["description"], "anyOf": [{"const": False}, _GAP]} for type_ in types}
     for field, types in {"truncated": ("run", "start", "restart", "poll", "log", "wait")}.items()
 }
 OVERRIDES["truncated"]["gc"] = _flag("Are there more jobs than listed?")
+OVERRIDES["truncated"]["events"] = _flag("Are there more events than shown?")
 OVERRIDES["truncated"]["list"] = _flag("Are there more jobs than shown?")
 OVERRIDES["last_line"] = {
     "list": _maybe_string(f"The last line it put out, at most {limits.LAST_LINE_CHARS} characters.")

@@ -14,6 +14,7 @@ from outlive.actions.line import Line
 from outlive.errors import OutliveError, from_os
 from outlive.store.jobdir import STDIN_DATA, JobDir, Locks, NewJob
 from outlive.store.output import Output
+from outlive.store.owed import Owed
 from outlive.supervisor.request import Request
 from outlive.system import fds
 
@@ -44,6 +45,8 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
             from outlive.job import State
 
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
+        if ctx.client is not None:
+            Owed(ctx.store, ctx.client).add(plan.definition.job_id)
         new.publish()
     except OSError as error:
         ctx.job_id = None

@@ -1,11 +1,10 @@
-"""Lines that match a pattern. RE2: linear time, so no pattern that a model thinks up can hang us."""
+"""Lines that match a pattern (store/patterns.py), in grep's layout."""
 
 from __future__ import annotations
 
 from collections import deque
 
-from outlive import limits
-from outlive.errors import invalid
+from outlive.store.patterns import Pattern
 from outlive.view.decode import decode_exact
 from outlive.view.render import readable
 
@@ -20,34 +19,16 @@ _CHUNK = 1 << 20
 _LINE_BYTES = 65_536  # of one line; the rest of a longer one is searched as a line of its own
 
 
-def compiled(pattern: str, field: str = "search") -> Any:
-    """An RE2 pattern over bytes. Errors: invalid_argument."""
-    import re2  # 4 ms and a megabyte, for those who search
-
-    if len(pattern) > limits.MAX_PATTERN_CHARS:
-        raise invalid(field, f"the pattern is longer than {limits.MAX_PATTERN_CHARS} characters")
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        return re2.compile(pattern.encode("utf-8", "surrogateescape"), options)
-    except re2.error as error:
-        text = error.args[0] if error.args else error
-        text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-        raise invalid(
-            field, f"not an RE2 pattern: {text}", hint="RE2 has no look-around and no back-references."
-        ) from error
-
-
 def search(
     lines: Lines, pattern: str, start: int, limit: int | None, context: int, max_bytes: int, *, raw: bool
 ) -> dict[str, Any]:
     """grep's layout: `12:match`, `13-context`, `--` between groups. Stops at `limit` matches or at the budget."""
-    wanted = compiled(pattern)
+    wanted = Pattern(pattern, field="search")
     found = _Found(max_bytes, context, raw)
     number = lines.before(start)
     at = start
     for line in _split(lines, start):
-        hit = wanted.search(line.rstrip(b"\r\n")) is not None  # `$` is the end of the line, not of what ends it
+        hit = any(True for _ in wanted.hits(line))
         if (hit and limit is not None and found.matches >= limit) or not found.take(number, line, hit):
             break
         at += len(line)

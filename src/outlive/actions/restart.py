@@ -54,10 +54,21 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> define.Plan:
         root=ctx.store.path,
         restarted_from=old.job_id,
         dedupe_key=None,
+        notification=_from_the_start(before.notification),
     )
     data = files.read(old.fd, STDIN_DATA) if _has_data(old) else None
     stdin_fd = define.open_stdin(before.stdin_path) if before.stdin == "file" else None
     return define.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd)
+
+
+def _from_the_start(notification: dict[str, Any]) -> dict[str, Any]:
+    """The new job's output begins at 0, and so does what is watched for in it."""
+    found = dict(notification)
+    if found.get("watches"):
+        found["watches"] = [{**watch, "from_seq": 0} for watch in found["watches"]]
+    if found.get("on_output_match"):
+        found["on_output_match"] = {**found["on_output_match"], "from_seq": 0}
+    return found
 
 
 def _has_data(job: JobDir) -> bool:

@@ -49,7 +49,7 @@ def _answer(verb: Verb) -> dict[str, Any]:
     return {
         "type": "object",
         "description": verb.help,
-        "properties": {**envelope, **entry["properties"]},
+        "properties": {**envelope, **entry["properties"], "notices": fields.NOTICES},
         "required": [*envelope, *entry["required"]],
     }
 
@@ -70,7 +70,7 @@ def _error() -> dict[str, Any]:
     return {
         "type": "object",
         "description": "A call that failed.",
-        "properties": {**envelope, "error": detail},
+        "properties": {**envelope, "error": detail, "notices": fields.NOTICES},
         "required": [*envelope, "error"],
     }
 

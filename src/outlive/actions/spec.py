@@ -23,6 +23,7 @@ STRS = "strings"  # CLI: the flag again and again. MCP: an array
 MS = "milliseconds"  # CLI: a bare number or 5s, 30m, 2h. MCP: a number
 SECONDS = "seconds"  # MCP only: a number, fractions allowed. Converted to milliseconds for the action
 ENV = "env"  # CLI: NAME=VALUE again and again. MCP: an object of strings
+ITEMS = "items"  # CLI: words, the flag again and again; JSON objects as text. MCP: an array of strings and objects
 WORDS = "words"  # CLI: the rest of the command line. MCP: a string, or an array of strings
 PATH = "path"  # a path; the CLI makes it absolute against its own directory
 
@@ -32,6 +33,7 @@ class Arg:
 
     `name` is the parameter of the action function. `cli`/`mcp` are the names on that face: None is `name` itself
     (hyphenated with `--` in front on the CLI), "" means not offered there. A CLI name without `--` is positional.
+    `hidden` ones are taken but not shown; "mcp": not shown there, where each one costs every conversation.
     `default` is what the action gets when the caller leaves it out; `cli_default`/`mcp_default` where the faces differ.
     """
 
@@ -70,7 +72,7 @@ class Arg:
         cli_default: Any = None,
         mcp_default: Any = None,
         metavar: str | None = None,
-        hidden: bool = False,
+        hidden: bool | str = False,
     ) -> None:
         self.name = name
         self.kind = kind
@@ -97,7 +99,7 @@ class Verb:
     answer, each defined once in `actions/fields.py`; a trailing `?` marks one that may be absent.
     """
 
-    __slots__ = ("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail")
+    __slots__ = ("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail", "follow")
 
     def __init__(
         self,
@@ -112,6 +114,7 @@ class Verb:
         cli: bool = True,
         slow: bool = False,  # may touch thousands of files: the server runs it in a thread
         detail: str = "",  # a paragraph below the usage line of --help
+        follow: Callable[..., Any] | None = None,  # (ctx, emit, **arguments): the CLI's --follow, one object a line
     ) -> None:
         self.name = name  # as typed: "status", "tag set"
         self.type = type or name.replace(" ", "_").replace("-", "_")
@@ -123,6 +126,7 @@ class Verb:
         self.cli = cli
         self.slow = slow
         self.detail = detail
+        self.follow = follow
 
 
 class Context:

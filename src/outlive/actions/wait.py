@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import time
 
-from outlive.actions import access, answers, window
+from outlive.actions import access, answers, conditions, probes, window
 from outlive.actions.driver import Pause
 from outlive.actions.line import Line
-from outlive.actions.spec import JOB, MAX_BYTES, MS, RAW, SINCE_SEQ, STR, STRS, Arg, Verb
-from outlive.errors import invalid, nearest
+from outlive.actions.spec import INT, ITEMS, JOB, MAX_BYTES, MS, RAW, STR, STRS, Arg, Verb
+from outlive.errors import OutliveError, invalid
 from outlive.store.output import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.actions.conditions import Condition
     from outlive.actions.driver import Waiting
+    from outlive.actions.probes import Probe
     from outlive.actions.spec import Context
     from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
-
-CONDITIONS = ("exit", "output", "input")
 
 
 def wait(
     ctx: Context,
     *,
     job: list[str],
-    until: list[str] | tuple[str, ...] = ("exit",),
+    until: list[Any] | tuple[Any, ...] = ("exit",),
     timeout_ms: int | None = None,
     mode: str = "any",
     since_seq: int | None = None,
@@ -36,7 +36,7 @@ def wait(
     raw: bool = False,
 ) -> Waiting[dict[str, Any]]:
     """Until a condition holds for one job, or for all of them. A time-out is a normal answer; no job is ended by it."""
-    conditions = _conditions(until)
+    wanted = conditions.parsed(until)
     began = time.monotonic()
     limit = None if timeout_ms is None else began + timeout_ms / 1000
     if not job:
@@ -45,16 +45,17 @@ def wait(
     try:
         for text in dict.fromkeys(job):
             jobs.append(_Waited(ctx, text, since_seq))
-            jobs[-1].connect("output" in conditions)
+            jobs[-1].connect(ctx, wanted)
         while True:
             for one in jobs:
-                one.check(ctx, conditions)
+                one.check(ctx)
             fired = [one for one in jobs if one.fired]
-            done = bool(fired) if mode == "any" else len(fired) == len(jobs)
+            failed = [one for one in fired if one.in_vain]
+            done = bool(fired) if mode == "any" else bool(failed) or len(fired) == len(jobs)
             if done or (limit is not None and time.monotonic() >= limit):
                 break
             yield from _pause([one for one in jobs if not one.fired], limit)
-        chosen = (fired[0] if mode == "any" else fired[-1]) if done else next(one for one in jobs if not one.fired)
+        chosen = _deciding(jobs, mode) if done else next(one for one in jobs if not one.fired)
         answer = chosen.answer(ctx, max_bytes, raw, done=done)
         if len(jobs) > 1:
             answer["jobs"] = [one.summary() for one in jobs]
@@ -64,73 +65,92 @@ def wait(
             one.close()
 
 
-def _conditions(until: list[str] | tuple[str, ...] | str) -> set[str]:
-    given = [until] if isinstance(until, str) else list(until)
-    for condition in given:
-        if condition not in CONDITIONS:
-            near = nearest(condition, list(CONDITIONS))
-            hint = f"Did you mean {near}?" if near else f"Known: {', '.join(CONDITIONS)}."
-            raise invalid("until", f"unknown condition {condition!r}", hint=hint)
-    return set(given) or {"exit"}
+def _deciding(jobs: list[_Waited], mode: str) -> _Waited:
+    """The job that ended the wait: of several that fired, for `all` the first that failed, else the last."""
+    fired = [one for one in jobs if one.fired]
+    if mode == "any":
+        return fired[0]
+    return next((one for one in fired if one.in_vain), fired[-1])
 
 
 def _pause(waiting: list[_Waited], limit: float | None) -> Waiting[None]:
     """Until one of them has something to tell."""
-    if len(waiting) == 1:
-        yield from waiting[0].line.pause(limit)
-        return
     fds: list[int] = []
-    deadline = limit
+    deadlines = [] if limit is None else [limit]
     for one in waiting:
         for pause in one.line.pause(limit):  # one look at what it would wait for
             fds += pause.fds
-            deadline = pause.deadline if deadline is None else min(deadline, pause.deadline or deadline)
+            deadlines += [] if pause.deadline is None else [pause.deadline]
             break
         else:
             return
-    yield Pause(tuple(fds), deadline)
+        for probe in one.probes:
+            fds += probe.fds
+            deadlines += [] if probe.again is None else [probe.again]
+    yield Pause(tuple(fds), min(deadlines, default=None))
     for one in waiting:
         one.line.drain()
 
 
 class _Waited:
-    """One of the jobs that are waited for."""
+    """One of the jobs that are waited for. `in_vain`: it fired, but what was waited for cannot come any more."""
 
     def __init__(self, ctx: Context, text: str, since_seq: int | None) -> None:
         self.job: JobDir = access.open_job(ctx, text)
-        self._since = access.seen(ctx, self.job) if since_seq is None else since_seq
+        self._output_since = access.seen(ctx, self.job) if since_seq is None else since_seq
+        self._match_since = since_seq or 0
         self.fired: dict[str, Any] | None = None
+        self.in_vain = False
         self.found: Look | None = None
+        self.probes: list[Probe] = []
 
-    def connect(self, output: bool) -> None:
-        self.line = Line(self.job, output=output)
+    def connect(self, ctx: Context, wanted: list[Condition]) -> None:
+        self._names = {condition.name for condition in wanted}
+        self.found = access.look(ctx, self.job)
+        self.probes = probes.made(
+            wanted, self.job, self.found, output_since=self._output_since, match_since=self._match_since
+        )
+        self.line = Line(self.job, output=any(probe.needs_output for probe in self.probes))
 
-    def check(self, ctx: Context, conditions: set[str]) -> None:
+    def check(self, ctx: Context) -> None:
         if self.fired:
             return
-        self.found = access.look(ctx, self.job)
-        state = self.found.state
-        if {"output", "input"} & conditions:
-            with Output(self.job) as output:
-                happened = {
-                    "output": output.end > self._since,
-                    "input": answers.waiting(self.found, output)["waiting_for_input"],
-                }
-            for name, holds in happened.items():
-                if holds and name in conditions:
-                    self.fired = {"condition": name, "job_id": self.job.job_id}
-                    return
-        if state.finished or (state.state == "unknown" and not self.found.supervised):  # nothing more can come
+        found = self.found = access.look(ctx, self.job)
+        self._require_place()
+        over = probes.is_over(found) and not self._serves(found)
+        for probe in self.probes:
+            fired = probe.check(found)
+            if fired:
+                self.fired = {**fired, "job_id": self.job.job_id}
+                self.in_vain = fired["condition"] == "fail_regex"
+                return
+        searching = any(isinstance(probe, probes.Matches) and probe.again is not None for probe in self.probes)
+        if over and not searching:  # nothing of what was waited for can come any more
             self.fired = {"condition": "exit", "job_id": self.job.job_id}
+            self.in_vain = "exit" not in self._names
+
+    def _serves(self, found: Look) -> bool:
+        """Did it start something in the background, and is that what is waited for? A failure left nothing to wait for."""
+        if "exit" in self._names or not found.supervised or found.state.exit_code != 0:
+            return False
+        return bool(access.descendants(found))
+
+    def _require_place(self) -> None:
+        """Errors: job_not_found if somebody removed it meanwhile."""
+        if not self.job.is_in_place():
+            raise OutliveError("job_not_found", f"job {self.job.job_id} was removed while it was waited for")
 
     def answer(self, ctx: Context, max_bytes: int, raw: bool, *, done: bool) -> dict[str, Any]:
         found = self.found
         assert found is not None
         with Output(self.job) as output:
             more = not found.state.finished
-            shown = window.show(self.job, output, self._since, output.end, max_bytes=max_bytes, raw=raw, more=more)
+            shown = window.show(
+                self.job, output, self._output_since, output.end, max_bytes=max_bytes, raw=raw, more=more
+            )
             quiet = answers.idle_ms(found, output)
             waiting = answers.waiting(found, output)
+            snippet = window.snippet(output) if not shown.text and output.end else None
         access.mark_seen(ctx, self.job, shown.next_seq)
         answer = {
             "job_id": self.job.job_id,
@@ -141,14 +161,30 @@ class _Waited:
             **shown.to_dict(),
             "idle_ms": quiet,
             **waiting,
+            **({"snippet": snippet} if snippet else {}),
             "timeout_ms": found.definition.timeout_ms,
         }
         if found.state.finished:
             answer |= answers.outcome(found)
             answer["descendants"] = len(access.descendants(found))
-        hint = answers.input_hint(found, answer)
+        hint = self._hint() if done else self._waited_for()
+        hint = hint or answers.input_hint(found, answer)
         answer |= ({"hint": hint} if hint else {}) | answers.losses(found)
         return answer | ({"message": found.state.message} if found.state.message else {})
+
+    def _hint(self) -> str | None:
+        """What to think of the end of the wait, where that is not plain."""
+        fired = self.fired or {}
+        if fired.get("condition") == "port" and not fired["owned"] and fired.get("address"):
+            return f"Another process than this job's listens on port {fired['port']}: an older one may still run."
+        if self.in_vain and fired["condition"] == "exit":
+            wanted = ", ".join(sorted(self._names - {"fail_regex"}))
+            return f"The job ended before {wanted} came true."
+        return None
+
+    def _waited_for(self) -> str | None:
+        """What stood in the way so far."""
+        return next((f"Last seen: {probe.last}." for probe in self.probes if probe.last), None)
 
     def summary(self) -> dict[str, Any]:
         assert self.found is not None
@@ -164,28 +200,32 @@ class _Waited:
     def close(self) -> None:
         if hasattr(self, "line"):
             self.line.close()
+        for probe in self.probes:
+            probe.close()
         self.job.close()
 
 
 VERB = Verb(
     "wait",
-    "Wait until a job ends (or puts something out, or waits for input).",
+    "Wait until a job ends, or something else comes true: output that matches, a port, a file, silence.",
     wait,
     args=(
         Arg("job", STRS, "The job or jobs.", required=True, cli="JOB", mcp="job_id",
             aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB"),
-        Arg("until", STRS, "What to wait for: exit, output, input (it waits for input); any of them.",
+        Arg("until", ITEMS, "What to wait for, any of: exit, output, input (a prompt), {regex, stream}, {fail_regex} "
+            "(ends it early), {port, host}, {http, status}, {file}, {idle_ms}. CLI: regex=PATTERN, port=8080 and so on.",
             default=("exit",), mcp_default=("exit", "input"), metavar="CONDITION"),
         Arg("timeout_ms", MS, "Answer after this long in any case (CLI: without limit by default).", minimum=0,
             mcp_default=30_000, aliases=("timeout",), metavar="DURATION"),
         Arg("mode", STR, "Of several jobs: any one, or all.", default="any", choices=("any", "all")),
-        SINCE_SEQ,
+        Arg("since_seq", INT, "Where output and matches count from; without it a match counts from the job's start.",
+            minimum=0, aliases=("sinceSeq",), metavar="SEQ"),
         Arg("poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--poll-ms",
             hidden=True),
         MAX_BYTES,
         RAW,
     ),
-    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated idle_ms waiting_for_input prompt? echo? "
+    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated idle_ms waiting_for_input prompt? echo? snippet? "
     "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? hint? jobs? "
     "requested_ms? effective_ms?",
     detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.",

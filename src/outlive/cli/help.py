@@ -82,7 +82,7 @@ def overview(verbs: Iterable[Verb], special: Mapping[str, tuple[str, str]], widt
 
 def of_verb(verb: Verb, width: int) -> str:
     """The text of `outlive VERB --help`."""
-    shown = [arg for arg in verb.args if arg.cli and not arg.hidden]
+    shown = [arg for arg in verb.args if arg.cli and arg.hidden is not True]
     parts = [_fill(f"usage: {_usage(verb)}", width, indent="  "), _fill(verb.help, width)]
     parts += [_fill(paragraph, width) for paragraph in verb.detail.split("\n\n") if paragraph.strip()]
     positional = [(_name(arg), _explained(arg)) for arg in shown if is_positional(arg)]
@@ -98,7 +98,7 @@ def of_verb(verb: Verb, width: int) -> str:
 
 
 def _usage(verb: Verb) -> str:
-    shown = [arg for arg in verb.args if arg.cli and not arg.hidden]
+    shown = [arg for arg in verb.args if arg.cli and arg.hidden is not True]
     words = ["outlive", verb.name]
     flags = [arg for arg in shown if not is_positional(arg)]
     words += [_signature(arg) for arg in flags if arg.required]

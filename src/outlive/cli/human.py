@@ -59,6 +59,8 @@ def answer(found: dict[str, Any], look: Look) -> str:
         return error(found["error"])
     if found["type"] == "list":
         return _jobs(found, look)
+    if found["type"] == "events":
+        return _events(found, look)
     if found["type"] == "schema":
         return json.dumps(found.get("schema"), indent=2) + "\n"
     parts = [] if found["type"] in _TEXT_ONLY else [_fields(found, look)]
@@ -103,6 +105,14 @@ def _jobs(found: dict[str, Any], look: Look) -> str:
     if found.get("skipped"):
         text += f"({found['skipped']} could not be read)\n"
     return text
+
+
+def _events(found: dict[str, Any], look: Look) -> str:
+    from outlive.view import history
+
+    rows = [[event["at"], str(event["seq"]), event["type"], history.about(event)] for event in found["events"]]
+    text = table(("TIME", "SEQ", "EVENT", "ABOUT"), rows, look) if rows else "No events yet.\n"
+    return text + (f"({line(found['hint'])})\n" if found.get("hint") else "")
 
 
 def _job_row(job: dict[str, Any], now: float) -> list[str]:

@@ -105,12 +105,31 @@ def _verb(words: list[str], call: _Call) -> int:
     if call.options["version"]:
         return _version()
     _check_propagate(call.values)
+    if verb.follow is not None and call.values.get("follow"):
+        return _follow(verb, call)
     result = _run(verb, call)
     _print(call, envelope.answer(verb.type, result))
     return _propagated(result) if call.values.get("propagate") else ANSWERED
 
 
-def _run(verb: Verb, call: _Call) -> dict[str, Any]:
+def _follow(verb: Verb, call: _Call) -> int:
+    """One JSON object a line instead of one in all, as long as there is something to come."""
+    assert verb.follow is not None
+    values = {name: value for name, value in call.values.items() if name != "follow"}
+    _run(verb, call, lambda ctx: verb.follow and verb.follow(ctx, _print_line, **values))
+    return ANSWERED
+
+
+def _print_line(found: dict[str, Any]) -> None:
+    try:
+        output.write(envelope.encoded(found) + b"\n")
+    except OSError as error:
+        output.note(f"outlive: while writing: {error.strerror}\n")
+        raise SystemExit(ERROR) from None
+
+
+def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> Any:
+    """What the verb answers. `start(context)` instead of `verb.run` with the values of the call."""
     from outlive import config
     from outlive.actions import driver, spec
 
@@ -129,8 +148,7 @@ def _run(verb: Verb, call: _Call) -> dict[str, Any]:
         shell=tuple(found.get("shell", "unix") or ("sh", "-lc")),
     )
     try:
-        result: dict[str, Any] = driver.drive(verb.run(call.context, **call.values))
-        return result
+        return driver.drive(start(call.context) if start else verb.run(call.context, **call.values))
     finally:
         if store:
             store.close()

@@ -13,7 +13,7 @@ ends them anywhere.
 from __future__ import annotations
 
 from outlive import actions
-from outlive.actions.spec import BOOL, ENV, PATH, STRS, WORDS, Arg
+from outlive.actions.spec import BOOL, ENV, ITEMS, PATH, STRS, WORDS, Arg
 from outlive.cli import values
 from outlive.errors import OutliveError, invalid, nearest
 
@@ -197,7 +197,7 @@ class _Reader:
         into = self.options if _GLOBAL_FLAGS.get(arg.cli) is arg else self.given
         if isinstance(value, bool):
             into[arg.name] = value
-        elif arg.kind == STRS:
+        elif arg.kind in (STRS, ITEMS):
             into.setdefault(arg.name, []).append(values.checked(arg, value, self.cwd))
         elif arg.kind == ENV:
             into.setdefault(arg.name, {}).update([values.variable(arg, value)])
@@ -205,7 +205,7 @@ class _Reader:
             into[arg.name] = values.checked(arg, value, self.cwd)
 
     def _unknown(self, flag: str) -> OutliveError:
-        shown = [name for name, arg in self.flags.items() if not arg.hidden]
+        shown = [name for name, arg in self.flags.items() if arg.hidden is not True]
         near = nearest(flag, shown)
         of = f" of {self.verb}" if self.verb else ""
         return invalid(flag, f"unknown option{of}: {flag}", hint=self._advice(flag, near), usage=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.actions.spec import BOOL, ENV, FLOAT, INT, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
+from outlive.actions.spec import BOOL, ENV, FLOAT, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
 from outlive.errors import OutliveError, invalid, nearest
 
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ _METAVARS = {
     SECONDS: "SECONDS",
     STR: "TEXT",
     STRS: "TEXT",
+    ITEMS: "TEXT",
     ENV: "NAME=VALUE",
     PATH: "PATH",
     WORDS: "COMMAND",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from outlive import actions, limits
+from outlive.actions.notices import Notices
 from outlive.actions.spec import Context
 from outlive.envelope import answer
 from outlive.errors import OutliveError, from_os, invalid, nearest
@@ -158,6 +159,7 @@ class Calls:
         self._root = root
         self._launcher = launcher
         self._store: Store | None = None
+        self._notices = Notices()
 
     async def run(self, tool: str, given: Mapping[str, Any], owner: str) -> dict[str, Any]:
         """The envelope of a call. Errors: OutliveError, and whatever an action lets through."""
@@ -166,8 +168,21 @@ class Calls:
         args, report = (args, {}) if unbounded else clamp(verb, args)
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.now()
         ctx = self._context(owner, env)
+        result = await self._result(verb, ctx, args)
+        self._notices.known(ctx, result)
+        return answer(verb.type, {**result, **report})
+
+    def notices(self, owner: str, answered: str | None) -> list[dict[str, Any]]:
+        """What happened to this client's jobs, but for the one `answered`, since its last call. Told once: pass it on."""
         try:
-            result = await drive.run(verb, ctx, args)
+            return self._notices.collect(self._context(owner, self._environment.now()), answered)
+        except (OSError, OutliveError):  # no store, or a damaged one: the answer itself says so
+            return []
+
+    async def _result(self, verb: Verb, ctx: Context, args: dict[str, Any]) -> dict[str, Any]:
+        try:
+            result: dict[str, Any] = await drive.run(verb, ctx, args)
+            return result
         except OutliveError:
             raise
         except OSError as error:
@@ -182,7 +197,6 @@ class Calls:
                 hint=f"This is a bug in outlive. Job {ctx.job_id} was started all the same: process action=status shows it.",
                 details={"job_id": ctx.job_id},
             ) from error
-        return answer(verb.type, {**result, **report})
 
     def close(self) -> None:
         if self._store is not None:

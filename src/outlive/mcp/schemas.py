@@ -32,6 +32,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     spec.SECONDS: {"type": "number"},
     spec.BOOL: {"type": "boolean"},
     spec.STRS: _TEXTS,
+    spec.ITEMS: {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "object"}]}},
     spec.ENV: {"type": "object", "additionalProperties": {"type": "string"}},
     spec.WORDS: {"anyOf": [{"type": "string"}, _TEXTS]},
 }

@@ -43,8 +43,8 @@ outlive runs commands as jobs that outlive this server, the client and the conve
 kept on disk.
 - Start a command once with exec. If it is still running after yield_ms the answer has a job_id and the job goes on: \
 follow it with process.
-- No sleep loops and no repeated polling: `process wait` returns when it ends (or on output), at most 50 s a call; call it \
-again, nothing is lost.
+- No sleep loops and no repeated polling: `process wait` returns when it ends or `until` holds (a line, a port, a URL, a \
+file, silence), at most 50 s a call; call it again, nothing is lost. What ended meanwhile comes with your next call.
 - After a restart, or without a job_id: `process list` (all=true: jobs of other sessions too).
 - waiting_for_input: the job is blocked on a prompt; answer with write, send-keys or submit. A password (echo false) is for a \
 person to type.
@@ -62,7 +62,7 @@ EXEC_TEXT = (
 )
 EXEC_ALONE_TEXT = "Run a shell command and answer with its output when it ends. timeout (seconds) ends it."
 PROCESS_TEXT = (
-    "Follow and control jobs. list: find them. wait: until one ends. poll: new output. log, tail: any output. write: "
+    "Follow and control jobs. list: find them. wait: until it ends or something holds. poll: new output. log, tail: any output. write: "
     "stdin. send-keys, submit, paste, screen, resize: a pty job's terminal. kill: end it with its children. status: all about it. clear, remove, gc: delete. Descriptions begin with "
     "the actions that take the argument."
 )
@@ -92,16 +92,21 @@ class Handlers:
         if params.name not in self._calls.tools.offers:
             known = ", ".join(sorted(self._calls.tools.offers))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
+        owner = owner_of(client_name(ctx), self._env)
+        found = await self._answer(params, owner)
+        notices = self._calls.notices(owner, found.get("job_id"))
+        return _result(found | ({"notices": notices} if notices else {}), process=PROCESS in self._calls.tools.offers)
+
+    async def _answer(self, params: types.CallToolRequestParams, owner: str) -> dict[str, Any]:
         try:
-            found = await self._calls.run(params.name, params.arguments or {}, owner_of(client_name(ctx), self._env))
-            return _result(found, process=PROCESS in self._calls.tools.offers)
+            return await self._calls.run(params.name, params.arguments or {}, owner)
         except OutliveError as error:
             if error.code == "internal_error":
                 traceback.print_exc(file=sys.stderr)
-            return _failed(error)
+            return envelope.failure(error)
         except Exception as error:  # noqa: BLE001 - the server outlives its own mistakes
             traceback.print_exc(file=sys.stderr)
-            return _failed(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
+            return envelope.failure(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
 
 
 def tool_list(tools: Tools, config: Config) -> list[types.Tool]:
@@ -161,10 +166,6 @@ def _result(found: dict[str, Any], *, process: bool) -> types.CallToolResult:
         structured_content=safe,
         is_error=not safe["ok"],
     )
-
-
-def _failed(error: OutliveError) -> types.CallToolResult:
-    return _result(envelope.failure(error), process=True)
 
 
 def _encodable(value: Any) -> Any:

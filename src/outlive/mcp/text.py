@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from outlive.job import FINISHED
+from outlive.view import history
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ _FOLLOW_UP = "Use process poll/log/wait/write/kill."
 def render(found: Found, *, process: bool = True) -> str:
     """The text of an answer. `process`: is that tool there to be named?"""
     if not found.get("ok"):
-        return _error(found["error"])
+        return "\n".join([_error(found["error"]), *_notices(found)])
     body, words = _BY_TYPE.get(found["type"], _plain)(found, process)
     lines = [*words, *_clamped(found), *_notices(found)]
     if not lines:
@@ -77,7 +78,7 @@ def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
     lines = _gap(found, process)
     fired = found.get("fired")
     if fired and not _is_exit(fired):
-        lines.append(f"Condition met: {_condition(fired)}.")
+        lines.append(_condition(fired))
     if found.get("timed_out"):
         lines.append(f"Nothing happened in {_ms(found, 'waited_ms')}; the job goes on. Call process wait again.")
     lines.append(_state(found, process))
@@ -85,6 +86,17 @@ def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
         if isinstance(other, dict) and other.get("job_id") != found.get("job_id"):
             lines.append(f"job {other.get('job_id')}: {_short_state(other)}")
     return _output(found, ""), [*lines, *_left_behind(found, process), *_hint(found)]
+
+
+def _events(found: Found, _process: bool) -> tuple[str, list[str]]:
+    lines = [_event_line(event) for event in found.get("events") or []]
+    go_on = f"[since_event={found.get('next_event')} goes on from here]"
+    return "\n".join(lines) or "(no events yet)", [*([go_on] if lines else []), *_hint(found)]
+
+
+def _event_line(event: Found) -> str:
+    """`12:00:01 seq 120 watch_hit w1 (ERROR) stdout: line`."""
+    return " ".join((event["at"][11:19], f"seq {event['seq']}", event["type"], history.about(event))).rstrip()
 
 
 def _status(found: Found, process: bool) -> tuple[str, list[str]]:
@@ -242,6 +254,7 @@ _BY_TYPE: dict[str, Callable[[Found, bool], tuple[str, list[str]]]] = {
     "status": _status,
     "poll": _poll,
     "wait": _wait,
+    "events": _events,
     "log": _log,
     "tail": _tail,
     "write": _write,
@@ -368,11 +381,17 @@ def _clamped(found: Found) -> list[str]:
 
 
 def _notices(found: Found) -> list[str]:
-    lines = []
-    for notice in found.get("notices") or []:
-        last = f": {notice['last_line']}" if notice.get("last_line") else ""
-        lines.append(f"[job {notice.get('job_id')} ({notice.get('name')}): {_short_state(notice)}{last}]")
-    return lines
+    return [_notice(notice) for notice in found.get("notices") or []]
+
+
+def _notice(notice: Found) -> str:
+    """What happened to another job meanwhile, in brackets: it does not belong to the answer."""
+    last = f": {notice['last_line']}" if notice.get("last_line") else ""
+    job = f"job {notice.get('job_id')} ({_command(notice.get('name') or '')})"
+    if notice.get("event") == "watch_hit":
+        times = f", {notice['hits']} times" if notice.get("hits", 1) > 1 else ""
+        return f"[{job} matched {notice['pattern']} at seq {notice['seq']}{times}{last}]"
+    return f"[{job}: {_short_state(notice)}{last}]"
 
 
 def _hint(found: Found) -> list[str]:
@@ -385,11 +404,23 @@ def _is_exit(fired: Any) -> bool:
     return fired == "exit" or (isinstance(fired, dict) and fired.get("condition") == "exit")
 
 
-def _condition(fired: Any) -> str:
-    if not isinstance(fired, dict):
-        return str(fired)
-    told = {key: value for key, value in fired.items() if value is not None and key != "job_id"}
-    return ", ".join(str(value) if key == "condition" else f"{key} {value}" for key, value in told.items())
+def _condition(fired: Found) -> str:
+    """What came true, as a sentence."""
+    name = fired.get("condition")
+    if name in ("regex", "fail_regex"):
+        what = "The output matched" if name == "regex" else "The output matched what was to be a failure:"
+        return f"{what} {fired['pattern']} at seq {fired['seq']} ({fired['stream']}): {fired['line']}"
+    if name == "port":
+        who = f"the job (pid {fired['pid']})" if fired.get("owned") else "a process that is not this job's"
+        return f"Port {fired['port']} is open; {who} listens on it."
+    known = {
+        "output": "There is new output.",
+        "input": "It waits for input.",
+        "http": f"{fired.get('url')} answered with status {fired.get('status')}.",
+        "file": f"The file {fired.get('path')} is there.",
+        "idle_ms": f"It has been quiet for {_ms(fired, 'idle_ms')}.",
+    }
+    return known.get(str(name), f"Condition met: {name}.")
 
 
 def _command(command: Any) -> str:

@@ -27,6 +27,7 @@ _WANTED = {
     spec.FLOAT: "a number",
     spec.BOOL: "true or false",
     spec.STRS: "an array of strings",
+    spec.ITEMS: "an array of strings and objects",
     spec.MS: "a whole number of milliseconds",
     spec.SECONDS: "a number of seconds",
     spec.ENV: "an object of strings",
@@ -54,6 +55,8 @@ def _annotated(arg: Arg) -> Any:
         return bool
     if arg.kind == spec.STRS:
         return Annotated[list[str], BeforeValidator(_listed)]
+    if arg.kind == spec.ITEMS:
+        return Annotated[list[str | dict[str, Any]], BeforeValidator(_items)]
     if arg.kind == spec.ENV:
         return Annotated[dict[str, str], PlainValidator(lambda value: _variables(arg, value))]
     if arg.kind == spec.WORDS:
@@ -167,6 +170,11 @@ def _decoded(value: Any, kind: type) -> Any:
 def _listed(value: Any) -> Any:
     found = _decoded(value, list)
     return [found] if isinstance(found, (str, int, float)) and not isinstance(found, bool) else found
+
+
+def _items(value: Any) -> Any:
+    found = _decoded(value, list)
+    return [found] if isinstance(found, (str, dict)) else found
 
 
 def _variables(arg: Arg, value: Any) -> dict[str, str]:

@@ -9,6 +9,7 @@ import time
 from outlive import limits
 from outlive.job import new_id
 from outlive.store.jobdir import JobDir, Locks
+from outlive.store.owed import forget_removed
 from outlive.store.removal import remove_tree
 from outlive.store.root import TEMPORARY, TRASH
 
@@ -39,6 +40,8 @@ def delete(store: Store, job: JobDir) -> int:
 
 def clean(store: Store, *, dry_run: bool) -> int:
     """Delete half-made directories that nobody holds any more, and half-deleted ones; how many."""
+    if not dry_run:
+        forget_removed(store)
     count = 0
     for name in store.leftovers():
         if name.startswith(TEMPORARY) and not _abandoned(store, name):

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 META, STATE, LOCK, META_LOCK = "meta.json", "state.json", "lock", "meta.lock"
 ORDER, EVENTS = "order", "events.ndjson"
 LOGS = ("stdout.log", "stderr.log")
-COMPLETION = "completion_event.json"
+COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
 STDIN_DATA = "stdin.data"
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
+WATCHED = ".watched"  # how far each stream was searched for the lines that are watched for
 SEEN = ".seen"  # <client hash>: where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 

@@ -112,6 +112,42 @@ class Output:
         stop = min(stop, self.sizes[stream])
         return self._read_log(stream, start, stop - start) if stop > start else b""
 
+    def offsets_at(self, seq: int) -> list[int]:
+        """For each stream, how much of its own log stands before position `seq`."""
+        found = [-1, -1]
+        if seq >= self.end:
+            return list(self.sizes)
+        index = self._run_at(seq)
+        if self._count:
+            start, stream, offset, _ = self._record(index)
+            found[stream] = offset + max(0, seq - start)
+        while min(found) < 0 and index + 1 < self._count:
+            index += 1
+            _, stream, offset, _ = self._record(index)
+            if found[stream] < 0:
+                found[stream] = offset
+        return [size if offset < 0 else offset for offset, size in zip(found, self.sizes, strict=True)]
+
+    def seq_of(self, stream: int, offset: int) -> int:
+        """The position of byte `offset` of one stream's log."""
+        low, high = 0, self._count  # the last run of this stream that starts at or before it
+        best = 0
+        while low < high:
+            middle = (low + high) // 2
+            index = middle
+            while index >= low and self._record(index)[1] != stream:
+                index -= 1
+            if index < low:  # only the other stream's runs in here
+                low = middle + 1
+                continue
+            start, _, run_offset, _ = self._record(index)
+            if run_offset <= offset:
+                best = start + offset - run_offset
+                low = middle + 1
+            else:
+                high = index
+        return best
+
     def last_time(self) -> float | None:
         """Unix seconds of the newest output; None if there is none."""
         if not self.end:

@@ -143,9 +143,22 @@ def _write_down(store: Store, job: JobDir, ended: State) -> State:
         if now is not None and now.finished:
             return now
         written = job.write_state(ended)
+        _tell(job, written)
         store.unmark_live(job.job_id)
     except (OSError, OutliveError):
         return ended
     finally:
         taken.close()
     return written
+
+
+def _tell(job: JobDir, ended: State) -> None:
+    """The end that nobody saw belongs into the history too."""
+    from outlive.store import events  # rare
+    from outlive.store.output import Output
+
+    with Output(job) as output:
+        seq = output.end
+    history = events.History(job)
+    history.add(events.FINISHED, seq, **events.outcome_of(ended))
+    history.close()

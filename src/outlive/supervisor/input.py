@@ -6,6 +6,8 @@ import os
 import termios
 
 from outlive import limits
+from outlive.job import watches_of
+from outlive.store import events
 from outlive.supervisor.feed import Feed, PipeFeed, TerminalFeed
 from outlive.system import fds, terminal
 
@@ -25,15 +27,22 @@ if TYPE_CHECKING:
 
 
 def preload(definition: dict[str, Any]) -> None:
-    """What a job with this definition will need here. For a guardian, at the start: when it takes over, days later, the
+    """What a job with this definition will need. For a guardian, at the start: when it takes over, days later, the
     files on disk may be another version's."""
     if definition.get("pty") or definition.get("stdin") == "open":
         import outlive.supervisor.console
-        import outlive.supervisor.input_watch  # noqa: F401
+        import outlive.supervisor.input_watch
+    if watches_of(definition.get("notification") or {}):
+        try:
+            import re2  # noqa: F401
+
+            import outlive.supervisor.watches  # noqa: F401
+        except ImportError:  # then there is no watching; the job is what counts
+            return
 
 
 class Input:
-    """`write(**changes)` puts changes of the state on record. A job with neither open stdin nor terminal has no watch:
+    """`write(**changes)` puts changes of the state on record, `tell(type, **content)` events. A job with neither open stdin nor terminal has no watch:
     it costs nothing."""
 
     def __init__(
@@ -46,11 +55,13 @@ class Input:
         pids: Callable[[], Iterable[int]],
         record: dict[str, Any] | None,
         write: Callable[..., None],
+        tell: Callable[..., None],
     ) -> None:
         self._loop = loop
         self._ends = ends
         self._pump = pump
         self._write = write
+        self._tell_history = tell
         self._console: Console | None = None
         self._watch: InputWatch | None = None
         if ends.master is not None:
@@ -73,8 +84,14 @@ class Input:
             end=lambda: self._pump.end,
             modes=self._modes,
             quiet_since=lambda: self._pump.last_output,
-            on_change=lambda waiting: self._write(waiting=waiting),
+            on_change=self._on_waiting,
         )
+
+    def _on_waiting(self, waiting: dict[str, Any] | None, prompt: str) -> None:
+        self._write(waiting=waiting)
+        if waiting is not None:
+            echo = waiting["echo"] is None or waiting["echo"] or not waiting["canonical"]
+            self._tell_history(events.INPUT, echo=echo, prompt=prompt)
 
     def _make_feed(self) -> Feed:
         ends = self._ends
@@ -166,4 +183,5 @@ class Input:
         except (OSError, termios.error) as error:
             connection.answer(ok=False, code="io_error", message=str(error))
             return
+        self._tell_history(events.RESIZED, cols=cols, rows=rows)
         connection.answer(ok=True, cols=cols, rows=rows)

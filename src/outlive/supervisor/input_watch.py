@@ -15,6 +15,7 @@ import time
 
 from outlive import limits
 from outlive.job import timestamp
+from outlive.store.patterns import seen
 from outlive.system import blocked
 
 TYPE_CHECKING = False
@@ -27,15 +28,11 @@ if TYPE_CHECKING:
 
     Waiting = dict[str, Any]
 
-# Escape sequences and control characters: what is left of a last line can be seen
-_UNSEEN = re.compile(
-    rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b-\x1f\x7f]"
-)
 _PROMPT = re.compile(rb"(?:[?:>$#%\])]|\xe2\x9d\xaf|\xc2\xbb)\s*\Z")  # also ❯ and »
 
 
 class InputWatch:
-    """Keeps `waiting` up to date and calls `on_change` when it becomes true or false.
+    """Keeps `waiting` up to date and calls `on_change(waiting, prompt)` when it becomes true or false.
 
     `pids`: who belongs to the job now. `last_bytes`: the end of its output. `end`: the length of its output.
     `modes`: of its terminal, None if it has none. `quiet_since`: of the last output (time.monotonic).
@@ -51,7 +48,7 @@ class InputWatch:
         end: Callable[[], int],
         modes: Callable[[], Modes | None],
         quiet_since: Callable[[], float],
-        on_change: Callable[[Waiting | None], None],
+        on_change: Callable[[Waiting | None, str], None],
     ) -> None:
         self._loop = loop
         self._target = target
@@ -100,7 +97,7 @@ class InputWatch:
     def _set(self, found: Waiting | None) -> None:
         if (found is None) != (self._waiting is None) or (found and self._waiting and _other(found, self._waiting)):
             self._waiting = found
-            self._on_change(found)
+            self._on_change(found, self._last_line().decode("utf-8", "replace")[-limits.PROMPT_CHARS :])
 
     def _found(self) -> Waiting | None:
         modes = self._modes()
@@ -123,7 +120,7 @@ class InputWatch:
 
     def _last_line(self) -> bytes:
         """What can be seen of an unfinished last line; empty if the output ends with a whole one."""
-        text = _UNSEEN.sub(b"", self._last_bytes(limits.PROMPT_BYTES))
+        text = seen(self._last_bytes(limits.PROMPT_BYTES))
         return text.rpartition(b"\n")[2].strip()
 
 

@@ -21,7 +21,7 @@ class Killer:
     """`members` tells who is alive; `on_gone` is called when nobody is, or nobody that can be killed.
 
     `hang_up`: it has a terminal, and interactive shells ignore TERM: HUP goes with it, as when the terminal's window is
-    closed (systemd.kill(5), SendSIGHUP). `told`: do deaths come to us as SIGCHLD? An adopter is nobody's parent and has to look for itself.
+    closed (systemd.kill(5), SendSIGHUP). `on_kill` is called when the grace is over and KILL follows. `told`: do deaths come to us as SIGCHLD? An adopter is nobody's parent and has to look for itself.
     """
 
     def __init__(
@@ -32,7 +32,9 @@ class Killer:
         *,
         told: bool,
         hang_up: bool = False,
+        on_kill: Callable[[], None] = lambda: None,
     ) -> None:
+        self._on_kill = on_kill
         self._told = told
         self._hang_up = hang_up
         self._loop = loop
@@ -64,14 +66,14 @@ class Killer:
         if not self._loop.is_set("sweep"):
             kill_at = time.monotonic() + grace_s
             self._kill_at = min(kill_at, self._kill_at) if self._loop.is_set("grace") else kill_at
-            self._loop.at("grace", self._kill_at, self._start_sweeps)
+            self._loop.at("grace", self._kill_at, self._grace_over)
             if not self._told:
                 self._loop.after("kill-look", limits.KILL_LOOK_S, self._look)
 
     def resume(self, kill_at: float) -> None:
         """Take over from a killer that died: KILL at this time (time.monotonic seconds)."""
         self._kill_at = kill_at
-        self._loop.at("grace", kill_at, self._start_sweeps)
+        self._loop.at("grace", kill_at, self._grace_over)
 
     def check(self) -> None:
         """Somebody died: is it done before the grace is over? One clean look proves nothing: a process that just lost its
@@ -103,6 +105,10 @@ class Killer:
             if self._hang_up:
                 process.send_signal(member.pid, member.start, signal.SIGHUP)
             process.send_signal(member.pid, member.start, signal.SIGCONT)  # a stopped one could not act on it
+
+    def _grace_over(self) -> None:
+        self._on_kill()
+        self._start_sweeps()
 
     def _start_sweeps(self) -> None:
         self._loop.cancel("grace")

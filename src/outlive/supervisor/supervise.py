@@ -12,8 +12,8 @@ import time
 
 from outlive import limits
 from outlive.errors import OutliveError
-from outlive.job import Definition, timestamp
-from outlive.store import files
+from outlive.job import Definition, timestamp, watches_of
+from outlive.store import events, files
 from outlive.store.jobdir import META, STATE, JobDir
 from outlive.store.root import Store
 from outlive.supervisor import outcome
@@ -22,7 +22,7 @@ from outlive.supervisor.input import Input
 from outlive.supervisor.killer import Killer
 from outlive.supervisor.loop import Loop
 from outlive.supervisor.pump import Pump
-from outlive.supervisor.sinks import Sinks
+from outlive.supervisor.sinks import Sinks, matched_event
 from outlive.system import process, signals, tree
 
 TYPE_CHECKING = False
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from outlive.supervisor.control import Connection
     from outlive.supervisor.ends import Ends
     from outlive.supervisor.request import Request
+    from outlive.supervisor.watches import Watches
     from outlive.system.tree import Member
 
 RUNNING, LINGERING = "running", "lingering"
@@ -66,11 +67,23 @@ class Supervisor:
         self._pump = Pump(job, self._loop, ends.sources, self._on_output, lambda: self.event("look"), self._on_drop)
         self._control = Control(self._loop, ends.listener, self._serve)
         hang_up = self._definition.pty
-        self._killer = Killer(self._loop, self._members, self._tree_gone, told=parent, hang_up=hang_up)
-        self._input = Input(
-            job, self._loop, ends, self._pump, pids=self._pids, record=state.terminal, write=self._write_if_running
+        self._killer = Killer(
+            self._loop, self._members, self._tree_gone, told=parent, hang_up=hang_up, on_kill=self._tell_of_kill
         )
-        self._sinks = Sinks(job, self._loop, request, self._check_done)
+        self._input = Input(
+            job,
+            self._loop,
+            ends,
+            self._pump,
+            pids=self._pids,
+            record=state.terminal,
+            write=self._write_if_running,
+            tell=self._tell,
+        )
+        self._history = events.History(job)
+        self._end_told = False
+        self._watches: Watches | None = None
+        self._sinks = Sinks(job, self._loop, request, self._check_done, self._tell)
         self._pidfd: int | None = None
         self._reaped = False
         self._ended_ns: int | None = None  # when the end was seen; an adopter learns later how it ended
@@ -101,12 +114,14 @@ class Supervisor:
             self._control.add(waiter, wants_output=True)
         self._control.state()
         self._pump.start()
+        self._begin_history()
         if self._state.finished:
             self._phase = LINGERING
             self._reap_command()
             self._resume_ending()
             self._after_end()
         else:
+            self._look_for(self._definition)
             self._watch_command()
             self._set_timers()
             self._input.start()
@@ -219,18 +234,20 @@ class Supervisor:
     def _after_end(self) -> None:
         self._unmark_live()
         self._sync()
-        try:
-            definition = self._job.read_meta()  # `notify set` may have changed it meanwhile
-        except (OSError, OutliveError):
-            definition = self._definition
+        definition = self._definition_now()
+        self._look_for(definition)
+        if self._watches is not None and not self._doomed:
+            self._watches.finish()
+        self._tell_of_end()
         self._sinks.finished(definition, self._state)
         self._input.end()
         self._reap_orphans()
+        self._tell_of_descendants()
         self._check_done()
 
     def _check_done(self) -> None:
         """Lingering ends when no descendant lives, both pipes are at their end, and everybody was told."""
-        if self._sinks.busy or self._killer.busy:
+        if self._sinks.busy or self._killer.busy or (self._watches is not None and self._watches.busy):
             return
         living = bool(self._members(not self._parent))
         if not living and not self._pump.look_again():
@@ -247,6 +264,7 @@ class Supervisor:
             self._pump.sync()
         self._control.state()
         self._job.remove_io()
+        self._history.close()
         self._control.close()
 
     # --- ending it ---
@@ -265,6 +283,7 @@ class Supervisor:
 
     def _record_ending(self, cause: str, by: str, signal_name: str, grace_ms: int) -> None:
         """Before the signal is sent: a survivor goes on with it, and the outcome can say who asked."""
+        self._tell(events.SIGNAL, signal=signal_name, by=by, cause=cause)
         ends = signal_name in ("SIGTERM", "SIGKILL")
         kill_at = time.monotonic_ns() + grace_ms * 1_000_000 if ends else None
         ending = {"cause": cause, "by": by, "signal": signal_name, "at": timestamp(), "kill_at_ns": kill_at}
@@ -277,8 +296,7 @@ class Supervisor:
 
     def _members(self, full: bool) -> list[Member]:
         """Who of the job lives. `full` also looks for the cookie, in case somebody is not below us."""
-        skip = [self._sinks.pid] if self._sinks.pid is not None else []
-        found = tree.below(os.getpid(), skip)
+        found = tree.below(os.getpid(), self._sinks.pids)
         if not self._parent:  # the command is not below us, and may have dropped its cookie
             found += self._command_tree()
         if full or not self._parent:
@@ -307,8 +325,8 @@ class Supervisor:
                 done, status = os.waitpid(pid, os.WNOHANG)
             except ChildProcessError:
                 continue
-            if done and pid == self._sinks.pid:
-                self._sinks.reaped(status)
+            if done:
+                self._sinks.reaped(pid, status)
 
     # --- readers ---
 
@@ -319,15 +337,21 @@ class Supervisor:
 
     def _record_dropped(self) -> None:
         self._write(dropped_bytes=self._pump.dropped)
+        self._tell(events.DROPPED, bytes=self._pump.dropped)
 
     def _on_output(self) -> None:
         self._input.output()
         self._control.output()
+        if self._watches is not None:
+            self._watches.output()
 
     def _serve(self, connection: Connection, request: dict[str, Any], files_sent: list[int]) -> None:
         """One request of a reader; its answer goes back on the connection."""
         if request["op"] == "kill":
             self._kill_request(request)
+            connection.answer(ok=True)
+        elif request["op"] == "reload":
+            self._look_for(self._definition_now())
             connection.answer(ok=True)
         elif not self._input.serve(connection, request, files_sent):
             connection.answer(ok=False, code="invalid_argument", message=f"unknown op {request['op']!r}")
@@ -336,12 +360,78 @@ class Supervisor:
         if request.get("removing"):
             self._doomed = True
             self._sinks.kill()
+            if self._watches is not None:
+                self._watches.stop()
         number, grace_ms = int(request["signal"]), int(request.get("grace_ms", limits.KILL_GRACE_MS))
         self._record_ending("kill", str(request.get("by", "")), signals.name_of(number), grace_ms)
         if number in (signal.SIGTERM, signal.SIGKILL):
             self._killer.end(number, grace_ms / 1000)
         else:
             self._killer.send(number, self._state.pid if self._parent and not self._reaped else None)
+
+    # --- history ---
+
+    def _tell(self, kind: str, *, seq: int | None = None, **content: Any) -> None:
+        """One more event. `seq`: where in the output; at its end if None."""
+        self._history.add(kind, self._pump.end if seq is None else seq, **content)
+        self._control.state()
+
+    def _begin_history(self) -> None:
+        """What a predecessor was killed before it could tell comes first."""
+        state = self._state
+        known = {event["type"] for event in events.read(self._job)[0]} if state.adopted else set()
+        if state.pid is not None and events.STARTED not in known:
+            self._tell(events.STARTED, seq=0, pid=state.pid)
+        if state.adopted:
+            self._tell(events.ADOPTED, by=os.getpid())
+        self._end_told = events.FINISHED in known
+
+    def _tell_of_end(self) -> None:
+        if not self._end_told:
+            self._tell(events.FINISHED, **events.outcome_of(self._state))
+
+    def _tell_of_kill(self) -> None:
+        """The grace is over."""
+        ending = self._state.ending or {}
+        self._tell(events.SIGNAL, signal="SIGKILL", by=ending.get("by", ""), cause=ending.get("cause", "kill"))
+
+    def _tell_of_descendants(self) -> None:
+        left = len(self._members(not self._parent))
+        if left and not self._doomed:
+            self._tell(events.DESCENDANTS, count=left)
+
+    # --- watches ---
+
+    def _definition_now(self) -> Definition:
+        """`notify set` may have changed it meanwhile."""
+        try:
+            return self._job.read_meta()
+        except (OSError, OutliveError):
+            return self._definition
+
+    def _look_for(self, definition: Definition) -> None:
+        """Watch for the lines that are asked for now."""
+        wanted = watches_of(definition.notification)
+        if self._watches is None:
+            if not wanted:
+                return
+            try:  # most jobs have none; and their files may be another version's by now
+                from outlive.supervisor.watches import Watches
+            except ImportError as error:
+                self._tell(events.WATCH_FAILED, message=str(error))
+                return
+            self._watches = Watches(
+                self._job, self._loop, tell=self._tell, deliver=self._hit, on_done=lambda: self.event("look")
+            )
+            if self._state.adopted:
+                sinks = {spec["id"]: (spec.get("command"), spec.get("file")) for spec in wanted}
+                self._sinks.resume(sinks, definition.cwd)
+        self._watches.configure(wanted)
+
+    def _hit(self, spec: dict[str, Any], found: dict[str, Any]) -> None:
+        definition = self._definition
+        event = matched_event(definition, self._job, found)
+        self._sinks.matched(event, definition.cwd, spec.get("command"), spec.get("file"))
 
     # --- records ---
 

@@ -83,8 +83,8 @@ def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
     return members
 
 
-def with_cookie(job_id: str) -> list[Member]:
-    """The living processes whose environment carries this job's cookie; sinks are not among them."""
+def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
+    """The living processes whose environment carries this job's cookie; not its notification commands, or only those."""
     wanted = f"{COOKIE}={job_id}".encode()
     members: list[Member] = []
     try:
@@ -95,7 +95,7 @@ def with_cookie(job_id: str) -> list[Member]:
         if not name.isdigit():
             continue
         words = environment(int(name))
-        if wanted not in words or any(word.startswith(SINK_MARK.encode() + b"=") for word in words):
+        if wanted not in words or any(word.startswith(SINK_MARK.encode() + b"=") for word in words) != sinks:
             continue
         fields = process.stat_fields(int(name))
         if fields is not None and fields[0] not in (b"Z", b"X"):

@@ -1,0 +1,93 @@
+"""What happened to a job: its events."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.actions import access
+from outlive.actions.line import Line
+from outlive.actions.spec import BOOL, INT, JOB, Arg, Verb
+from outlive.store import events as log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.actions.driver import Waiting
+    from outlive.actions.spec import Context
+
+
+def events(
+    ctx: Context,
+    *,
+    job: str,
+    since_seq: int | None = None,
+    since_event: int | None = None,
+    limit: int = limits.EVENTS,
+    follow: bool = False,
+) -> dict[str, Any]:
+    """In the order of the output. Without a cursor the newest, else the first ones behind it."""
+    with access.open_job(ctx, job) as found_job:
+        state = access.look(ctx, found_job).state
+        found, _ = log.read(found_job, after=since_event or 0, since_seq=since_seq or 0)
+        more = bool(limit) and len(found) > limit
+        if more:
+            found = found[-limit:] if since_seq is None and since_event is None else found[:limit]
+        last = max((event["n"] for event in found), default=since_event or 0)
+        answer = {
+            "job_id": found_job.job_id,
+            "state": state.state,
+            "events": sorted(found, key=lambda event: (event["seq"], event["n"])),
+            "next_event": last,
+            "next_seq": max((event["seq"] for event in found), default=since_seq or 0),
+            "truncated": more,
+        }
+        if more:
+            behind = "those before" if since_seq is None and since_event is None else f"since_event={last}: those after"
+            answer["hint"] = f"There are more: limit=0 shows all, {behind} are left out here."
+        return answer
+
+
+def follow_events(
+    ctx: Context,
+    emit: Callable[[dict[str, Any]], None],
+    *,
+    job: str,
+    since_seq: int | None = None,
+    since_event: int | None = None,
+    limit: int = 0,
+) -> Waiting[None]:
+    """Call `emit` with each event there is and each one that comes, until nothing more can come."""
+    with access.open_job(ctx, job) as found_job:
+        line = Line(found_job, output=False)
+        after, offset = since_event or 0, 0
+        try:
+            while True:
+                found = access.look(ctx, found_job)
+                fresh, offset = log.read(found_job, after=after, since_seq=since_seq or 0, offset=offset)
+                for event in fresh:
+                    emit({"job_id": found_job.job_id, **event})
+                if not found.supervised and (found.state.finished or found.state.state in ("created", "unknown")):
+                    return
+                yield from line.pause(None)
+        finally:
+            line.close()
+
+
+VERB = Verb(
+    "events",
+    "What happened to a job: start, watch hits, prompts, signals, notifications, end.",
+    events,
+    args=(
+        JOB,
+        Arg("since_seq", INT, "Only events from this position of the output on.", minimum=0, aliases=("sinceSeq",),
+            metavar="SEQ"),
+        Arg("since_event", INT, "Only events after this one (a next_event): misses and repeats none.", minimum=0,
+            metavar="N"),
+        Arg("limit", INT, "At most so many; 0: all.", default=limits.EVENTS, minimum=0, metavar="N"),
+        Arg("follow", BOOL, "Print each event as one line, also those to come, until the job is over.", default=False,
+            mcp=""),
+    ),
+    result="job_id state events next_event next_seq truncated hint?",
+    follow=follow_events,
+)  # fmt: skip

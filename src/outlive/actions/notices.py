@@ -1,0 +1,137 @@
+"""What happened to a client's jobs since its last call: told once, with whatever it asks for next."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.actions import access, window
+from outlive.errors import OutliveError
+from outlive.job import FINISHED
+from outlive.store import events
+from outlive.store.jobdir import JobDir
+from outlive.store.output import Output
+from outlive.store.owed import Owed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.actions.spec import Context
+    from outlive.store.truth import Look
+
+    Notice = dict[str, Any]
+
+
+class Notices:
+    """What one server found out so far; everything that must survive it is on disk."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, int] = {}  # job → bytes of its history that the client was told of
+        self._looked: dict[str, float] = {}
+
+    def known(self, ctx: Context, result: dict[str, Any]) -> None:
+        """An answer told the client how these jobs ended: that is no news any more."""
+        if ctx.client is None:
+            return
+        told = [result, *(one for one in result.get("jobs") or [] if isinstance(one, dict))]
+        owed = None
+        for one in told:
+            if one.get("state") in FINISHED and one.get("job_id"):
+                owed = owed or Owed(ctx.store, ctx.client)
+                owed.settle(one["job_id"])
+
+    def collect(self, ctx: Context, answered: str | None = None) -> list[Notice]:
+        """{job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished", or "watch_hit" with `watch`,
+        `pattern`, `seq` and `hits`. Each is told to one caller once. Of the job that is `answered` itself nothing is said:
+        the answer may be a moment older, and would seem to contradict."""
+        if ctx.client is None:
+            return []
+        owed = Owed(ctx.store, ctx.client)
+        found: list[Notice] = []
+        live: set[str] | None = None
+        for job_id in owed.ids():
+            if len(found) >= limits.NOTICES:
+                break
+            if job_id == answered:
+                continue
+            live = set(ctx.store.live_ids()) if live is None else live
+            try:
+                with JobDir.open(ctx.store, job_id) as job:
+                    found += self._of_job(ctx, owed, job, live=job_id in live)
+            except OutliveError as error:
+                if error.code == "job_not_found":
+                    owed.settle(job_id)
+            except OSError:
+                continue
+        return found
+
+    def _of_job(self, ctx: Context, owed: Owed, job: JobDir, *, live: bool) -> list[Notice]:
+        job_id = job.job_id
+        size = events.size(job)
+        if job_id not in self._told:
+            self._told[job_id] = owed.told_bytes(job_id)
+        now = time.monotonic()
+        # A job whose supervisors were killed is still marked as live: somebody has to look
+        if live and size == self._told[job_id] and now - self._looked.get(job_id, now) < limits.NOTICE_LOOK_S:
+            self._looked.setdefault(job_id, now)
+            return []
+        self._looked[job_id] = now
+        look = access.look(ctx, job)
+        fresh, end = events.read(job, offset=self._told[job_id])
+        found = _hits(ctx, job, look, fresh)
+        if look.state.finished:
+            self._told.pop(job_id, None)
+            self._looked.pop(job_id, None)
+            if not owed.settle(job_id):  # another server of this client tells it
+                return []
+            return found + _end(ctx, job, look)
+        self._told[job_id] = end
+        owed.tell(job_id, end)
+        return found
+
+
+def _hits(ctx: Context, job: JobDir, look: Look, fresh: list[events.Event]) -> list[Notice]:
+    """One notice a watch, with its latest line. What the client has read itself is no news."""
+    seen = access.seen(ctx, job)
+    latest: dict[str, Notice] = {}
+    for event in fresh:
+        if event["type"] != events.WATCH_HIT or event["seq"] < seen:
+            continue
+        hits = latest.get(event["watch"], {}).get("hits", 0) + 1
+        latest[event["watch"]] = {
+            **_about(job, look),
+            "last_line": event["line"][: limits.LAST_LINE_CHARS],
+            "at": event["at"],
+            "event": "watch_hit",
+            "watch": event["watch"],
+            "pattern": event["pattern"],
+            "seq": event["seq"],
+            "hits": hits,
+        }
+    return list(latest.values())
+
+
+def _end(ctx: Context, job: JobDir, look: Look) -> list[Notice]:
+    state = look.state
+    killed_itself = state.reason == "kill" and (state.ending or {}).get("by") == ctx.owner
+    if killed_itself or not ctx.config.get("exec", "notify_on_exit"):
+        return []
+    with Output(job) as output:
+        quiet = state.exit_code == 0 and state.reason == "exit" and not output.end
+        if quiet and not ctx.config.get("exec", "notify_on_exit_empty_success"):
+            return []
+        last = window.last_line(output)
+    return [{**_about(job, look), "last_line": last, "at": state.finished_at, "event": "finished"}]
+
+
+def _about(job: JobDir, look: Look) -> Notice:
+    state = look.state
+    return {
+        "job_id": job.job_id,
+        "name": look.definition.name,
+        "state": state.state,
+        "exit_code": state.exit_code,
+        "signal": state.signal,
+        "reason": state.reason,
+    }

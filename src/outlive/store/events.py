@@ -1,0 +1,127 @@
+"""The history of a job: `events.ndjson`, one JSON object a line, appended by whoever holds the job's lock.
+
+Each event has `n` (1, 2, 3 … in the order in which they were written: the exact cursor), `seq` (how far the output was,
+or for a watch hit where its line begins), `at` and `type`; the other members belong to the type.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from outlive.job import timestamp
+from outlive.store.jobdir import EVENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.job import State
+    from outlive.store.jobdir import JobDir
+
+    Event = dict[str, Any]
+
+STARTED = "started"  # pid
+ADOPTED = "adopted"  # by: pid of the process that supervises it from here on
+WATCH_HIT = "watch_hit"  # watch, pattern, match_type, stream, line, match
+WATCH_SUPPRESSED = "watch_suppressed"  # watch, count, from_seq, to_seq, line: hits that were too many to be told each
+WATCH_FAILED = "watch_failed"  # message
+INPUT = "waiting_for_input"  # echo
+SIGNAL = "signal_sent"  # signal, by, cause, kill_at
+RESIZED = "resized"  # cols, rows
+DROPPED = "output_dropped"  # bytes: so many in all that no disk would take
+NOTIFIED = "notification_delivered"  # event_type, sink_type, target, watch
+NOT_NOTIFIED = "notification_failed"  # the same, and error
+DESCENDANTS = "descendants_left"  # count
+FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, message
+
+_HELD_BYTES = 65_536
+# Written first in every line, so that a reader finds its place without parsing everything before it
+_PLACE = re.compile(rb'\{"n":(\d+),"seq":(\d+),')
+
+
+class History:
+    """The writer. What a full disk does not take is held, and written with the next event that it takes."""
+
+    def __init__(self, job: JobDir) -> None:
+        self._job = job
+        self._fd = -1
+        self._count = 0
+        self._held = b""
+        self._open()
+
+    def _open(self) -> bool:
+        if self._fd >= 0:
+            return True
+        try:
+            self._fd = self._job.open_file(EVENTS, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        except OSError:  # full or removed: a history is no reason to fail a job
+            return False
+        data = os.pread(self._fd, os.fstat(self._fd).st_size, 0)
+        self._count += data.count(b"\n")
+        if data and not data.endswith(b"\n"):  # whoever wrote it was killed in the middle
+            self._held = b"\n" + self._held
+            self._count += 1
+        return True
+
+    def add(self, kind: str, seq: int, **content: Any) -> None:
+        ready = self._open()
+        self._count += 1
+        event = {"n": self._count, "seq": seq, "at": timestamp(), "type": kind, **content}
+        self._held = (self._held + json.dumps(event, separators=(",", ":")).encode() + b"\n")[-_HELD_BYTES:]
+        if not ready:
+            return
+        size = os.fstat(self._fd).st_size
+        try:
+            written = os.write(self._fd, self._held)
+        except OSError:
+            return
+        if written < len(self._held):
+            os.ftruncate(self._fd, size)
+        else:
+            self._held = b""
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def outcome_of(state: State) -> dict[str, Any]:
+    """The content of `finished`."""
+    values = {name: getattr(state, name) for name in ("state", "exit_code", "signal", "reason", "duration_ms")}
+    return values | ({"message": state.message} if state.message else {})
+
+
+def size(job: JobDir) -> int:
+    """Bytes of the history there are: two equal answers mean that nothing happened in between."""
+    try:
+        return os.stat(EVENTS, dir_fd=job.fd, follow_symlinks=False).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def read(job: JobDir, *, after: int = 0, since_seq: int = 0, offset: int = 0) -> tuple[list[Event], int]:
+    """(the events with n > `after` and seq >= `since_seq` in the order of n, where the next one will begin).
+
+    `offset`: pass over so many bytes of the file, an end that an earlier call told.
+    """
+    try:
+        fd = job.open_file(EVENTS)
+    except FileNotFoundError:
+        return [], 0
+    try:
+        data = os.pread(fd, max(0, os.fstat(fd).st_size - offset), offset)
+    finally:
+        os.close(fd)
+    found = []
+    whole = data.rfind(b"\n") + 1
+    for line in data[:whole].splitlines():
+        place = _PLACE.match(line)
+        if place and int(place[1]) > after and int(place[2]) >= since_seq:
+            try:
+                found.append(json.loads(line))
+            except ValueError:  # cut off by a kill
+                continue
+    return found, offset + whole

@@ -1,0 +1,109 @@
+"""What clients are still to be told: `.owed/<client>/<ULID>` under the root, made when a client starts a job, gone once
+it knows how the job ended. The content is how much of the job's history it was told of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from outlive import limits
+from outlive.job import is_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.store.root import Store
+
+OWED = ".owed"
+
+
+def mark_of(client: str) -> str:
+    """A client's name as part of a file's name."""
+    import hashlib
+
+    return hashlib.sha256(client.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+class Owed:
+    """The list of one client. Losing an entry costs a notice, so nothing here fails a call."""
+
+    def __init__(self, store: Store, client: str) -> None:
+        self._store = store
+        self._place = f"{OWED}/{mark_of(client)}"
+
+    def add(self, job_id: str) -> None:
+        for _ in range(2):
+            try:
+                self._write(job_id, 0, os.O_CREAT)
+                return
+            except FileNotFoundError:
+                with contextlib.suppress(OSError):
+                    for place in (OWED, self._place):
+                        with contextlib.suppress(FileExistsError):
+                            os.mkdir(place, 0o700, dir_fd=self._store.fd)
+            except OSError:
+                return
+
+    def ids(self) -> list[str]:
+        """The jobs that are owed, oldest first."""
+        try:
+            fd = os.open(
+                self._place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._store.fd
+            )
+        except OSError:
+            return []
+        try:
+            return sorted(filter(is_id, os.listdir(fd)))
+        finally:
+            os.close(fd)
+
+    def told_bytes(self, job_id: str) -> int:
+        """How much of the job's history the client was told of."""
+        try:
+            fd = os.open(f"{self._place}/{job_id}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._store.fd)
+        except OSError:
+            return 0
+        try:
+            return int(os.read(fd, 32).strip() or b"0")
+        except (OSError, ValueError):
+            return 0
+        finally:
+            os.close(fd)
+
+    def tell(self, job_id: str, told_bytes: int) -> None:
+        with contextlib.suppress(OSError):
+            self._write(job_id, told_bytes, 0)
+
+    def _write(self, job_id: str, told_bytes: int, flags: int) -> None:
+        flags |= os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(f"{self._place}/{job_id}", flags, 0o600, dir_fd=self._store.fd)
+        try:
+            os.pwrite(fd, b"%020d\n" % told_bytes, 0)
+        finally:
+            os.close(fd)
+
+    def settle(self, job_id: str) -> bool:
+        """Nothing more is owed; False if somebody else was faster, and tells it."""
+        try:
+            os.unlink(f"{self._place}/{job_id}", dir_fd=self._store.fd)
+        except OSError:
+            return False
+        return True
+
+
+def forget_removed(store: Store) -> None:
+    """Drop what is owed about jobs that are gone: clients that never came back."""
+    try:
+        clients = os.listdir(os.path.join(store.path, OWED))
+    except OSError:
+        return
+    known = set(store.ids())
+    for client in clients:
+        place = os.path.join(store.path, OWED, client)
+        with contextlib.suppress(OSError):
+            for name in os.listdir(place):
+                path = os.path.join(place, name)
+                if name not in known and time.time() - os.stat(path).st_mtime > limits.TMP_AGE_S:  # not being made
+                    os.unlink(path)
+            os.rmdir(place)  # only if it is empty

@@ -1,0 +1,159 @@
+"""Patterns that callers give, matched against lines of output as they were put out and as they are seen.
+
+Regular expressions are RE2's (https://github.com/google/re2/wiki/Syntax): time linear in the text, so that no pattern a
+model thinks up can hang whoever looks. A line is what stands between two newlines or carriage returns: the same on a
+terminal, which ends lines with both, and each state of a progress line is a line of its own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from outlive import limits
+from outlive.errors import invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+REGEX, CONTAINS = "regex", "contains"
+MATCH_TYPES = (REGEX, CONTAINS)
+
+_MULTI_LINE = "(?m)"
+# Escape sequences and control characters, never a newline or a carriage return: what is left can be seen
+_UNSEEN = re.compile(
+    rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P_^X][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+)
+
+
+class Hit:
+    """One line that matches: `start` and `end` (without its newline) are offsets in the text that was searched."""
+
+    __slots__ = ("_seen", "end", "start")
+
+    def __init__(self, start: int, end: int, seen: tuple[bytes, int, int, tuple[int, int]]) -> None:
+        self.start = start
+        self.end = end
+        self._seen = seen  # (text, start and end of the line in it, of the match): most hits of a flood are never shown
+
+    @property
+    def line(self) -> str:
+        """The line as it is seen, cut to what is around the match."""
+        text, start, end, (low, _) = self._seen
+        room = limits.HIT_LINE_BYTES
+        first = max(start, min(low - room // 4, end - room))
+        return _text(text[first : min(end, first + room)])
+
+    def reaches_end_of(self, text: bytes) -> bool:
+        """Does the match touch the end of the text that was searched, so that more of it could change the verdict?"""
+        seen, _, _, (_, high) = self._seen
+        return self.end >= len(text) and high >= len(seen)
+
+    @property
+    def match(self) -> str:
+        text, _, _, (low, high) = self._seen
+        return _text(text[low : min(high, low + limits.HIT_MATCH_BYTES)])
+
+
+class Pattern:
+    """Errors: invalid_argument (`field`) for one that is empty, too long or no RE2 pattern."""
+
+    def __init__(self, pattern: str, match_type: str = REGEX, field: str = "pattern") -> None:
+        self.text = pattern
+        self.match_type = match_type
+        if match_type == CONTAINS:
+            check_length(pattern, field)
+            self._needle = pattern.encode("utf-8", "surrogateescape")
+        else:
+            self._regex = compiled(pattern, field)
+
+    def hits(self, text: bytes) -> Iterator[Hit]:
+        """The matching lines of `text` in order, each once."""
+        lines = text.replace(b"\r", b"\n") if b"\r" in text else text  # same length: offsets stay what they are
+        for hit in self._seen(lines) if b"\x1b" in text else self._plain(lines):
+            if hit.end > hit.start or text[hit.start - 1 : hit.start] != b"\r":  # nothing stands inside a \r\n
+                yield hit
+
+    def _plain(self, text: bytes) -> Iterator[Hit]:
+        for start, end, found in self._lines(text):
+            yield Hit(start, end, (text, start, end, found))
+
+    def _lines(self, text: bytes) -> Iterator[tuple[int, int, tuple[int, int]]]:
+        """(start, end, (from, to) of the match) of each line that matches."""
+        at = 0
+        while at <= len(text):
+            found = self._find(text, at)
+            if found is None:
+                return
+            start = text.rfind(b"\n", 0, found[0]) + 1
+            end = text.find(b"\n", found[1])
+            end = len(text) if end < 0 else end
+            if start < len(text):  # `$` also matches behind the last newline, where there is no line yet
+                yield start, end, found
+            at = end + 1
+
+    def _find(self, text: bytes, at: int) -> tuple[int, int] | None:
+        if self.match_type == CONTAINS:
+            found = text.find(self._needle, at)
+            return None if found < 0 else (found, found + len(self._needle))
+        match = self._regex.search(text, at)
+        return (match.start(), match.end()) if match else None
+
+    def _seen(self, text: bytes) -> Iterator[Hit]:
+        """The same where there are escape sequences: a line matches as it came, or as it is seen without them."""
+        starts = [0]
+        for line in text.split(b"\n"):
+            starts.append(starts[-1] + len(line) + 1)
+        clean = seen(text)
+        found: dict[int, Hit] = {}
+        number = at = 0
+        for start, end, span in self._lines(clean):
+            number += clean.count(b"\n", at, start)
+            at = start
+            found[number] = Hit(starts[number], starts[number + 1] - 1, (clean, start, end, span))
+        number = at = 0
+        for start, end, span in self._lines(text):
+            number += text.count(b"\n", at, start)
+            at = start
+            found.setdefault(number, Hit(start, end, (text, start, end, span)))
+        for number in sorted(found):
+            yield found[number]
+
+
+def seen(data: bytes) -> bytes:
+    """Without escape sequences and control characters, but for newlines, carriage returns and tabs."""
+    return _UNSEEN.sub(b"", data)
+
+
+def check_length(pattern: str, field: str) -> None:
+    if not pattern:
+        raise invalid(field, "the pattern is empty: every line would match")
+    if len(pattern) > limits.MAX_PATTERN_CHARS:
+        raise invalid(field, f"the pattern is longer than {limits.MAX_PATTERN_CHARS} characters")
+    if "\n" in pattern:
+        raise invalid(field, "the pattern holds a newline, and lines have none", hint="Give several patterns.")
+
+
+def compiled(pattern: str, field: str) -> Any:
+    """An RE2 pattern over bytes. Errors: invalid_argument."""
+    import re2  # 4 ms and a megabyte, for those who search
+
+    check_length(pattern, field)
+    options = re2.Options()
+    options.log_errors = False
+    options.never_nl = True  # [^x] and \s stay inside their line
+    try:
+        return re2.compile((_MULTI_LINE + pattern).encode("utf-8", "surrogateescape"), options)
+    except re2.error as error:
+        text = error.args[0] if error.args else error
+        text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        raise invalid(
+            field,
+            f"not an RE2 pattern: {text.replace(_MULTI_LINE, '', 1)}",
+            hint="RE2 has no look-around and no back-references.",
+        ) from error
+
+
+def _text(data: bytes) -> str:
+    return seen(data).decode("utf-8", "replace").strip("\N{REPLACEMENT CHARACTER}\r\n")

@@ -1,0 +1,71 @@
+"""Reading one stream's log line by line while it grows, in pieces that take about as long whatever the pattern costs."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import limits
+from outlive.store.jobdir import LOGS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.store.jobdir import JobDir
+
+
+class Scanner:
+    """`offset` is where the first line begins that was not handed out yet. Close it after use."""
+
+    def __init__(self, job: JobDir, stream: int, offset: int) -> None:
+        self._job = job
+        self._fd = job.open_file(LOGS[stream])
+        self.stream = stream
+        self.offset = offset
+        self._size = limits.SCAN_BYTES[0] * 16
+        self._began = 0.0
+
+    @property
+    def end(self) -> int:
+        """The length of the log now."""
+        return os.fstat(self._fd).st_size
+
+    @property
+    def behind(self) -> int:
+        """Bytes that were not handed out as whole lines yet; the last of them may be an unfinished line."""
+        return self.end - self.offset
+
+    def whole_lines(self) -> tuple[int, bytes]:
+        """(offset, text) of the next whole lines; empty if there is none yet. Call `searched` when done with it."""
+        self._began = time.monotonic()
+        at = self.offset
+        data = os.pread(self._fd, self._size, at)
+        cut = data.rfind(b"\n") + 1
+        if not cut and len(data) == self._size:  # a long line: read on to its end, or to what is too much
+            data = os.pread(self._fd, limits.LINE_BYTES, at)
+            cut = data.find(b"\n") + 1 or (len(data) if len(data) == limits.LINE_BYTES else 0)
+        self.offset += cut
+        return at, data[:cut]
+
+    def searched(self) -> float:
+        """How many seconds the last piece took; the next one is larger or smaller."""
+        took = time.monotonic() - self._began
+        low, high = limits.SCAN_BYTES
+        if took > limits.SCAN_S:
+            self._size = max(low, self._size // 2)
+        elif took < limits.SCAN_S / 3:
+            self._size = min(high, self._size * 2)
+        return took
+
+    def unfinished(self) -> tuple[int, bytes]:
+        """(offset, text) of the unfinished last line, as far as it stands there; call it when no whole line is left."""
+        return self.offset, os.pread(self._fd, limits.LINE_BYTES, self.offset)
+
+    def line_start(self, offset: int) -> int:
+        """Where the line begins in which byte `offset` stands (at most LINE_BYTES before it)."""
+        first = max(0, offset - limits.LINE_BYTES)
+        return first + os.pread(self._fd, offset - first, first).rfind(b"\n") + 1
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

@@ -1,0 +1,218 @@
+"""Who listens on a TCP port of this machine, without connecting to it; and whether a port elsewhere answers.
+
+The kernel is asked by sock_diag(7); where it has not learnt that, /proc/net/tcp and tcp6 (proc_net(5)) list all sockets,
+those that listen first, which takes forty times as long. Both tell of our own network namespace. Which process holds a
+socket, the links in /proc/PID/fd tell (proc_pid_fd(5)).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_LISTEN = 10  # TCP_LISTEN, <netinet/tcp.h>
+# sock_diag(7), <linux/netlink.h>, <linux/inet_diag.h>
+_NETLINK_SOCK_DIAG = 4
+_SOCK_DIAG_BY_FAMILY = 20
+_REQUEST_DUMP = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
+_NLMSG_DONE = 3
+_HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
+_QUESTION = struct.Struct("=BBBxI2s46x")  # inet_diag_req_v2: family, protocol, extensions, states, port
+_ANSWER = struct.Struct("=4x2x2x16s44xI")  # inet_diag_msg: address, inode
+_ATTRIBUTE = struct.Struct("=HH")  # length, type
+_V6ONLY = 11  # INET_DIAG_SKV6ONLY
+_ANY_4, _ANY_6 = "0.0.0.0", "::"
+_LOOPBACK = ("127.0.0.1", "::1")
+_MAPPED = "::ffff:"  # an IPv4 address in IPv6's clothes (ipv6(7))
+
+
+class Listener:
+    """A socket that listens. `address` is numeric, IPv4 in dots also where an IPv6 socket serves it. `only_ipv6`: its
+    program said IPV6_V6ONLY (False also where that is not known)."""
+
+    __slots__ = ("address", "inode", "only_ipv6")
+
+    def __init__(self, address: str, inode: int, *, only_ipv6: bool = False) -> None:
+        self.address = address
+        self.inode = inode
+        self.only_ipv6 = only_ipv6
+
+    def __repr__(self) -> str:
+        return f"Listener({self.address!r}, {self.inode}, only_ipv6={self.only_ipv6})"
+
+    def serves(self, host: str | None) -> bool:
+        return listens_on(self.address, host, only_ipv6=self.only_ipv6)
+
+
+def listeners(port: int) -> list[Listener]:
+    """All sockets that listen on this port. Errors: OSError where the kernel does not tell; connecting is left then."""
+    try:
+        return [*_asked(socket.AF_INET, port), *_asked(socket.AF_INET6, port)]
+    except (OSError, AttributeError, struct.error):  # not compiled in, forbidden in a sandbox, or not Linux
+        return _listed(port)
+
+
+def _asked(family: int, port: int) -> Iterator[Listener]:
+    question = _QUESTION.pack(family, socket.IPPROTO_TCP, 0, 1 << _LISTEN, port.to_bytes(2, "big"))
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_SOCK_DIAG) as sock:
+        sock.send(_HEADER.pack(_HEADER.size + len(question), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 0, 0) + question)
+        while True:
+            data = sock.recv(1 << 16, socket.MSG_DONTWAIT)
+            while data:
+                length, kind, _, _, _ = _HEADER.unpack_from(data)
+                if kind == _NLMSG_DONE:
+                    return
+                if kind != _SOCK_DIAG_BY_FAMILY:
+                    raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+                yield _answer(family, data[_HEADER.size : length])
+                data = data[(length + 3) & ~3 :]
+
+
+def _answer(family: int, body: bytes) -> Listener:
+    packed, inode = _ANSWER.unpack_from(body)
+    address = socket.inet_ntop(family, packed[: 4 if family == socket.AF_INET else 16])
+    only_ipv6 = False
+    rest = body[_ANSWER.size :]
+    while len(rest) > _ATTRIBUTE.size:
+        length, kind = _ATTRIBUTE.unpack_from(rest)
+        if kind == _V6ONLY:
+            only_ipv6 = bool(rest[_ATTRIBUTE.size])
+        rest = rest[max((length + 3) & ~3, _ATTRIBUTE.size) :]
+    return Listener(_plain(address), inode, only_ipv6=only_ipv6)
+
+
+def _listed(port: int) -> list[Listener]:
+    found = list(_listening("/proc/net/tcp", port))
+    try:
+        found += _listening("/proc/net/tcp6", port)
+    except FileNotFoundError:  # a kernel without IPv6
+        pass
+    return found
+
+
+def _listening(path: str, port: int) -> Iterator[Listener]:
+    """Lines are "SL ADDRESS:PORT PEER:PORT STATE QUEUES TIMER RETRANSMITS UID TIMEOUT INODE …"."""
+    wanted = b"%04X" % port
+    with open(path, "rb") as file:
+        file.readline()  # the heading
+        for line in file:
+            fields = line.split()
+            if len(fields) < 10 or int(fields[3], 16) != _LISTEN:
+                return  # connections, which may be a hundred thousand
+            address, _, number = fields[1].rpartition(b":")
+            if number == wanted:
+                yield Listener(_numeric(address), int(fields[9]))
+
+
+def _numeric(digits: bytes) -> str:
+    """The kernel prints words of 32 bits, each in the byte order of the machine."""
+    raw = bytes.fromhex(digits.decode("ascii"))
+    words = struct.unpack(f">{len(raw) // 4}I", raw)
+    packed = struct.pack(f"={len(words)}I", *words)
+    return _plain(socket.inet_ntop(socket.AF_INET6 if len(packed) == 16 else socket.AF_INET, packed))
+
+
+def owner(inode: int, pids: Iterable[int]) -> int | None:
+    """The first of these processes that holds the socket; None if none does, or none may be looked into."""
+    link = f"socket:[{inode}]"
+    for pid in pids:
+        try:
+            names = os.listdir(f"/proc/{pid}/fd")
+        except OSError:  # gone, or another user's
+            continue
+        for name in names:
+            try:
+                if os.readlink(f"/proc/{pid}/fd/{name}") == link:
+                    return pid
+            except OSError:  # closed meanwhile
+                continue
+    return None
+
+
+def listens_on(address: str, host: str | None, *, only_ipv6: bool = False) -> bool:
+    """Does a socket that listens on `address` take connections to `host`? None: whatever it is.
+
+    `host` is numeric or localhost; another name fits nothing. 0.0.0.0 and :: as hosts are this machine's loopback, as
+    connect(2) takes them. :: serves IPv4 too unless `only_ipv6`.
+    """
+    if host is None:
+        return True
+    address = _plain(address)
+    return any(_serves(address, one, only_ipv6) for one in _meant(host))
+
+
+def _serves(address: str, host: str, only_ipv6: bool) -> bool:
+    if address == host:
+        return True
+    is_ipv6 = ":" in host
+    return (address == _ANY_6 and (is_ipv6 or not only_ipv6)) or (address == _ANY_4 and not is_ipv6)
+
+
+def _meant(host: str) -> tuple[str, ...]:
+    """The numeric addresses that a host stands for; empty for a name that would have to be looked up."""
+    if _is_localhost(host):
+        return _LOOPBACK
+    plain = _plain(host)
+    if not _family(plain):
+        return ()
+    return {_ANY_4: _LOOPBACK[:1], _ANY_6: _LOOPBACK[1:]}.get(plain, (plain,))
+
+
+def _is_localhost(host: str) -> bool:
+    name = host.rstrip(".").lower()
+    return name == "localhost" or name.endswith(".localhost")  # RFC 6761
+
+
+def is_local(host: str | None) -> bool:
+    """Is it this machine, so that `listeners` knows of its ports? Names but localhost are taken for elsewhere."""
+    if host is None:
+        return True
+    meant = _meant(host)
+    return bool(meant) and any(one in _LOOPBACK or _is_ours(one) for one in meant)
+
+
+def _is_ours(address: str) -> bool:
+    """Only an address of this machine can be bound to (bind(2), EADDRNOTAVAIL)."""
+    try:
+        with socket.socket(_family(address) or socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.bind((address, 0))
+    except OSError:
+        return False
+    return True
+
+
+def _plain(address: str) -> str:
+    """The one way to write an address: no brackets, zeroes left out, IPv4 in dots. A name as it is."""
+    address = address.removeprefix("[").removesuffix("]")
+    family = _family(address)
+    if not family:
+        return address
+    text = socket.inet_ntop(family, socket.inet_pton(family, address))
+    return text[len(_MAPPED) :] if text.startswith(_MAPPED) and "." in text else text
+
+
+def _family(address: str) -> int:
+    """AF_INET or AF_INET6; 0 if it is not numeric."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, address)
+        except (OSError, ValueError):  # ValueError: bytes that no address has
+            continue
+        return family
+    return 0
+
+
+def answers(host: str, port: int, timeout_s: float) -> bool:
+    """Does somebody take a connection there? May take `timeout_s` for each address of a name, and its look-up longer."""
+    try:
+        with socket.create_connection((host.removeprefix("[").removesuffix("]"), port), timeout_s) as sock:
+            # Who asks often for a port nobody listens on is given that very port as his own one day, and is answered
+            return bool(sock.getsockname() != sock.getpeername())
+    except (OSError, UnicodeError):  # UnicodeError: a label that is empty or too long
+        return False

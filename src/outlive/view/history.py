@@ -1,0 +1,17 @@
+"""Events of a job as lines for a reader."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def about(event: dict[str, Any]) -> str:
+    """What there is to say of an event besides its time, its place and its type."""
+    rest = {key: value for key, value in event.items() if key not in ("n", "seq", "at", "type", "job_id")}
+    if event["type"] == "watch_hit":
+        return f"{rest['watch']} ({rest['pattern']}) {rest['stream']}: {rest['line']}"
+    if event["type"] == "watch_suppressed":
+        return f"{rest['watch']} ({rest['pattern']}) {rest['count']} more matches up to here; the last: {rest['line']}"
+    return ", ".join(f"{name} {value}" for name, value in rest.items() if value is not None)

@@ -1,0 +1,178 @@
+"""The history of a job: what happened, in the order of the output, once each, for people and programs."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import pair
+from support.cli import Cli, Jobs, environment
+from support.wait import until
+
+
+def running(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
+    return job
+
+
+def events(cli: Cli, job: str, kind: str | None = None) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = cli.ok("events", job, "--limit", "0")["events"]
+    return [event for event in found if kind in (None, event["type"])]
+
+
+def over(cli: Cli, job: str) -> list[dict[str, Any]]:
+    """All events, once nobody adds any."""
+    return until(lambda: events(cli, job, "finished") and events(cli, job), what="the end")
+
+
+def test_a_job_that_ran_has_a_start_and_an_end(cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "echo hello; exit 3")
+    started, finished = over(cli, job["job_id"])
+    assert (started["n"], started["seq"], started["type"], started["pid"]) == (1, 0, "started", job["pid"])
+    assert (finished["seq"], finished["state"], finished["exit_code"], finished["reason"]) == (6, "exited", 3, "exit")
+
+
+def test_signals_say_who_sent_them(cli: Cli) -> None:
+    job = running(cli, "trap '' TERM; echo on; while :; do sleep 0.1; done")
+    cli.ok("wait", job, "--until", "output")
+    cli.ok("kill", job, "--signal", "WINCH", "--wait-ms", "0")
+    cli.ok("kill", job, "--grace-ms", "300", env={"OUTLIVE_OWNER": "somebody"})
+    signals = events(cli, job, "signal_sent")
+    assert [(event["signal"], event["by"], event["cause"]) for event in signals[1:]] == [
+        ("SIGTERM", "somebody", "kill"),
+        ("SIGKILL", "somebody", "kill"),
+    ]
+    assert (signals[0]["signal"], signals[0]["by"]) == ("SIGWINCH", "cli")
+
+
+def test_a_time_out_is_a_signal_of_ours(cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "--timeout", "200", "sleep 60")["job_id"]
+    (sent,) = [event for event in over(cli, job) if event["type"] == "signal_sent"]
+    assert (sent["signal"], sent["by"], sent["cause"]) == ("SIGTERM", "outlive", "timeout")
+
+
+def test_prompts_sizes_and_what_is_left_behind_are_told(cli: Cli, jobs: Jobs) -> None:
+    job = running(
+        cli,
+        "--pty",
+        "printf 'name? '; read x; (trap '' HUP; touch up; exec sleep 60) & until [ -e up ]; do sleep 0.02; done; exit 0",
+    )
+    cli.ok("wait", job, "--until", "input")
+    cli.ok("resize", job, "--cols", "90", "--rows", "20")
+    cli.ok("send-keys", job, "--literal", "Ada", "Enter")
+    cli.ok("wait", job)
+    found = until(lambda: events(cli, job, "descendants_left") and events(cli, job), what="what is left")
+    kinds = [event["type"] for event in found]
+    assert kinds[:3] == ["started", "waiting_for_input", "resized"]
+    asked, resized = found[1], found[2]
+    assert (asked["prompt"], asked["echo"], asked["seq"]) == ("name?", True, 6)
+    assert (resized["cols"], resized["rows"]) == (90, 20)
+    assert [event["count"] for event in found if event["type"] == "descendants_left"] == [1]
+    jobs.end()
+
+
+def test_a_cursor_neither_misses_nor_repeats(cli: Cli, jobs: Jobs) -> None:
+    job = running(cli, "--stdin", "open", "read a; read b")
+    first = until(lambda: (found := cli.ok("events", job))["events"][1:] and found, what="a prompt")
+    cli.ok("write", job, "--data", "1\n")
+    again = until(
+        lambda: (found := cli.ok("events", job, "--since-event", str(first["next_event"])))["events"] and found,
+        what="the second prompt",
+    )
+    assert [event["n"] for event in first["events"]] == [1, 2]
+    assert [event["n"] for event in again["events"]] == [3]
+    assert cli.ok("events", job, "--since-event", str(again["next_event"]))["events"] == []
+    jobs.end()
+
+
+def test_a_part_says_how_to_go_on(cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "--watch", "^x", "for i in 1 2 3 4 5; do echo x$i; done")["job_id"]
+    assert [event["type"] for event in over(cli, job)] == ["started", *["watch_hit"] * 5, "finished"]
+    newest = cli.ok("events", job, "--limit", "2")
+    assert (newest["truncated"], [event["n"] for event in newest["events"]]) == (True, [6, 7])
+    part = cli.ok("events", job, "--limit", "2", "--since-event", "1")
+    assert [event["n"] for event in part["events"]] == [2, 3]
+    assert part["next_event"] == 3
+    assert [event["seq"] for event in cli.ok("events", job, "--since-seq", "9")["events"]] == [9, 12, 15]
+
+
+def test_follow_prints_one_object_a_line_until_the_job_is_over(cli: Cli, work: Path) -> None:
+    job = running(cli, "--watch", "hit", "until [ -e go ]; do sleep 0.02; done; echo a hit; exit 4")
+    with cli.spawn("events", job, "--follow") as follower:
+        assert follower.stdout
+        first = json.loads(follower.stdout.readline())
+        assert (first["type"], first["job_id"]) == ("started", job)
+        (work / "go").touch()
+        rest = [json.loads(line) for line in follower.stdout.read().splitlines()]
+        assert follower.wait(20) == 0
+    assert [event["type"] for event in rest] == ["watch_hit", "finished"]
+    assert rest[1]["exit_code"] == 4
+
+
+def test_follow_of_a_job_that_is_not_there_is_one_error_object(cli: Cli) -> None:
+    assert cli.error("events", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--follow", code="job_not_found", status=1)
+
+
+def test_follow_outlives_the_supervisor(cli: Cli, work: Path) -> None:
+    job = running(cli, "--watch", "hit", "until [ -e go ]; do sleep 0.02; done; echo a hit; exit 4")
+    with cli.spawn("events", job, "--follow") as follower:
+        assert follower.stdout
+        follower.stdout.readline()
+        pair.end(pair.supervisor(job))
+        assert json.loads(follower.stdout.readline())["type"] == "adopted"
+        (work / "go").touch()
+        rest = [json.loads(line)["type"] for line in follower.stdout.read().splitlines()]
+        assert follower.wait(20) == 0
+    assert rest == ["watch_hit", "finished"]
+
+
+def test_an_end_that_nobody_saw_is_in_the_history_too(cli: Cli) -> None:
+    job = running(cli, "exec sleep 60")
+    pid = cli.ok("status", job)["pid"]
+    pair.end(pair.guardian(job), pair.supervisor(job))
+    pair.end(pid)
+    assert cli.ok("status", job)["reason"] == "lost"
+    ends = events(cli, job, "finished")
+    assert [(event["state"], event["reason"]) for event in ends] == [("failed", "lost")]
+
+
+def test_a_line_cut_off_by_a_kill_is_passed_over(cli: Cli, root: Path) -> None:
+    job = running(cli, "sleep 60")
+    history = root / job / "events.ndjson"
+    with history.open("ab") as file:
+        file.write(b'{"n":2,"seq":0,"at":"20')
+    pair.end(pair.supervisor(job))
+    until(lambda: events(cli, job, "adopted"), what="the takeover")
+    cli.ok("kill", job)
+    found = over(cli, job)
+    assert [event["type"] for event in found] == ["started", "adopted", "signal_sent", "finished"]
+    assert [event["n"] for event in found] == [1, 3, 4, 5]
+
+
+def test_a_person_reads_a_table(cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "--watch", "hel", "echo hello")["job_id"]
+    over(cli, job)
+    text = cli.text("--human", "events", job).stdout
+    assert text.splitlines()[0].split() == ["TIME", "SEQ", "EVENT", "ABOUT"]
+    assert "w1 (hel) stdout: hello" in text
+
+
+@pytest.mark.parametrize("words", [("--since-seq", "-1"), ("--since-event", "x"), ("--limit", "-1")])
+def test_bad_arguments_are_errors(cli: Cli, words: tuple[str, str]) -> None:
+    cli.error("events", "01ARZ3NDEKTSV4RRFFQ69G5FAV", *words, code="invalid_argument", status=2)
+
+
+def test_an_interrupt_ends_the_following_and_not_the_job(cli: Cli, jobs: Jobs) -> None:
+    job = running(cli, "sleep 60")
+    with cli.spawn("events", job, "--follow", env=environment(None)) as follower:
+        assert follower.stdout
+        follower.stdout.readline()
+        follower.send_signal(signal.SIGINT)
+        follower.communicate(timeout=20)
+    assert follower.returncode == 130
+    assert cli.ok("status", job)["state"] == "running"
+    jobs.end()

@@ -1,0 +1,313 @@
+"""wait --until: one wait over several conditions, level-triggered, with the truth about what came first."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import pair
+from support.cli import Cli, Jobs
+from support.wait import until
+
+LISTEN = """
+import socket, sys, time
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as sock:
+    time.sleep(60)
+"""
+
+
+def running(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
+    return job
+
+
+def wait(cli: Cli, job: str, *conditions: Any, **options: Any) -> dict[str, Any]:
+    words = [json.dumps(one) if isinstance(one, dict) else one for one in conditions]
+    flags = [word for one in words for word in ("--until", one)]
+    more = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    return cli.ok("wait", job, *flags, *more)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        found: int = sock.getsockname()[1]
+        return found
+
+
+# --- regex -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_match_before_the_call_counts(cli: Cli, jobs: Jobs) -> None:
+    job = running(cli, "echo Ready on port 80; echo more; exec sleep 60")
+    cli.ok("wait", job, "--until", "regex=more")
+    fired = wait(cli, job, {"regex": r"^Ready on port (\d+)"}, "exit")["fired"]
+    assert (fired["condition"], fired["match"], fired["line"]) == ("regex", "Ready on port 80", "Ready on port 80")
+    assert (fired["seq"], fired["stream"], fired["job_id"]) == (0, "stdout", job)
+    jobs.end()
+
+
+def test_a_match_is_looked_for_from_a_cursor_on(cli: Cli, work: Path) -> None:
+    job = running(cli, "echo hit 1; until [ -e go ]; do sleep 0.02; done; echo hit 2; exec sleep 60")
+    first = wait(cli, job, "regex=hit")
+    timed_out = wait(cli, job, "regex=hit", since_seq=6, timeout_ms=100)
+    assert (timed_out["timed_out"], timed_out["fired"], timed_out["state"]) == (True, None, "running")
+    (work / "go").touch()
+    again = wait(cli, job, "regex=hit", since_seq=6)
+    assert (first["fired"]["line"], again["fired"]["line"], again["fired"]["seq"]) == ("hit 1", "hit 2", 6)
+    cli.ok("kill", job)
+
+
+def test_lines_are_seen_across_pieces_and_without_their_newline(cli: Cli) -> None:
+    script = "import os,time\nfor part in (b'lis', b'ten', b'ing on 8', b'0\\nlogin: '):\n os.write(1, part); time.sleep(.05)\ntime.sleep(60)"
+    job = running(cli, "--", sys.executable, "-c", script)
+    assert wait(cli, job, "regex=^listening on 80$")["fired"]["line"] == "listening on 80"
+    assert wait(cli, job, "regex=login: $")["fired"]["match"] == "login: "
+    cli.ok("kill", job)
+
+
+def test_the_match_that_came_first_counts_whatever_stream_it_is_in(cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "echo start; sleep 0.1; echo bad >&2; sleep 0.1; echo good; sleep 0.1; echo bad")[
+        "job_id"
+    ]
+    found = wait(cli, job, "regex=good", "fail_regex=bad")["fired"]
+    assert (found["condition"], found["line"], found["stream"], found["seq"]) == ("fail_regex", "bad", "stderr", 6)
+    later = wait(cli, job, "regex=good", "fail_regex=bad", since_seq=10)["fired"]
+    assert (later["condition"], later["seq"]) == ("regex", 10)
+    only = wait(cli, job, {"regex": "bad", "stream": "stdout"})["fired"]
+    assert (only["stream"], only["seq"]) == ("stdout", 15)
+
+
+def test_an_exit_ends_a_wait_for_what_cannot_come_any_more(cli: Cli) -> None:
+    job = running(cli, "sleep 0.2; echo done; exit 3")
+    answer = wait(cli, job, "regex=never")
+    assert (answer["fired"]["condition"], answer["exit_code"], answer["timed_out"]) == ("exit", 3, False)
+    assert "ended before regex" in answer["hint"]
+
+
+def test_the_last_words_of_a_job_match(cli: Cli) -> None:
+    job = running(cli, "sleep 0.2; printf 'the end'")
+    assert wait(cli, job, "regex=end$")["fired"]["condition"] == "regex"
+
+
+def test_a_wait_goes_on_when_the_supervisor_is_killed(cli: Cli, work: Path) -> None:
+    job = running(cli, "until [ -e go ]; do sleep 0.02; done; echo hit; exec sleep 60")
+    with cli.spawn("wait", job, "--until", "regex=hit") as waiter:
+        pair.end(pair.supervisor(job))
+        (work / "go").touch()
+        out, _ = waiter.communicate(timeout=30)
+    assert json.loads(out)["fired"]["line"] == "hit"
+    cli.ok("kill", job)
+
+
+def test_a_large_log_is_searched_to_its_end(cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "yes a line of output | head -c 30000000; echo; echo the needle")["job_id"]
+    fired = wait(cli, job, "regex=^the n", "fail_regex=(x+)+y")["fired"]
+    assert (fired["line"], fired["seq"]) == ("the needle", 30_000_001)
+
+
+# --- idle, file, port, http ---------------------------------------------------------------------------------------------
+
+
+def test_silence(cli: Cli) -> None:
+    job = running(cli, "for i in 1 2 3 4 5; do echo $i; sleep 0.1; done; exec sleep 60")
+    fired = wait(cli, job, "idle=600ms")["fired"]
+    assert fired["condition"] == "idle_ms"
+    assert fired["idle_ms"] >= 600
+    assert cli.ok("poll", job)["output"].split() == ["1", "2", "3", "4", "5"]
+    cli.ok("kill", job)
+
+
+def test_a_file_that_appears_or_changes(cli: Cli, work: Path) -> None:
+    (work / "old").write_text("before")
+    os.utime(work / "old", (1, 1))
+    script = "until [ -e go ]; do sleep 0.02; done; mkdir -p a/b; echo x > a/b/new; until [ -e go2 ]; do sleep 0.02; done; echo y >> old; exec sleep 60"
+    job = running(cli, script)
+    assert wait(cli, job, "file=a/b/new", timeout_ms=100)["timed_out"]
+    (work / "go").touch()
+    assert wait(cli, job, "file=a/b/new")["fired"] == {
+        "condition": "file",
+        "path": str(work / "a/b/new"),
+        "job_id": job,
+    }
+    assert (
+        wait(cli, job, {"file": str(work / "a" / "b" / "new")})["waited_ms"] < 20_000
+    )  # made since the start: already true
+    cli.ok("kill", job)
+
+
+def test_a_file_that_was_there_before_has_to_change(cli: Cli, work: Path) -> None:
+    (work / "old").write_text("before")
+    job = running(cli, "sleep 0.1; echo up; until [ -e go ]; do sleep 0.02; done; echo y >> old; exec sleep 60")
+    cli.ok("wait", job, "--until", "output")
+    with cli.spawn("wait", job, "--until", "file=old") as waiter:
+        (work / "go").touch()
+        out, _ = waiter.communicate(timeout=30)
+    assert json.loads(out)["fired"]["path"] == str(work / "old")
+    cli.ok("kill", job)
+
+
+def test_a_port_and_whose_it_is(cli: Cli, port: int) -> None:
+    job = running(cli, "--", "sh", "-c", f"sleep 0.2; exec {sys.executable} -c '{LISTEN}' {port}")
+    fired = wait(cli, job, {"port": port})["fired"]
+    assert (fired["port"], fired["owned"], fired["address"]) == (port, True, "127.0.0.1")
+    assert fired["pid"] == cli.ok("status", job)["pid"]
+    other = running(cli, "exec sleep 60")
+    foreign = wait(cli, other, f"port=localhost:{port}")
+    assert (foreign["fired"]["owned"], foreign["fired"]["pid"]) == (False, None)
+    assert "Another process" in foreign["hint"]
+    assert wait(cli, other, {"port": port, "host": "127.0.0.2"}, timeout_ms=100)["timed_out"]
+    for one in (job, other):
+        cli.ok("kill", one)
+
+
+def test_a_server_in_the_background_is_waited_for_after_its_starter_ended(cli: Cli, port: int, work: Path) -> None:
+    script = f"(until [ -e go ]; do sleep 0.02; done; exec {sys.executable} -c '{LISTEN}' {port}) & exit 0"
+    job = running(cli, "--", "sh", "-c", script)
+    cli.ok("wait", job)
+    with cli.spawn("wait", job, "--until", f"port={port}") as waiter:
+        (work / "go").touch()
+        out, _ = waiter.communicate(timeout=30)
+    assert json.loads(out)["fired"]["owned"] is True
+    cli.ok("kill", job)
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    ready = threading.Event()
+
+    def do_GET(self) -> None:
+        self.send_response(404 if self.path == "/none" else 200 if self.ready.is_set() else 503)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def web() -> Iterator[str]:
+    _Handler.ready.clear()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_web_server_that_is_up(cli: Cli, web: str) -> None:
+    job = running(cli, "exec sleep 60")
+    down = wait(cli, job, f"http={web}/health", timeout_ms=300)
+    assert down["timed_out"]
+    assert "status 503" in down["hint"]
+    assert wait(cli, job, {"http": f"{web}/none", "status": 404})["fired"]["status"] == 404
+    _Handler.ready.set()
+    assert wait(cli, job, f"http={web}/health?x=1")["fired"]["url"] == f"{web}/health?x=1"
+    cli.ok("kill", job)
+
+
+# --- several -------------------------------------------------------------------------------------------------------------
+
+
+def test_any_of_several_conditions(cli: Cli, port: int) -> None:
+    job = running(cli, "sleep 0.1; echo ready; exec sleep 60")
+    fired = wait(cli, job, "exit", f"port={port}", "file=never", "regex=ready", "idle_ms=60s")["fired"]
+    assert fired["condition"] == "regex"
+    cli.ok("kill", job)
+
+
+def test_all_of_several_jobs(cli: Cli, jobs: Jobs) -> None:
+    one, two = (running(cli, f"sleep 0.{n}; echo ready {n}; exec sleep 60") for n in (1, 3))
+    answer = cli.ok("wait", one, two, "--until", "regex=ready", "--mode", "all")
+    assert [job["fired"]["line"] for job in answer["jobs"]] == ["ready 1", "ready 2"] or [
+        job["fired"]["line"] for job in answer["jobs"]
+    ] == ["ready 1", "ready 3"]
+    jobs.end()
+
+
+def test_waiting_for_all_ends_when_one_fails(cli: Cli, jobs: Jobs) -> None:
+    good = running(cli, "echo ready; exec sleep 60")
+    slow = running(cli, "exec sleep 60")
+    bad = running(cli, "sleep 0.2; echo panic; exec sleep 60")
+    answer = cli.ok("wait", good, slow, bad, "--until", "regex=ready", "--until", "fail_regex=panic", "--mode", "all")
+    assert (answer["job_id"], answer["fired"]["condition"]) == (bad, "fail_regex")
+    gone = running(cli, "sleep 0.2; exit 1")
+    answer = cli.ok("wait", good, slow, gone, "--until", "regex=ready", "--mode", "all")
+    assert (answer["job_id"], answer["fired"]["condition"], answer["exit_code"]) == (gone, "exit", 1)
+    jobs.end()
+
+
+def test_a_time_out_tells_what_there_is(cli: Cli) -> None:
+    job = running(cli, "echo so far; exec sleep 60")
+    cli.ok("wait", job, "--until", "output")
+    answer = wait(cli, job, "regex=never", timeout_ms=100)
+    assert (answer["timed_out"], answer["fired"], answer["output"]) == (True, None, "so far\n")
+    empty = wait(cli, job, "regex=never", since_seq=7, timeout_ms=100)
+    assert (empty["output"], empty["snippet"]) == ("", "so far\n")
+    cli.ok("kill", job)
+
+
+def _stat(pid: int) -> list[str]:
+    """/proc/PID/stat from the state on (proc(5))."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+
+
+def _ticks(pid: int) -> int:
+    return int(_stat(pid)[11]) + int(_stat(pid)[12])
+
+
+def test_a_wait_costs_no_cpu(cli: Cli, work: Path) -> None:
+    job = running(cli, "until [ -e go ]; do sleep 0.05; done; echo hit")
+    with cli.spawn("wait", job, "--until", "regex=hit", "--until", "file=x") as waiter:
+        until(lambda: _stat(waiter.pid)[0] == "S", what="the waiter sleeps")
+        subprocess.run(["sleep", "0.5"], check=True)
+        before = _ticks(waiter.pid)
+        subprocess.run(["sleep", "1"], check=True)
+        assert _ticks(waiter.pid) - before <= 2
+        (work / "go").touch()
+        waiter.communicate(timeout=20)
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["", "nothing", "prt=80", "port=0", "port=65536", "port=x", "port", "regex=", "regex=(", "exit=3", "http=foo", "http=ftp://x/",
+     '{"http":"http://x/","status":99}', '{"regex":"x","strem":"stdout"}', '{"regex":"x","stream":"in"}', "{}", "{",
+     '{"regex":"x","port":80}', "idle_ms=0", "idle_ms=-1", "idle_ms=soon", "file=", '{"port":"80","host":""}', '{"regex":3}'],
+)  # fmt: skip
+def test_bad_conditions_are_errors(cli: Cli, condition: str, jobs: Jobs) -> None:
+    job = running(cli, "exec sleep 60")
+    error = cli.error("wait", job, f"--until={condition}", code="invalid_argument")
+    assert error["details"]["field"] == "until"
+    assert cli.ok("status", job)["state"] == "running"
+    jobs.end()
+
+
+def test_seventeen_conditions_are_too_many(cli: Cli) -> None:
+    flags = [word for n in range(17) for word in ("--until", f"regex=x{n}")]
+    job = cli.ok("run", "--wait", "true")["job_id"]
+    cli.error("wait", job, *flags, code="invalid_argument")
+
+
+def test_a_job_that_is_removed_meanwhile(cli: Cli) -> None:
+    cli.error("wait", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--until", "regex=x", code="job_not_found")
+    job = running(cli, "echo up; exec sleep 60")
+    cli.ok("wait", job, "--until", "output")
+    with cli.spawn("wait", job, "--until", "regex=never") as waiter:
+        until(lambda: len(os.listdir(f"/proc/{waiter.pid}/fd")) > 6, what="the waiter is connected")
+        cli.ok("remove", job)
+        out, _ = waiter.communicate(timeout=30)
+    answer = json.loads(out)
+    ended = answer.get("fired", {}).get("condition") == "exit"  # it saw the kill before the removal
+    assert ended or answer["error"]["code"] == "job_not_found"

@@ -1,0 +1,313 @@
+"""Watches: lines that somebody wants to be told of, at start or later, bounded, and never missed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive import limits
+from support import pair
+from support.cli import Cli, Jobs
+from support.wait import until
+
+
+def running(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
+    return job
+
+
+def hits(cli: Cli, job: str, kind: str = "watch_hit") -> list[dict[str, Any]]:
+    found = cli.ok("events", job, "--limit", "0")["events"]
+    return [event for event in found if event["type"] == kind]
+
+
+def over(cli: Cli, job: str) -> None:
+    cli.ok("wait", job)
+    until(lambda: not cli.ok("status", job)["supervised"], what="everything about the job is done")
+
+
+def told(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+# --- hits ------------------------------------------------------------------------------------------------------------
+
+
+def test_each_line_that_matches_is_an_event_with_its_place(cli: Cli) -> None:
+    script = "echo one ERROR; echo two; echo three ERR >&2; printf 'last ERROR'"
+    job = cli.ok("run", "--wait", "--watch", "ERR(OR)?", script)["job_id"]
+    over(cli, job)
+    found = hits(cli, job)
+    merged = cli.ok("log", job, "--since-seq", "0", "--raw")["output"]
+    assert sorted(event["line"] for event in found) == ["last ERROR", "one ERROR", "three ERR"]
+    for event in found:
+        assert merged[event["seq"] :].startswith(event["line"])
+        assert (event["watch"], event["pattern"], event["match_type"]) == ("w1", "ERR(OR)?", "regex")
+        assert event["stream"] == ("stderr" if "three" in event["line"] else "stdout")
+
+
+def test_a_line_that_comes_in_pieces_is_one_line(cli: Cli) -> None:
+    script = "import os,time\nfor part in (b'ER', b'RO', b'R 1', b'\\n', b'ERROR 2\\nERR'):\n os.write(1, part); time.sleep(.05)\n"
+    job = cli.ok("run", "--wait", "--watch", "^ERROR", "--", sys.executable, "-c", script)["job_id"]
+    over(cli, job)
+    assert [event["line"] for event in hits(cli, job)] == ["ERROR 1", "ERROR 2"]
+
+
+def test_a_prompt_without_newline_is_told_once(cli: Cli, work: Path) -> None:
+    job = running(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done; echo yes")
+    until(lambda: hits(cli, job), what="the prompt")
+    (work / "go").touch()
+    over(cli, job)
+    assert [(event["line"].strip(), event["seq"]) for event in hits(cli, job)] == [("continue?", 0)]
+
+
+def test_streams_kinds_and_once(cli: Cli) -> None:
+    watches = (
+        {"pattern": "a.c", "match_type": "contains"},
+        {"pattern": "abc", "stream": "stderr"},
+        {"pattern": "abc", "once": True},
+    )
+    flags = [word for watch in watches for word in ("--watch", json.dumps(watch))]
+    job = cli.ok("run", "--wait", *flags, "echo abc; echo abc; echo a.c; sleep 0.1; echo abc >&2")["job_id"]
+    over(cli, job)
+    found = {event["watch"]: [] for event in hits(cli, job)}
+    for event in hits(cli, job):
+        found[event["watch"]].append((event["line"], event["stream"]))
+    assert found == {"w1": [("a.c", "stdout")], "w2": [("abc", "stderr")], "w3": [("abc", "stdout")]}
+
+
+def test_flags_say_it_for_all_patterns(cli: Cli, work: Path) -> None:
+    flags = ("--watch", "x.", "--watch", "y", "--watch-match-type", "contains", "--watch-stream", "stdout")
+    job = cli.ok("run", "--wait", *flags, "--watch-once", "--watch-file", "hits", "echo x.; echo xy; echo y >&2")[
+        "job_id"
+    ]
+    over(cli, job)
+    assert [(event["watch"], event["line"]) for event in hits(cli, job)] == [("w1", "x."), ("w2", "xy")]
+    assert [(event["watch"], event["line"]) for event in told(work / "hits")] == [("w1", "x."), ("w2", "xy")]
+
+
+def test_colours_and_terminals_do_not_hide_a_line(cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "--pty", "--watch", "^Ready in .*s$", r"printf '\033[32mReady\033[0m in 3 s\n'")[
+        "job_id"
+    ]
+    over(cli, job)
+    assert [event["line"] for event in hits(cli, job)] == ["Ready in 3 s"]
+
+
+# --- sinks -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_hit_goes_to_the_command_and_the_file_and_is_recorded(cli: Cli, root: Path, work: Path) -> None:
+    sink = 'cat > stdin; tail -n 1 "$OUTLIVE_EVENT_PATH" > file; echo "$OUTLIVE_EVENT_TYPE $OUTLIVE_JOB_ID" > names'
+    watch = json.dumps({"pattern": "ready", "command": sink, "file": "hits"})
+    job = cli.ok("run", "--wait", "--watch", watch, "echo is ready")["job_id"]
+    over(cli, job)
+    event = json.loads((work / "stdin").read_text())
+    assert (event["event_type"], event["job_id"], event["line"]) == ("job.output.matched", job, "is ready")
+    assert {"schema_version", "pattern", "match_type", "stream", "stdout_log_path", "stderr_log_path"} <= event.keys()
+    assert told(work / "hits") == [event]
+    assert (work / "names").read_text().split() == ["job.output.matched", job]
+    assert event.items() <= json.loads((work / "file").read_text()).items()
+    before, after = told(root / job / "notification_events.ndjson")
+    assert (before["delivered"], before["delivery_results"]) == (False, [])
+    assert after["delivered"]
+    assert [(one["sink_type"], one["success"]) for one in after["delivery_results"]] == [
+        ("file", True),
+        ("command", True),
+    ]
+    assert [one["sink_type"] for one in hits(cli, job, "notification_delivered")] == ["file", "command"]
+
+
+def test_a_sink_that_fails_is_recorded_and_harms_nothing(cli: Cli, root: Path) -> None:
+    watch = json.dumps({"pattern": "ready", "command": "exit 5", "file": "/proc/nowhere/hits"})
+    job = cli.ok("run", "--wait", "--watch", watch, "echo ready; exit 3")
+    over(cli, job["job_id"])
+    assert job["exit_code"] == 3
+    failed = hits(cli, job["job_id"], "notification_failed")
+    assert [one["sink_type"] for one in failed] == ["file", "command"]
+    assert failed[1]["error"] == "exited with code 5"
+    assert told(root / job["job_id"] / "notification_events.ndjson")[-1]["delivered"]
+
+
+def test_hits_of_a_hanging_sink_hold_up_neither_the_job_nor_the_word_of_its_end(
+    cli: Cli, work: Path, jobs: Jobs
+) -> None:
+    flags = ("--watch", "x", "--watch-command", "sleep 300", "--notify-command", "touch ended")
+    answer = cli.ok("run", "--wait", *flags, "seq 100000 | tail -n 1; echo x; echo x")
+    assert answer["exit_code"] == 0
+    until((work / "ended").exists, what="the word of the end")
+    jobs.end()
+
+
+def test_floods_are_counted_and_told_once(cli: Cli, work: Path) -> None:
+    job = cli.ok("run", "--wait", "--watch", "line", "--watch-file", "hits", "yes a line | head -n 50000")["job_id"]
+    over(cli, job)
+    (summary,) = hits(cli, job, "watch_suppressed")
+    assert len(hits(cli, job)) == len(told(work / "hits")) == limits.HITS_A_MINUTE
+    assert summary["count"] == 50_000 - limits.HITS_A_MINUTE
+    assert (summary["from_seq"], summary["to_seq"]) == (limits.HITS_A_MINUTE * 7, 49_999 * 7)
+    assert summary["line"] == "a line"
+
+
+def test_all_watches_of_a_job_together_are_bounded(cli: Cli) -> None:
+    flags = [word for number in range(16) for word in ("--watch", f"a{{{number}}}")]
+    job = cli.ok("run", "--wait", *flags, f"yes {'a' * 20} | head -n 100")["job_id"]
+    over(cli, job)
+    assert len(hits(cli, job)) == limits.JOB_HITS_A_MINUTE
+    assert sum(event["count"] for event in hits(cli, job, "watch_suppressed")) == 1600 - limits.JOB_HITS_A_MINUTE
+
+
+# --- on a running job --------------------------------------------------------------------------------------------------
+
+
+def test_a_watch_set_later_sees_later_lines_only(cli: Cli, work: Path) -> None:
+    job = running(cli, "echo early hit; until [ -e go ]; do sleep 0.02; done; echo late hit; sleep 0.1; echo other >&2")
+    cli.ok("wait", job, "--until", "output")
+    answer = cli.ok("notify", "set", job, "--watch", "hit")
+    assert [(watch["id"], watch["from_seq"]) for watch in answer["notification"]["watches"]] == [("w1", 10)]
+    assert [watch["id"] for watch in cli.ok("notify", "set", job, "--watch", "other")["notification"]["watches"]] == [
+        "w1",
+        "w2",
+    ]
+    (work / "go").touch()
+    over(cli, job)
+    assert [(event["watch"], event["line"]) for event in hits(cli, job)] == [("w1", "late hit"), ("w2", "other")]
+
+
+def test_a_watch_that_was_removed_tells_nothing(cli: Cli, work: Path) -> None:
+    job = running(cli, "--watch", "hit", "--watch", "oth", "until [ -e go ]; do sleep 0.02; done; echo hit; echo other")
+    left = cli.ok("notify", "set", job, "--remove-watch", "hit")["notification"]["watches"]
+    assert [watch["id"] for watch in left] == ["w2"]
+    cli.error("notify", "set", job, "--remove-watch", "w7", code="invalid_argument")
+    (work / "go").touch()
+    over(cli, job)
+    assert [event["line"] for event in hits(cli, job)] == ["other"]
+
+
+def test_the_output_match_of_agent_exec(cli: Cli, work: Path) -> None:
+    job = running(
+        cli, "echo ERROR old; until [ -e go ]; do sleep 0.02; done; echo an ERROR.; echo ERR >&2; echo ERROR 3"
+    )
+    cli.ok("wait", job, "--until", "output")
+    answer = cli.ok("notify", "set", job, "--output-pattern", "ERROR", "--output-command", "cat >> matches.ndjson")
+    stored = answer["notification"]["on_output_match"]
+    assert (stored["pattern"], stored["match_type"], stored["stream"]) == ("ERROR", "contains", "either")
+    (work / "go").touch()
+    over(cli, job)
+    events = told(work / "matches.ndjson")
+    assert [event["line"] for event in events] == ["an ERROR.", "ERROR 3"]
+    assert {event["event_type"] for event in events} == {"job.output.matched"}
+    assert {(event["pattern"], event["match_type"], event["stream"]) for event in events} == {
+        ("ERROR", "contains", "stdout")
+    }
+
+
+def test_output_match_flags_keep_what_they_do_not_name(cli: Cli, jobs: Jobs) -> None:
+    job = running(cli, "sleep 60")
+    cli.error("notify", "set", job, "--output-file", "/tmp/x", code="invalid_argument")
+    cli.ok("notify", "set", job, "--command", "true", "--output-pattern", "^ERR", "--output-match-type", "regex")
+    stored = cli.ok("notify", "set", job, "--output-stream", "stderr")["notification"]
+    assert stored["notify_command"] == "true"
+    match = stored["on_output_match"]
+    assert (match["pattern"], match["match_type"], match["stream"]) == ("^ERR", "regex", "stderr")
+    jobs.end()
+
+
+def test_a_finished_job_can_be_set_and_nothing_runs(cli: Cli, work: Path) -> None:
+    job = cli.ok("run", "--wait", "echo hit")["job_id"]
+    answer = cli.ok("notify", "set", job, "--output-pattern", "hit", "--output-command", "touch ran", "--watch", "hit")
+    assert "hint" in answer
+    assert hits(cli, job) == []
+    again = cli.ok("restart", job, "--wait")["job_id"]
+    over(cli, again)
+    assert sorted(event["watch"] for event in hits(cli, again)) == ["output_match", "w1"]
+    assert (work / "ran").exists()
+
+
+# --- whoever is killed -------------------------------------------------------------------------------------------------
+
+
+def test_a_takeover_neither_misses_nor_repeats_a_hit(cli: Cli, work: Path) -> None:
+    script = "i=0; until [ -e go ]; do i=$((i+1)); echo line $i; sleep 0.01; done; echo $i > count"
+    job = running(cli, "--watch", json.dumps({"pattern": "line .*0$", "file": "hits"}), script)
+    for _ in range(3):
+        seen = len(hits(cli, job))
+        until(lambda seen=seen: len(hits(cli, job)) > seen, what="another hit")
+        pair.end(pair.supervisor(job))
+        until(lambda: pair.supervisor(job), what="the guardian took over")
+        break
+    until(lambda: len(hits(cli, job)) >= 4, what="hits after the takeover")
+    (work / "go").touch()
+    over(cli, job)
+    count = int((work / "count").read_text())
+    expected = [f"line {number}" for number in range(10, count + 1, 10)][: limits.HITS_A_MINUTE]
+    assert [event["line"] for event in hits(cli, job)][: len(expected)] == expected
+    assert sorted({event["line"] for event in told(work / "hits")}) == sorted(expected)
+    assert hits(cli, job, "adopted")
+
+
+def test_what_was_not_delivered_is_delivered_by_the_successor(cli: Cli, root: Path, work: Path) -> None:
+    sink = "if [ -e second ]; then cat > got; else touch first; sleep 300; fi"
+    job = running(
+        cli,
+        "--watch",
+        json.dumps({"pattern": "hit", "command": sink}),
+        "echo a hit; until [ -e go ]; do sleep 0.02; done",
+    )
+    until((work / "first").exists, what="the first delivery")
+    (work / "second").touch()
+    pair.end(pair.supervisor(job))
+    until((work / "got").exists, what="the second delivery")
+    (work / "go").touch()
+    cli.ok("kill", job)
+    assert json.loads((work / "got").read_text())["line"] == "a hit"
+    assert len(hits(cli, job)) == 1
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "watch",
+    [
+        "(",
+        "",
+        "x" * 1001,
+        '{"pattern":"x","strem":"stdout"}',
+        '{"pattern":"x","stream":"stdin"}',
+        '{"pattern":"x","match_type":"glob"}',
+        '{"pattern":"x","once":"maybe"}',
+        '{"pattern":3}',
+        '{"pattern":"x","command":""}',
+        '{"pattern":"x","file":""}',
+    ],
+)
+def test_a_bad_watch_starts_nothing(cli: Cli, root: Path, work: Path, watch: str) -> None:
+    error = cli.error("run", f"--watch={watch}", "touch ran", code="invalid_argument")
+    assert error["details"]["field"] == "watch"
+    assert cli.ok("list", "--all")["jobs"] == []
+    assert not (work / "ran").exists()
+
+
+def test_seventeen_watches_are_too_many(cli: Cli, jobs: Jobs) -> None:
+    flags = [word for number in range(17) for word in ("--watch", f"p{number}")]
+    cli.error("run", *flags, "true", code="invalid_argument")
+    job = running(cli, *flags[:32], "sleep 60")
+    before = cli.ok("notify", "set", job)["notification"]
+    cli.error("notify", "set", job, "--watch", "one more", code="invalid_argument")
+    assert cli.ok("notify", "set", job)["notification"] == before
+    jobs.end()
+
+
+def test_a_costly_pattern_does_no_harm(cli: Cli, work: Path) -> None:
+    script = (
+        "import os\nfor _ in range(20): os.write(1, b'a' * 100_000 + b'b\\n')\nos.write(1, b'a' * 100_000 + b'\\n')"
+    )
+    job = cli.ok("run", "--wait", "--watch", "(a+)+$", "--", sys.executable, "-c", script)
+    over(cli, job["job_id"])
+    assert job["exit_code"] == 0
+    assert [event["seq"] for event in hits(cli, job["job_id"])] == [20 * 100_002]

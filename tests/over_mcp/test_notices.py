@@ -1,0 +1,215 @@
+"""What happened to a client's jobs since its last call rides along with the next answer, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import pair
+from support.cli import Cli
+from support.mcp_client import McpSession
+from support.wait import until
+
+Connect = Callable[..., McpSession]
+
+
+def start(session: McpSession, command: str, **more: Any) -> str:
+    """Nothing is printed and nothing ends before the answer: that would be no news."""
+    answer = session.ok("exec", command=f"sleep 0.3; {command}", background=True, **more)
+    assert (answer["state"], answer["output"]) == ("running", "")
+    job: str = answer["job_id"]
+    return job
+
+
+def ended(cli: Cli, job: str) -> None:
+    """Wait for the end from outside: the client hears nothing of it."""
+    cli.ok("wait", job)
+
+
+def told(session: McpSession) -> list[dict[str, Any]]:
+    """The notices of an answer that has nothing to do with them."""
+    answer = session.call("process", action="list", state="created")
+    notices = answer.result.get("notices") or []
+    for notice in notices:
+        assert notice["job_id"] in answer.text
+    return notices
+
+
+def test_an_end_is_told_once_with_name_and_last_line(mcp_session: McpSession, cli: Cli, work: Path) -> None:
+    job = start(mcp_session, "echo one; echo two failed; exit 3", title="build it")
+    ended(cli, job)
+    (notice,) = told(mcp_session)
+    assert (notice["job_id"], notice["name"], notice["event"]) == (job, "build it", "finished")
+    assert (notice["state"], notice["exit_code"], notice["reason"]) == ("exited", 3, "exit")
+    assert notice["last_line"] == "two failed"
+    assert told(mcp_session) == []
+
+
+def test_what_the_client_knows_is_no_news(mcp_session: McpSession, cli: Cli) -> None:
+    for action in ("poll", "status", "wait", "log"):
+        job = start(mcp_session, "echo x; exit 1")
+        ended(cli, job)
+        assert "notices" not in mcp_session.ok("process", action=action, job_id=job)
+    assert mcp_session.ok("exec", command="echo x; exit 1")["exit_code"] == 1
+    job = start(mcp_session, "echo x; exit 1")
+    ended(cli, job)
+    assert "notices" not in mcp_session.ok("process", action="list")
+    assert told(mcp_session) == []
+
+
+def test_a_job_the_client_killed_is_no_news_but_another_killer_is(mcp_session: McpSession, cli: Cli) -> None:
+    own = start(mcp_session, "echo x; exec sleep 60")
+    mcp_session.ok("process", action="kill", job_id=own, wait_ms=0)
+    ended(cli, own)
+    other = start(mcp_session, "echo y; exec sleep 60")
+    cli.ok("kill", other)
+    (notice,) = told(mcp_session)
+    assert (notice["job_id"], notice["state"], notice["reason"]) == (other, "killed", "kill")
+
+
+def test_quiet_success_is_told_only_if_configured(mcp_connect: Connect, cli: Cli) -> None:
+    session = mcp_connect()
+    job = start(session, "true")
+    ended(cli, job)
+    assert told(session) == []
+    chatty = mcp_connect(env={"OUTLIVE_EXEC_NOTIFY_ON_EXIT_EMPTY_SUCCESS": "true"}, client_name="chatty")
+    job = start(chatty, "true")
+    ended(cli, job)
+    assert [notice["job_id"] for notice in told(chatty)] == [job]
+    silent = mcp_connect(env={"OUTLIVE_EXEC_NOTIFY_ON_EXIT": "false"}, client_name="silent")
+    job = start(silent, "echo x; exit 1")
+    ended(cli, job)
+    assert told(silent) == []
+
+
+def test_a_quiet_failure_is_told(mcp_session: McpSession, cli: Cli) -> None:
+    job = start(mcp_session, "exit 1")
+    ended(cli, job)
+    (notice,) = told(mcp_session)
+    assert (notice["exit_code"], notice["last_line"]) == (1, None)
+
+
+def test_a_hit_is_told_while_the_job_runs(mcp_session: McpSession, cli: Cli, work: Path) -> None:
+    job = start(mcp_session, "until [ -e go ]; do sleep 0.02; done; echo ERROR 1; echo ERROR 2; exec sleep 60",
+                watch=["^ERROR"], workdir=str(work))  # fmt: skip
+    assert told(mcp_session) == []
+    (work / "go").touch()
+    until(lambda: [e for e in cli.ok("events", job)["events"] if e["type"] == "watch_hit"][1:], what="both hits")
+    (notice,) = told(mcp_session)
+    assert (notice["event"], notice["state"], notice["watch"], notice["pattern"]) == (
+        "watch_hit",
+        "running",
+        "w1",
+        "^ERROR",
+    )
+    assert (notice["last_line"], notice["hits"], notice["seq"]) == ("ERROR 2", 2, 8)
+    assert told(mcp_session) == []
+    cli.ok("kill", job)
+
+
+def test_a_hit_the_client_has_read_is_no_news(mcp_session: McpSession, cli: Cli) -> None:
+    job = start(mcp_session, "echo ERROR 1; exec sleep 60", watch=["ERROR"])
+    until(lambda: cli.ok("events", job)["events"][1:], what="the hit")
+    assert "notices" not in mcp_session.ok("process", action="poll", job_id=job)
+    assert told(mcp_session) == []
+    cli.ok("kill", job)
+
+
+def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli) -> None:
+    first = mcp_connect()
+    job = start(first, "echo ERROR seen; sleep 0.3; echo over; exit 5", watch=["ERROR"])
+    until(lambda: cli.ok("events", job)["events"][1:], what="the hit")
+    assert [notice["event"] for notice in told(first)] == ["watch_hit"]
+    first.kill()
+    ended(cli, job)
+    second = mcp_connect()
+    (notice,) = told(second)
+    assert (notice["job_id"], notice["event"], notice["exit_code"]) == (job, "finished", 5)
+    assert told(second) == []
+
+
+def test_others_are_not_told(mcp_connect: Connect, cli: Cli) -> None:
+    mine, other = mcp_connect(client_name="mine"), mcp_connect(client_name="other")
+    job = start(mine, "echo x; exit 1")
+    ended(cli, job)
+    assert told(other) == []
+    assert [notice["job_id"] for notice in told(mine)] == [job]
+
+
+def test_a_lost_job_is_told(mcp_session: McpSession, cli: Cli) -> None:
+    job = start(mcp_session, "echo x; exec sleep 60")
+    pid = mcp_session.ok("process", action="status", job_id=job)["pid"]
+    pair.end(pair.guardian(job), pair.supervisor(job), pid)
+    (notice,) = until(lambda: told(mcp_session), what="the notice")
+    assert notice["job_id"] == job
+    assert notice["state"] in ("failed", "killed")  # lost, unless an adopter came in time to learn of the signal
+    assert told(mcp_session) == []
+
+
+def test_an_error_carries_notices_too(mcp_session: McpSession, cli: Cli) -> None:
+    job = start(mcp_session, "echo x; exit 1")
+    ended(cli, job)
+    answer = mcp_session.error("process", action="poll", job_id="01ARZ3NDEKTSV4RRFFQ69G5FAV", code="job_not_found")
+    assert [notice["job_id"] for notice in answer.result["notices"]] == [job]
+    assert job in answer.text
+
+
+def test_a_removed_job_is_forgotten(mcp_session: McpSession, cli: Cli, root: Path) -> None:
+    job = start(mcp_session, "echo x; exec sleep 60")
+    assert list(root.glob(f".owed/*/{job}"))
+    cli.ok("remove", job)
+    assert told(mcp_session) == []
+    assert not list(root.glob(f".owed/*/{job}"))
+
+
+def test_many_ends_come_in_parts_and_none_twice(mcp_connect: Connect, cli: Cli, work: Path) -> None:
+    session = mcp_connect()
+    answers = [
+        session.ok("exec", command="until [ -e go ]; do sleep 0.1; done; exit 1", background=True, workdir=str(work))
+        for _ in range(25)
+    ]
+    started = [answer["job_id"] for answer in answers]
+    (work / "go").touch()
+    for job in started:
+        ended(cli, job)
+    first, second, third = (told(session) for _ in range(3))
+    assert (len(first), len(second), third) == (20, 5, [])
+    assert sorted(notice["job_id"] for notice in first + second) == sorted(started)
+
+
+@pytest.mark.parametrize(
+    "until_", [[{"regex": "ready", "stream": "stdout"}], '{"regex":"ready"}', ["regex=ready"], {"regex": "ready"}]
+)
+def test_conditions_over_mcp(mcp_connect: Connect, cli: Cli, until_: Any) -> None:
+    session = mcp_connect()
+    job = start(session, "sleep 0.1; echo is ready; exec sleep 60")
+    answer = session.call("process", action="wait", job_id=job, until=until_)
+    assert answer.result["fired"]["line"] == "is ready"
+    assert "ready" in answer.text
+    session.error("process", action="wait", job_id=job, until=[{"port": 0}], code="invalid_argument")
+    session.error("exec", command="true", watch=[{"pattern": "("}], code="invalid_argument")
+    events = session.call("process", action="events", job_id=job)
+    assert [event["type"] for event in events.result["events"]] == ["started"]
+    assert "started" in events.text
+    cli.ok("kill", job)
+
+
+def test_a_watch_works_in_a_job_of_a_server_whose_supervisor_was_killed(
+    mcp_connect: Connect, cli: Cli, work: Path
+) -> None:
+    session = mcp_connect()
+    job = start(session, "until [ -e go ]; do sleep 0.02; done; echo ERROR late", watch=["^ERR"], workdir=str(work))
+    pair.end(pair.supervisor(job))
+    (work / "go").touch()
+    ended(cli, job)
+    found = until(
+        lambda: (
+            [e["type"] for e in cli.ok("events", job)["events"] if e["type"] == "finished"]
+            and cli.ok("events", job)["events"]
+        ),
+        what="the end",
+    )
+    assert [event["type"] for event in found] == ["started", "adopted", "watch_hit", "finished"]
