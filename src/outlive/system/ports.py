@@ -1,0 +1,219 @@
+"""Who listens on a TCP port of this machine, without connecting to it; and whether a port elsewhere answers.
+
+/proc/net/tcp and tcp6 (proc_net(5)) list the sockets of our network namespace, those that listen first; which process
+holds a socket, the links in /proc/PID/fd tell (proc_pid_fd(5)).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import socket
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    Address = tuple[int, tuple[Any, ...]]  # (family, what connect(2) takes)
+
+_LISTEN = b"0A"  # TCP_LISTEN, <netinet/tcp.h>
+_ANY_4, _ANY_6 = "0.0.0.0", "::"
+_LOOPBACK = ("127.0.0.1", "::1")
+_MAPPED = "::ffff:"  # an IPv4 address in IPv6's clothes (ipv6(7))
+
+
+class Listener:
+    """A socket that listens. `address` is numeric, IPv4 in dots also where an IPv6 socket serves it."""
+
+    __slots__ = ("address", "inode")
+
+    def __init__(self, address: str, inode: int) -> None:
+        self.address = address
+        self.inode = inode
+
+    def __repr__(self) -> str:
+        return f"Listener({self.address!r}, {self.inode})"
+
+
+def listeners(port: int) -> list[Listener]:
+    """All sockets that listen on this port. Errors: OSError where the kernel does not tell; connecting is left then."""
+    found = list(_listening("/proc/net/tcp", port))
+    try:
+        found += _listening("/proc/net/tcp6", port)
+    except FileNotFoundError:  # a kernel without IPv6
+        pass
+    return found
+
+
+def _listening(path: str, port: int) -> Iterator[Listener]:
+    """Lines are "SL ADDRESS:PORT PEER:PORT STATE QUEUES TIMER RETRANSMITS UID TIMEOUT INODE …"."""
+    wanted = b"%04X" % port
+    with open(path, "rb") as file:
+        file.readline()  # the heading
+        for line in file:
+            fields = line.split()
+            if len(fields) < 10 or fields[3] != _LISTEN:
+                return  # connections, which may be a hundred thousand
+            address, _, number = fields[1].rpartition(b":")
+            if number == wanted:
+                yield Listener(_numeric(address), int(fields[9]))
+
+
+def _numeric(digits: bytes) -> str:
+    """The kernel prints words of 32 bits, each in the byte order of the machine."""
+    raw = bytes.fromhex(digits.decode("ascii"))
+    words = struct.unpack(f">{len(raw) // 4}I", raw)
+    packed = struct.pack(f"={len(words)}I", *words)
+    return _plain(socket.inet_ntop(socket.AF_INET6 if len(packed) == 16 else socket.AF_INET, packed))
+
+
+def owner(inode: int, pids: Iterable[int]) -> int | None:
+    """The first of these processes that holds the socket; None if none does, or none may be looked into."""
+    link = f"socket:[{inode}]"
+    for pid in pids:
+        try:
+            names = os.listdir(f"/proc/{pid}/fd")
+        except OSError:  # gone, or another user's
+            continue
+        for name in names:
+            try:
+                if os.readlink(f"/proc/{pid}/fd/{name}") == link:
+                    return pid
+            except OSError:  # closed meanwhile
+                continue
+    return None
+
+
+def listens_on(address: str, host: str | None) -> bool:
+    """Does a socket that listens on `address` take connections to `host`? None: whatever it is.
+
+    `host` is numeric or localhost; another name fits nothing. 0.0.0.0 and :: as hosts are this machine's loopback, as
+    connect(2) takes them. :: serves IPv4 too unless its program said IPV6_V6ONLY, which /proc does not tell.
+    """
+    if host is None:
+        return True
+    address = _plain(address)
+    return any(_serves(address, one) for one in _meant(host))
+
+
+def _serves(address: str, host: str) -> bool:
+    if address == host:
+        return True
+    return address == _ANY_6 or (address == _ANY_4 and ":" not in host)
+
+
+def _meant(host: str) -> tuple[str, ...]:
+    """The numeric addresses that a host stands for; empty for a name that would have to be looked up."""
+    if _is_localhost(host):
+        return _LOOPBACK
+    plain = _plain(host)
+    if not _family(plain):
+        return ()
+    return {_ANY_4: _LOOPBACK[:1], _ANY_6: _LOOPBACK[1:]}.get(plain, (plain,))
+
+
+def _is_localhost(host: str) -> bool:
+    name = host.rstrip(".").lower()
+    return name == "localhost" or name.endswith(".localhost")  # RFC 6761
+
+
+def is_local(host: str | None) -> bool:
+    """Is it this machine, so that `listeners` knows of its ports? Names but localhost are taken for elsewhere."""
+    if host is None:
+        return True
+    meant = _meant(host)
+    return bool(meant) and any(one in _LOOPBACK or _is_ours(one) for one in meant)
+
+
+def _is_ours(address: str) -> bool:
+    """Only an address of this machine can be bound to (bind(2), EADDRNOTAVAIL)."""
+    try:
+        with socket.socket(_family(address) or socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.bind((address, 0))
+    except OSError:
+        return False
+    return True
+
+
+def _plain(address: str) -> str:
+    """The one way to write an address: no brackets, zeroes left out, IPv4 in dots. A name as it is."""
+    address = address.removeprefix("[").removesuffix("]")
+    family = _family(address)
+    if not family:
+        return address
+    text = socket.inet_ntop(family, socket.inet_pton(family, address))
+    return text[len(_MAPPED) :] if text.startswith(_MAPPED) and "." in text else text
+
+
+def _family(address: str) -> int:
+    """AF_INET or AF_INET6; 0 if it is not numeric."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, address)
+        except (OSError, ValueError):  # ValueError: bytes that no address has
+            continue
+        return family
+    return 0
+
+
+def addresses(host: str, port: int) -> list[Address]:
+    """Where to connect to. A name is looked up, which may take seconds: not for a thread that others wait for.
+
+    Errors: OSError (socket.gaierror) if there is no such name.
+    """
+    meant = _meant(host)
+    if meant:
+        return [(_family(one), (one, port)) for one in meant]
+    try:
+        found = socket.getaddrinfo(host.removeprefix("[").removesuffix("]"), port, type=socket.SOCK_STREAM)
+    except UnicodeError:  # a label that is empty or too long
+        raise socket.gaierror(socket.EAI_NONAME, f"no host has the name {host!r}") from None
+    return [(family, address) for family, _, _, _, address in found]
+
+
+class Attempt:
+    """A connection being made to one of `addresses`. Nothing here waits.
+
+    Becomes writable when `result` has something new to say (connect(2), EINPROGRESS). How long to wait is up to the
+    caller: the kernel tries for two minutes. Errors: OSError if there can be no such socket (EMFILE, no IPv6).
+    """
+
+    def __init__(self, address: Address) -> None:
+        family, where = address
+        self._error: int | None = None
+        self._socket = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            self._socket.setblocking(False)
+            code = self._socket.connect_ex(where)
+        except BaseException:
+            self._socket.close()
+            raise
+        if code not in (errno.EINPROGRESS, errno.EINTR):
+            self._error = code
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def result(self) -> bool | None:
+        """True: somebody answered. False: refused, or not to be reached. None: not known yet."""
+        if self._error is None:
+            poll = select.poll()
+            poll.register(self._socket, select.POLLOUT)
+            if not poll.poll(0):
+                return None
+            self._error = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        return self._error == 0 and not self._met_itself()
+
+    def _met_itself(self) -> bool:
+        """Who asks often for a port nobody listens on is given that very port as his own one day, and is answered."""
+        try:
+            return bool(self._socket.getsockname() == self._socket.getpeername())
+        except OSError:  # reset since: there was somebody
+            return False
+
+    def close(self) -> None:
+        """May be called twice."""
+        self._socket.close()

@@ -1,0 +1,540 @@
+"""A file's coming, changing and going wakes whoever watches for it: real files, real directories."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from outlive.system import inotify
+
+try:
+    inotify.Watch("/").close()
+except OSError as reason:
+    pytest.skip(f"no inotify here: {reason}", allow_module_level=True)
+
+BOUND_MS = 20_000
+NOBODY = 65534
+
+
+class Seen:
+    """A watch, and what it told since it was last asked."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.watch = inotify.Watch(str(path))
+
+    def told(self) -> bool:
+        """Something was, which concerns the file. Events are queued before the system call that causes them returns."""
+        ours = False
+        while self._readable(0):
+            ours |= self.watch.drain()
+        return ours
+
+    def woken(self) -> bool:
+        return self._readable(0)
+
+    def wait(self) -> None:
+        assert self._readable(BOUND_MS), "nothing was told"
+
+    def _readable(self, timeout_ms: int) -> bool:
+        poll = select.poll()
+        poll.register(self.watch, select.POLLIN)
+        return bool(poll.poll(timeout_ms))
+
+
+@pytest.fixture
+def see() -> Iterator[Callable[[Path | str], Seen]]:
+    made: list[Seen] = []
+
+    def on(path: Path | str) -> Seen:
+        made.append(Seen(path))
+        assert not made[-1].told(), "told before anything happened"
+        return made[-1]
+
+    yield on
+    for one in made:
+        one.watch.close()
+
+
+See = Callable[[Path | str], Seen]
+
+
+def watched(seen: Seen) -> dict[str, int]:
+    """inode → mask of what the kernel watches for it. (proc_pid_fdinfo(5))"""
+    lines = Path(f"/proc/self/fdinfo/{seen.watch.fileno()}").read_text().splitlines()
+    fields = [dict(word.split(":", 1) for word in line.split()[1:]) for line in lines if line.startswith("inotify ")]
+    return {str(int(field["ino"], 16)): int(field["mask"], 16) for field in fields}
+
+
+def inode(path: Path) -> str:
+    return str(path.stat().st_ino)
+
+
+# --- the file --------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_file_is_told(see: See, work: Path) -> None:
+    seen = see(work / "file")
+    (work / "file").touch()
+    assert seen.told()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda file: file.write_text("other"),
+        lambda file: os.truncate(file, 0),
+        lambda file: os.utime(file, (1, 1)),
+        lambda file: file.chmod(0o600),
+        lambda file: file.unlink(),
+        lambda file: file.rename(file.with_name("elsewhere")),
+        lambda file: os.replace(_made(file.with_name("new")), file),
+    ],
+    ids=["write", "truncate", "touch", "chmod", "unlink", "move away", "replace"],
+)
+def test_every_change_of_a_file_is_told_and_the_next_one_too(
+    change: Callable[[Path], object], see: See, work: Path
+) -> None:
+    file = _made(work / "file")
+    seen = see(file)
+    change(file)
+    assert seen.told()
+    assert not seen.told()
+    file.unlink(missing_ok=True)
+    seen.told()
+    file.write_text("again")
+    assert seen.told()
+    with file.open("a") as stream:
+        stream.write("and again")
+    assert seen.told()
+
+
+def _made(file: Path) -> Path:
+    file.write_text("first")
+    return file
+
+
+def test_bytes_appended_by_a_writer_that_keeps_the_file_open_are_told(see: See, work: Path) -> None:
+    with (work / "file").open("wb", buffering=0) as stream:
+        seen = see(work / "file")
+        for _ in range(3):
+            stream.write(b"x")
+            assert seen.told()
+            assert not seen.told()
+
+
+def test_a_file_deleted_while_somebody_reads_it_is_told(see: See, work: Path) -> None:
+    with _made(work / "file").open():
+        seen = see(work / "file")
+        (work / "file").unlink()
+        assert seen.told()
+        (work / "file").touch()
+        assert seen.told()
+
+
+def test_a_neighbour_is_not_taken_for_the_file(see: See, work: Path) -> None:
+    _made(work / "file")
+    seen = see(work / "file")
+    for name in ("neighbour", "file2", "fil"):
+        _made(work / name)
+        (work / name).unlink()
+    assert seen.woken()
+    assert not seen.told()
+
+
+def test_a_neighbour_that_grows_wakes_nobody(see: See, work: Path) -> None:
+    with (work / "log").open("wb", buffering=0) as log:
+        seen = see(_made(work / "file"))
+        log.write(b"a line")
+        assert not seen.woken()
+
+
+def test_a_directory_that_comes_and_goes_is_told(see: See, work: Path) -> None:
+    seen = see(work / "directory")
+    (work / "directory").mkdir()
+    assert seen.told()
+    (work / "directory").rmdir()
+    assert seen.told()
+
+
+def test_a_watch_is_woken_while_it_waits(see: See, work: Path) -> None:
+    seen = see(work / "file")
+    thread = threading.Thread(target=(work / "file").touch)
+    thread.start()
+    seen.wait()
+    thread.join()
+    assert seen.told()
+
+
+@pytest.mark.parametrize("name", [b"with space", b"\xff\xfe", b"a\nb", b"x" * 255])
+def test_any_name_is_watched(name: bytes, see: See, work: Path) -> None:
+    file = work / os.fsdecode(name)
+    seen = see(file)
+    file.touch()
+    assert seen.told()
+
+
+def test_a_relative_path_means_the_directory_of_then(see: See, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (work / "below").mkdir()
+    seen = see("./below/../below//file")
+    monkeypatch.chdir("/")
+    (work / "below" / "file").touch()
+    assert seen.told()
+
+
+# --- the directories above -------------------------------------------------------------------------------------------
+
+
+def test_missing_directories_are_followed_as_they_appear(see: See, work: Path) -> None:
+    seen = see(work / "a" / "b" / "c" / "file")
+    for directory in ("a", "a/b", "a/b/c"):
+        (work / directory).mkdir()
+        assert seen.told()
+    (work / "a" / "b" / "c" / "file").touch()
+    assert seen.told()
+
+
+def test_directories_made_in_one_go_are_followed_before_the_first_look(see: See, work: Path) -> None:
+    seen = see(work / "a" / "b" / "file")
+    (work / "a" / "b").mkdir(parents=True)
+    assert seen.told()
+    (work / "a" / "b" / "file").touch()
+    assert seen.told()
+
+
+def test_a_tree_that_is_deleted_and_made_again_is_followed(see: See, work: Path) -> None:
+    for _ in range(3):
+        (work / "a" / "b").mkdir(parents=True)
+        seen = see(work / "a" / "b" / "file")
+        shutil.rmtree(work / "a")
+        assert seen.told()
+        (work / "a" / "b").mkdir(parents=True)
+        assert seen.told()
+        (work / "a" / "b" / "file").touch()
+        assert seen.told()
+        shutil.rmtree(work / "a")
+
+
+def test_a_directory_deleted_under_somebody_who_works_in_it_is_followed(see: See, work: Path) -> None:
+    """The kernel says nothing on the directory itself: it lives on until that one leaves."""
+    (work / "a" / "b").mkdir(parents=True)
+    seen = see(work / "a" / "b" / "file")
+    with subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE, cwd=work / "a" / "b"
+    ) as somebody:
+        (work / "a" / "b").rmdir()
+        assert seen.told()
+        (work / "a").rmdir()
+        assert seen.told()
+        (work / "a" / "b").mkdir(parents=True)
+        assert seen.told()
+        (work / "a" / "b" / "file").touch()
+        assert seen.told()
+        assert somebody.stdin
+        somebody.stdin.close()
+
+
+def test_a_directory_far_above_that_is_replaced_is_noticed(see: See, work: Path) -> None:
+    for one in ("old", "new"):
+        (work / one / "b" / "c" / "d").mkdir(parents=True)
+    seen = see(work / "old" / "b" / "c" / "d" / "file")
+    (work / "old").rename(work / "older")
+    assert seen.told()
+    (work / "new").rename(work / "old")
+    assert seen.told()
+    (work / "older" / "b" / "c" / "d" / "file").touch()
+    assert not seen.told()
+    (work / "old" / "b" / "c" / "d" / "file").touch()
+    assert seen.told()
+
+
+def test_a_file_in_place_of_a_directory_is_waited_out(see: See, work: Path) -> None:
+    seen = see(work / "a" / "file")
+    (work / "a").touch()
+    assert seen.told()
+    (work / "a").unlink()
+    assert seen.told()
+    (work / "a").mkdir()
+    assert seen.told()
+    (work / "a" / "file").touch()
+    assert seen.told()
+
+
+def test_watches_of_directories_left_behind_are_taken_back(see: See, work: Path) -> None:
+    seen = see(work / "a" / "b" / "c" / "file")
+    least = len(watched(seen))
+    (work / "a" / "b" / "c").mkdir(parents=True)
+    assert seen.told()
+    assert len(watched(seen)) == least + 3
+    shutil.rmtree(work / "a")
+    assert seen.told()
+    assert len(watched(seen)) == least
+
+
+def test_no_directory_but_the_last_two_tells_of_names(see: See, work: Path) -> None:
+    (work / "a" / "b" / "c").mkdir(parents=True)
+    masks = watched(see(work / "a" / "b" / "c" / "file"))
+    of_names = 0x3C0  # IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE
+    assert masks[inode(work / "a" / "b" / "c")] & of_names == of_names
+    assert masks[inode(work / "a" / "b")] & of_names == of_names
+    assert not masks[inode(work / "a")] & of_names
+    assert not masks[inode(work)] & of_names
+
+
+# --- links -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_link_that_leads_elsewhere_now_is_followed(see: See, work: Path) -> None:
+    for one in ("one", "two"):
+        (work / one).mkdir()
+    (work / "current").symlink_to("one")
+    seen = see(work / "current" / "file")
+    (work / "next").symlink_to("two")
+    os.replace(work / "next", work / "current")
+    assert seen.told()
+    (work / "two" / "file").touch()
+    assert seen.told()
+    (work / "one" / "file").touch()
+    assert not seen.told()
+
+
+def test_a_link_to_nothing_waits_for_what_it_names(see: See, work: Path) -> None:
+    (work / "far" / "away").mkdir(parents=True)
+    (work / "file").symlink_to(work / "far" / "away" / "file")
+    seen = see(work / "file")
+    (work / "far" / "away" / "file").touch()
+    assert seen.told()
+    (work / "far" / "away" / "file").write_text("more")
+    assert seen.told()
+    (work / "file").unlink()
+    assert seen.told()
+
+
+def test_up_means_up_from_where_a_link_leads(see: See, work: Path) -> None:
+    (work / "far" / "away").mkdir(parents=True)
+    (work / "link").symlink_to("far/away")
+    seen = see(work / "link" / ".." / "file")
+    (work / "far" / "file").touch()
+    assert seen.told()
+
+
+def test_links_in_a_circle_are_watched_until_they_are_broken(see: See, work: Path) -> None:
+    (work / "a").symlink_to("b")
+    (work / "b").symlink_to("a")
+    seen = see(work / "a")
+    (work / "b").unlink()
+    assert seen.told()
+    (work / "b").touch()
+    assert seen.told()
+
+
+# --- races, limits, errors -------------------------------------------------------------------------------------------
+
+
+def test_what_appears_between_looking_and_watching_is_not_missed(
+    see: See, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody makes the directories and the file after the way was looked at, before it is watched."""
+    real = inotify._way_to
+    looks = []
+
+    def and_then(path: str) -> inotify._Way:
+        way = real(path)
+        if not looks:
+            (work / "a" / "b").mkdir(parents=True)
+        looks.append(way)
+        return way
+
+    monkeypatch.setattr(inotify, "_way_to", and_then)
+    seen = see(work / "a" / "b" / "file")
+    assert inode(work / "a" / "b") in watched(seen)
+    (work / "a" / "b" / "file").touch()
+    assert seen.told()
+
+
+def test_what_vanishes_between_looking_and_watching_is_not_waited_for(
+    see: See, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "a" / "b").mkdir(parents=True)
+    real = inotify._way_to
+    looks = []
+
+    def and_then(path: str) -> inotify._Way:
+        way = real(path)
+        if not looks:
+            shutil.rmtree(work / "a")
+        looks.append(way)
+        return way
+
+    monkeypatch.setattr(inotify, "_way_to", and_then)
+    seen = see(work / "a" / "b" / "file")
+    (work / "a" / "b").mkdir(parents=True)
+    assert seen.told()
+    (work / "a" / "b" / "file").touch()
+    assert seen.told()
+
+
+def test_a_file_made_and_replaced_all_the_time_is_told_to_the_end(see: See, work: Path) -> None:
+    """One thread makes and deletes the directories with the file in them; the other one never waits in vain."""
+    rounds, file = 100, work / "a" / "b" / "file"
+    seen = see(file)
+    go = threading.Barrier(2)
+
+    def make() -> None:
+        for _ in range(rounds):
+            go.wait()
+            file.parent.mkdir(parents=True)
+            file.touch()
+            go.wait()
+            shutil.rmtree(work / "a")
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    try:
+        for _ in range(rounds):
+            go.wait()
+            while not file.exists():
+                seen.wait()
+                seen.watch.drain()
+            go.wait()
+            while file.exists():
+                seen.wait()
+                seen.watch.drain()
+    except BaseException:
+        go.abort()
+        raise
+    finally:
+        thread.join()
+
+
+def test_an_overflow_of_the_queue_is_not_taken_for_silence(see: See, work: Path) -> None:
+    limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    if limit > 100_000:
+        pytest.skip("the queue is too long to fill")
+    (work / "a").mkdir()
+    seen = see(work / "a" / "file")
+    for number in range(limit // 2 + 10):
+        os.close(os.open(work / "a" / f"{number % 1000}", os.O_CREAT | os.O_WRONLY))
+        os.unlink(work / "a" / f"{number % 1000}")
+    (work / "a" / "file").touch()  # nobody is told of this any more
+    assert seen.told()
+    (work / "a" / "file").write_text("now")
+    assert seen.told()
+
+
+def test_where_there_is_no_inotify_construction_fails(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoLibc:
+        pass
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: NoLibc())
+    with pytest.raises(OSError) as refused:
+        inotify.Watch(str(work / "file"))
+    assert refused.value.errno == errno.ENOSYS
+
+
+@pytest.mark.parametrize("path", ["a\0b", "/a\0b"])
+def test_a_path_no_file_can_have_is_refused(path: str) -> None:
+    with pytest.raises(OSError) as refused:
+        inotify.Watch(path)
+    assert refused.value.errno == errno.EINVAL
+
+
+LIMITED = """
+import os, resource, sys
+from outlive.system import inotify
+resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
+made = []
+try:
+    while True:
+        made.append(inotify.Watch(sys.argv[1]))
+except OSError as error:
+    print(error.errno, len(made) > 5)
+"""
+
+
+def test_at_the_limit_of_open_files_construction_fails(work: Path) -> None:
+    said = subprocess.run([sys.executable, "-c", LIMITED, str(work / "file")], capture_output=True, check=True)
+    assert said.stdout.split() == [b"%d" % errno.EMFILE, b"True"], said
+
+
+def test_closing_is_enough_and_may_be_done_twice(work: Path) -> None:
+    before = os.listdir("/proc/self/fd")
+    watch = inotify.Watch(str(work / "file"))
+    assert not os.get_inheritable(watch.fileno())
+    watch.close()
+    watch.close()
+    assert os.listdir("/proc/self/fd") == before
+
+
+# --- what may not be read --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A directory whose way nobody is kept from. As root the test becomes somebody else while it runs."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        path = Path(name)
+        path.chmod(0o777)
+        was = os.geteuid()
+        if was == 0:
+            os.seteuid(NOBODY)
+        try:
+            yield path
+        finally:
+            os.seteuid(was)
+            for directory in [path, *path.rglob("*")]:
+                directory.chmod(0o700)
+
+
+def test_a_file_that_may_not_be_read_is_told_of_by_its_directory(see: See, shared: Path) -> None:
+    file = _made(shared / "file")
+    file.chmod(0o200)
+    seen = see(file)
+    file.write_text("more")
+    assert seen.told()
+    file.unlink()
+    assert seen.told()
+
+
+def test_a_directory_above_that_may_not_be_read_does_no_harm(see: See, shared: Path) -> None:
+    (shared / "a" / "b" / "c").mkdir(parents=True)
+    (shared / "a").chmod(0o100)
+    (shared / "a" / "b").chmod(0o100)
+    seen = see(shared / "a" / "b" / "c" / "file")
+    (shared / "a" / "b" / "c" / "file").touch()
+    assert seen.told()
+
+
+def test_a_directory_of_the_file_that_may_not_be_read_is_refused(shared: Path) -> None:
+    (shared / "a").mkdir()
+    (shared / "a").chmod(0o300)
+    with pytest.raises(PermissionError):
+        inotify.Watch(str(shared / "a" / "file"))
+
+
+def test_a_directory_that_may_not_be_read_any_more_ends_the_watch(shared: Path, see: See) -> None:
+    (shared / "a").mkdir()
+    seen = see(shared / "a" / "file")
+    (shared / "a").chmod(0o300)
+    with pytest.raises(PermissionError):
+        seen.told()
+
+
+def test_a_directory_that_is_opened_later_is_entered(see: See, shared: Path) -> None:
+    (shared / "a" / "b").mkdir(parents=True)
+    (shared / "a").chmod(0o400)
+    seen = see(shared / "a" / "b" / "file")
+    (shared / "a").chmod(0o700)
+    assert seen.told()
+    (shared / "a" / "b" / "file").touch()
+    assert seen.told()

@@ -1,0 +1,386 @@
+"""Who listens on which port, asked of the kernel about real sockets; and whether a port answers."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from outlive.system import ports
+from support.wait import until
+
+if not Path("/proc/net/tcp").exists():
+    pytest.skip("this kernel does not list its sockets", allow_module_level=True)
+
+Listen = Callable[..., socket.socket]
+MPTCP = 262  # IPPROTO_MPTCP, which Go and systemd listen with
+
+
+@pytest.fixture
+def stack() -> Iterator[contextlib.ExitStack]:
+    with contextlib.ExitStack() as found:
+        yield found
+
+
+@pytest.fixture
+def listen(stack: contextlib.ExitStack) -> Listen:
+    """`listen("127.0.0.1")` is a socket that listens there, on a port of the kernel's choice if none is given."""
+
+    def on(address: str, port: int = 0, *, only_v6: bool = False, protocol: int = 0) -> socket.socket:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        sock = stack.enter_context(socket.socket(family, socket.SOCK_STREAM, protocol))
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, only_v6)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, True)
+        sock.bind((address, port))
+        sock.listen()
+        return sock
+
+    return on
+
+
+def port_of(sock: socket.socket) -> int:
+    port: int = sock.getsockname()[1]
+    return port
+
+
+def inode(sock: socket.socket) -> int:
+    return os.fstat(sock.fileno()).st_ino
+
+
+def has_ipv6() -> bool:
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as sock:
+        sock.bind(("::1", 0))
+        return True
+    return False
+
+
+needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
+
+
+# --- listeners -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("127.1.2.3", "127.1.2.3"),
+        ("0.0.0.0", "0.0.0.0"),
+        pytest.param("::1", "::1", marks=needs_ipv6),
+        pytest.param("::", "::", marks=needs_ipv6),
+        pytest.param("::ffff:127.0.0.1", "127.0.0.1", marks=needs_ipv6),
+        pytest.param("::ffff:0.0.0.0", "0.0.0.0", marks=needs_ipv6),
+    ],
+)
+def test_a_listening_socket_is_found_with_its_address_and_inode(bound: str, told: str, listen: Listen) -> None:
+    sock = listen(bound)
+    found = ports.listeners(port_of(sock))
+    assert [(one.address, one.inode) for one in found] == [(told, inode(sock))]
+
+
+def test_several_listeners_of_one_port_are_all_found(listen: Listen) -> None:
+    first = listen("127.0.0.1")
+    socks = [first, listen("127.0.0.1", port_of(first)), listen("127.0.0.2", port_of(first))]
+    assert {one.inode for one in ports.listeners(port_of(first))} == {inode(sock) for sock in socks}
+
+
+def test_a_listener_among_many_is_found(listen: Listen) -> None:
+    socks = [listen("127.0.0.1") for _ in range(50)]
+    for sock in socks:
+        assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
+
+
+def test_what_is_bound_but_does_not_listen_is_no_listener(stack: contextlib.ExitStack) -> None:
+    sock = stack.enter_context(socket.socket())
+    sock.bind(("127.0.0.1", 0))
+    assert ports.listeners(port_of(sock)) == []
+    sock.listen()
+    assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
+
+
+def test_a_connection_is_no_listener(listen: Listen, stack: contextlib.ExitStack) -> None:
+    server = listen("127.0.0.1")
+    client = stack.enter_context(socket.create_connection(server.getsockname()))
+    accepted = stack.enter_context(server.accept()[0])
+    assert port_of(accepted) == port_of(server)
+    assert [one.inode for one in ports.listeners(port_of(server))] == [inode(server)]
+    assert ports.listeners(port_of(client)) == []
+    server.close()
+    assert ports.listeners(port_of(accepted)) == []
+
+
+def test_a_closed_listener_is_gone(listen: Listen) -> None:
+    sock = listen("127.0.0.1")
+    port = port_of(sock)
+    sock.close()
+    assert ports.listeners(port) == []
+
+
+def test_a_multipath_listener_is_found(listen: Listen) -> None:
+    try:
+        sock = listen("127.0.0.1", protocol=MPTCP)
+    except OSError as error:
+        if error.errno not in (errno.EPROTONOSUPPORT, errno.EINVAL, errno.ENOPROTOOPT):
+            raise
+        pytest.skip("no multipath TCP here")
+    assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
+
+
+def test_listeners_are_found_before_any_connection_is_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine may hold a hundred thousand connections; the kernel lists the listeners first."""
+    row = "   0: 0100007F:{port:04X} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000  0  0 {inode} 1 0\n"
+    table = place / "tcp"
+    with table.open("w") as file:
+        file.write("  sl  local_address rem_address   st tx_queue …\n")
+        file.write(row.format(port=80, state="0A", inode=1))
+        file.write(row.format(port=443, state="01", inode=2))
+        file.write(row.format(port=80, state="0A", inode=3))
+    real = open
+    monkeypatch.setattr("builtins.open", lambda path, *how: real(table if "/proc/net/tcp" in str(path) else path, *how))
+    assert [one.inode for one in ports._listening("/proc/net/tcp", 80)] == [1]
+
+
+def test_without_the_kernels_list_it_is_an_error_and_without_ipv6_it_is_not(
+    listen: Listen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sock = listen("127.0.0.1")
+    missing = {"/proc/net/tcp6"}
+    real = open
+
+    def some(path: str, *how: str) -> object:
+        return real("/proc/net/no-such-file" if path in missing else path, *how)
+
+    monkeypatch.setattr("builtins.open", some)
+    assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
+    missing.add("/proc/net/tcp")
+    with pytest.raises(OSError):
+        ports.listeners(port_of(sock))
+
+
+# --- owner -----------------------------------------------------------------------------------------------------------
+
+SERVE = """
+import socket, sys
+sock = socket.create_server(("127.0.0.1", 0))
+print(sock.getsockname()[1], flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_process_that_listens_is_found_among_others() -> None:
+    with subprocess.Popen([sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin
+        assert server.stdout
+        (found,) = ports.listeners(int(server.stdout.readline()))
+        gone = 2**22 - 1  # above the highest pid there is, or nobody
+        assert ports.owner(found.inode, [gone, os.getpid(), server.pid]) == server.pid
+        assert ports.owner(found.inode, [gone, os.getpid()]) is None
+        assert ports.owner(found.inode, []) is None
+        server.stdin.close()
+
+
+def test_the_first_of_those_who_share_a_socket_is_named(listen: Listen) -> None:
+    sock = listen("127.0.0.1")
+    sleeper = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    with subprocess.Popen(sleeper, stdin=subprocess.PIPE, pass_fds=[sock.fileno()]) as child:
+        assert child.stdin
+        until(lambda: ports.owner(inode(sock), [child.pid]) == child.pid)
+        assert ports.owner(inode(sock), [child.pid, os.getpid()]) == child.pid
+        assert ports.owner(inode(sock), [os.getpid(), child.pid]) == os.getpid()
+        child.stdin.close()
+
+
+def test_a_process_that_may_not_be_looked_into_is_passed_over(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
+    sock = listen("127.0.0.1")
+    real = os.listdir
+
+    def refused(path: str) -> list[str]:
+        if path == "/proc/1/fd":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return real(path)
+
+    monkeypatch.setattr(os, "listdir", refused)
+    assert ports.owner(inode(sock), [1, os.getpid()]) == os.getpid()
+    assert ports.owner(inode(sock), [1]) is None
+
+
+# --- listens_on ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "expected"),
+    [
+        ("127.0.0.1", None, True),
+        ("10.0.0.7", None, True),
+        ("127.0.0.1", "127.0.0.1", True),
+        ("127.0.0.1", "localhost", True),
+        ("127.0.0.1", "LocalHost.", True),
+        ("127.0.0.1", "app.localhost", True),
+        ("127.0.0.1", "0.0.0.0", True),
+        ("127.0.0.1", "::ffff:127.0.0.1", True),
+        ("::ffff:127.0.0.1", "127.0.0.1", True),
+        ("127.0.0.1", "127.0.0.2", False),
+        ("127.0.0.1", "10.0.0.7", False),
+        ("127.0.0.1", "::1", False),
+        ("127.0.0.1", "::", False),
+        ("0.0.0.0", "127.0.0.1", True),
+        ("0.0.0.0", "127.0.0.2", True),
+        ("0.0.0.0", "10.0.0.7", True),
+        ("0.0.0.0", "localhost", True),
+        ("0.0.0.0", "0.0.0.0", True),
+        ("0.0.0.0", "::1", False),
+        ("::", "::1", True),
+        ("::", "::", True),
+        ("::", "127.0.0.1", True),
+        ("::", "localhost", True),
+        ("::1", "::1", True),
+        ("::1", "[::1]", True),
+        ("::1", "0:0:0:0:0:0:0:1", True),
+        ("::1", "localhost", True),
+        ("::1", "::", True),
+        ("::1", "127.0.0.1", False),
+        ("::1", "0.0.0.0", False),
+        ("10.0.0.7", "127.0.0.1", False),
+        ("10.0.0.7", "0.0.0.0", False),
+        ("10.0.0.7", "10.0.0.7", True),
+        ("fe80::1", "FE80:0::1", True),
+        ("0.0.0.0", "example.org", False),
+        ("0.0.0.0", "", False),
+        ("0.0.0.0", "1\0", False),
+    ],
+)
+def test_an_address_serves_these_hosts(address: str, host: str | None, expected: bool) -> None:
+    assert ports.listens_on(address, host) is expected
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::", "localhost"])
+@needs_ipv6
+def test_it_says_what_a_connection_would_find(
+    address: str, host: str, listen: Listen, stack: contextlib.ExitStack
+) -> None:
+    sock = listen(address)
+    (found,) = ports.listeners(port_of(sock))
+    answers = []
+    for where in ports.addresses(host, port_of(sock)):
+        attempt = stack.enter_context(contextlib.closing(ports.Attempt(where)))
+        answers.append(until(lambda attempt=attempt: (attempt.result(),) if attempt.result() is not None else None)[0])
+    assert ports.listens_on(found.address, host) is any(answers)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        (None, True),
+        ("localhost", True),
+        ("127.0.0.1", True),
+        ("127.3.2.1", True),
+        ("0.0.0.0", True),
+        ("::", True),
+        ("[::1]", True),
+        ("192.0.2.1", False),  # TEST-NET-1 (RFC 5737), nobody's
+        ("2001:db8::1", False),  # the same for IPv6 (RFC 3849)
+        ("example.org", False),
+        ("", False),
+    ],
+)
+def test_which_hosts_are_this_machine(host: str | None, expected: bool) -> None:
+    assert ports.is_local(host) is expected
+
+
+# --- connecting ------------------------------------------------------------------------------------------------------
+
+
+def result(attempt: ports.Attempt) -> bool:
+    until(lambda: attempt.result() is not None, what="a result")
+    found = attempt.result()
+    assert found is not None
+    return found
+
+
+def test_a_port_that_listens_answers(listen: Listen, stack: contextlib.ExitStack) -> None:
+    sock = listen("127.0.0.1")
+    (where,) = ports.addresses("127.0.0.1", port_of(sock))
+    attempt = stack.enter_context(contextlib.closing(ports.Attempt(where)))
+    assert result(attempt) is True
+    assert result(attempt) is True, "asked again, it says the same"
+    attempt.close()
+
+
+def test_a_port_where_nobody_listens_does_not(stack: contextlib.ExitStack) -> None:
+    sock = stack.enter_context(socket.socket())
+    sock.bind(("127.0.0.1", 0))
+    (where,) = ports.addresses("127.0.0.1", port_of(sock))
+    attempt = stack.enter_context(contextlib.closing(ports.Attempt(where)))
+    assert result(attempt) is False
+    assert result(attempt) is False, "asked again, it says the same"
+
+
+def test_an_attempt_is_not_decided_until_the_other_side_answers(listen: Listen, stack: contextlib.ExitStack) -> None:
+    """A listener whose queue is full drops what comes: the attempt stays open, and nobody waits for it."""
+    sock = listen("127.0.0.1")
+    sock.listen(0)
+    sock.setblocking(False)
+    where = (socket.AF_INET, sock.getsockname())
+    attempts = [stack.enter_context(contextlib.closing(ports.Attempt(where))) for _ in range(3)]
+    until(lambda: attempts[0].result() is True)
+    assert attempts[-1].result() is None
+
+    def let_in() -> bool | None:
+        with contextlib.suppress(BlockingIOError):
+            stack.enter_context(sock.accept()[0])
+        return attempts[-1].result()
+
+    assert until(let_in, what="the kernel asks again") is True
+
+
+def test_localhost_is_tried_both_ways_without_a_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_names(*_: object, **__: object) -> None:
+        raise AssertionError("a name was looked up")
+
+    monkeypatch.setattr(socket, "getaddrinfo", no_names)
+    assert ports.addresses("localhost", 7) == [(socket.AF_INET, ("127.0.0.1", 7)), (socket.AF_INET6, ("::1", 7))]
+    assert ports.addresses("[2001:db8::1]", 7) == [(socket.AF_INET6, ("2001:db8::1", 7))]
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "a..b", "x" * 64 + ".invalid"])
+def test_a_name_nobody_has_is_an_error(host: str) -> None:
+    with pytest.raises(OSError):
+        ports.addresses(host, 80)
+
+
+def test_meeting_oneself_is_no_answer(stack: contextlib.ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel may choose the very port that is asked for as the port to ask from, and TCP then connects to itself."""
+
+    class Unlucky(socket.socket):
+        def connect_ex(self, address: object) -> int:
+            self.bind(address)  # type: ignore[arg-type]
+            return super().connect_ex(address)  # type: ignore[arg-type]
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = port_of(free)
+    monkeypatch.setattr(ports.socket, "socket", Unlucky)
+    attempt = stack.enter_context(contextlib.closing(ports.Attempt((socket.AF_INET, ("127.0.0.1", port)))))
+    assert attempt._socket.getpeername() == attempt._socket.getsockname()
+    assert result(attempt) is False
+
+
+def test_an_attempt_leaves_no_descriptor(listen: Listen) -> None:
+    sock = listen("127.0.0.1")
+    before = os.listdir("/proc/self/fd")
+    attempt = ports.Attempt((socket.AF_INET, sock.getsockname()))
+    assert not os.get_inheritable(attempt.fileno())
+    attempt.close()
+    attempt.close()
+    with pytest.raises(OSError):
+        ports.Attempt((9999, sock.getsockname()))
+    assert os.listdir("/proc/self/fd") == before
