@@ -1,7 +1,8 @@
 """Who listens on a TCP port of this machine, without connecting to it; and whether a port elsewhere answers.
 
-/proc/net/tcp and tcp6 (proc_net(5)) list the sockets of our network namespace, those that listen first; which process
-holds a socket, the links in /proc/PID/fd tell (proc_pid_fd(5)).
+The kernel is asked by sock_diag(7); where it has not learnt that, /proc/net/tcp and tcp6 (proc_net(5)) list all sockets,
+those that listen first, which takes forty times as long. Both tell of our own network namespace. Which process holds a
+socket, the links in /proc/PID/fd tell (proc_pid_fd(5)).
 """
 
 from __future__ import annotations
@@ -19,27 +20,78 @@ if TYPE_CHECKING:
 
     Address = tuple[int, tuple[Any, ...]]  # (family, what connect(2) takes)
 
-_LISTEN = b"0A"  # TCP_LISTEN, <netinet/tcp.h>
+_LISTEN = 10  # TCP_LISTEN, <netinet/tcp.h>
+# sock_diag(7), <linux/netlink.h>, <linux/inet_diag.h>
+_NETLINK_SOCK_DIAG = 4
+_SOCK_DIAG_BY_FAMILY = 20
+_REQUEST_DUMP = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
+_NLMSG_DONE = 3
+_HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
+_QUESTION = struct.Struct("=BBBxI2s46x")  # inet_diag_req_v2: family, protocol, extensions, states, port
+_ANSWER = struct.Struct("=4x2x2x16s44xI")  # inet_diag_msg: address, inode
+_ATTRIBUTE = struct.Struct("=HH")  # length, type
+_V6ONLY = 11  # INET_DIAG_SKV6ONLY
 _ANY_4, _ANY_6 = "0.0.0.0", "::"
 _LOOPBACK = ("127.0.0.1", "::1")
 _MAPPED = "::ffff:"  # an IPv4 address in IPv6's clothes (ipv6(7))
 
 
 class Listener:
-    """A socket that listens. `address` is numeric, IPv4 in dots also where an IPv6 socket serves it."""
+    """A socket that listens. `address` is numeric, IPv4 in dots also where an IPv6 socket serves it. `only_ipv6`: its
+    program said IPV6_V6ONLY (False also where that is not known)."""
 
-    __slots__ = ("address", "inode")
+    __slots__ = ("address", "inode", "only_ipv6")
 
-    def __init__(self, address: str, inode: int) -> None:
+    def __init__(self, address: str, inode: int, *, only_ipv6: bool = False) -> None:
         self.address = address
         self.inode = inode
+        self.only_ipv6 = only_ipv6
 
     def __repr__(self) -> str:
-        return f"Listener({self.address!r}, {self.inode})"
+        return f"Listener({self.address!r}, {self.inode}, only_ipv6={self.only_ipv6})"
+
+    def serves(self, host: str | None) -> bool:
+        return listens_on(self.address, host, only_ipv6=self.only_ipv6)
 
 
 def listeners(port: int) -> list[Listener]:
     """All sockets that listen on this port. Errors: OSError where the kernel does not tell; connecting is left then."""
+    try:
+        return [*_asked(socket.AF_INET, port), *_asked(socket.AF_INET6, port)]
+    except (OSError, AttributeError, struct.error):  # not compiled in, forbidden in a sandbox, or not Linux
+        return _listed(port)
+
+
+def _asked(family: int, port: int) -> Iterator[Listener]:
+    question = _QUESTION.pack(family, socket.IPPROTO_TCP, 0, 1 << _LISTEN, port.to_bytes(2, "big"))
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_SOCK_DIAG) as sock:
+        sock.send(_HEADER.pack(_HEADER.size + len(question), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 0, 0) + question)
+        while True:
+            data = sock.recv(1 << 16, socket.MSG_DONTWAIT)
+            while data:
+                length, kind, _, _, _ = _HEADER.unpack_from(data)
+                if kind == _NLMSG_DONE:
+                    return
+                if kind != _SOCK_DIAG_BY_FAMILY:
+                    raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+                yield _answer(family, data[_HEADER.size : length])
+                data = data[(length + 3) & ~3 :]
+
+
+def _answer(family: int, body: bytes) -> Listener:
+    packed, inode = _ANSWER.unpack_from(body)
+    address = socket.inet_ntop(family, packed[: 4 if family == socket.AF_INET else 16])
+    only_ipv6 = False
+    rest = body[_ANSWER.size :]
+    while len(rest) > _ATTRIBUTE.size:
+        length, kind = _ATTRIBUTE.unpack_from(rest)
+        if kind == _V6ONLY:
+            only_ipv6 = bool(rest[_ATTRIBUTE.size])
+        rest = rest[max((length + 3) & ~3, _ATTRIBUTE.size) :]
+    return Listener(_plain(address), inode, only_ipv6=only_ipv6)
+
+
+def _listed(port: int) -> list[Listener]:
     found = list(_listening("/proc/net/tcp", port))
     try:
         found += _listening("/proc/net/tcp6", port)
@@ -55,7 +107,7 @@ def _listening(path: str, port: int) -> Iterator[Listener]:
         file.readline()  # the heading
         for line in file:
             fields = line.split()
-            if len(fields) < 10 or fields[3] != _LISTEN:
+            if len(fields) < 10 or int(fields[3], 16) != _LISTEN:
                 return  # connections, which may be a hundred thousand
             address, _, number = fields[1].rpartition(b":")
             if number == wanted:
@@ -87,22 +139,23 @@ def owner(inode: int, pids: Iterable[int]) -> int | None:
     return None
 
 
-def listens_on(address: str, host: str | None) -> bool:
+def listens_on(address: str, host: str | None, *, only_ipv6: bool = False) -> bool:
     """Does a socket that listens on `address` take connections to `host`? None: whatever it is.
 
     `host` is numeric or localhost; another name fits nothing. 0.0.0.0 and :: as hosts are this machine's loopback, as
-    connect(2) takes them. :: serves IPv4 too unless its program said IPV6_V6ONLY, which /proc does not tell.
+    connect(2) takes them. :: serves IPv4 too unless `only_ipv6`.
     """
     if host is None:
         return True
     address = _plain(address)
-    return any(_serves(address, one) for one in _meant(host))
+    return any(_serves(address, one, only_ipv6) for one in _meant(host))
 
 
-def _serves(address: str, host: str) -> bool:
+def _serves(address: str, host: str, only_ipv6: bool) -> bool:
     if address == host:
         return True
-    return address == _ANY_6 or (address == _ANY_4 and ":" not in host)
+    is_ipv6 = ":" in host
+    return (address == _ANY_6 and (is_ipv6 or not only_ipv6)) or (address == _ANY_4 and not is_ipv6)
 
 
 def _meant(host: str) -> tuple[str, ...]:
