@@ -362,6 +362,32 @@ def test_what_appears_between_looking_and_watching_is_not_missed(
     assert seen.told()
 
 
+def test_a_file_replaced_while_it_is_taken_up_is_not_mistaken_for_its_successor(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is watched, its directory is not yet; and because somebody reads it, its end is told as a change only."""
+    file = _made(work / "file")
+    real = inotify.Watch._add
+    new = [_made(work / "new")]
+
+    def and_then(watch: inotify.Watch, watches: dict[int, str], path: str, mask: int) -> bool:
+        added = real(watch, watches, path, mask)
+        if path == str(file) and new:
+            os.replace(new.pop(), file)
+        return added
+
+    monkeypatch.setattr(inotify.Watch, "_add", and_then)
+    with file.open():
+        seen = Seen(file)
+        try:
+            seen.told()
+            with file.open("a") as stream:
+                stream.write("more")
+            assert seen.told()
+        finally:
+            seen.watch.close()
+
+
 def test_what_vanishes_between_looking_and_watching_is_not_waited_for(
     see: See, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
