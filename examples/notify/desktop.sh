@@ -1,0 +1,12 @@
+# Shows a desktop notification when a job ends: its name, and how it ended.
+#
+# Needs:  notify-send (libnotify), jq, and a desktop session that whoever started the job belongs to.
+# Use:    outlive run --notify-command 'sh /path/to/desktop.sh' -- make
+# Test:   echo '{"name":"a job","state":"exited","exit_code":0,"duration_ms":1500}' | sh desktop.sh
+
+event=$(cat) &&
+    title=$(printf '%s' "$event" | jq -er '.name // .job_id') &&
+    text=$(printf '%s' "$event" | jq -er '
+        "\(.state // .event_type) \(.signal // .exit_code // .reason // "") after \((.duration_ms // 0) / 1000 | floor) s"
+        | @html') && # the body may hold markup
+    exec notify-send --app-name outlive -- "$title" "$text"
