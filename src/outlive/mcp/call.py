@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from outlive import actions, limits
@@ -14,12 +15,16 @@ from outlive.mcp.environment import job_directory
 from outlive.store.root import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractAsyncContextManager
     from typing import Any
 
     from outlive.actions.spec import Verb
     from outlive.config import Config
     from outlive.mcp.environment import JobEnvironment
+
+    # What goes on beside an action while it runs: entered with the verb, its context and its arguments.
+    Beside = Callable[[Verb, Context, dict[str, Any]], AbstractAsyncContextManager[None]]
 
 EXEC, PROCESS = "exec", "process"
 RUN = "run"
@@ -124,7 +129,7 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
 
 def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
     """The arguments with waiting kept inside one call, and what the answer says about it."""
-    name = _waiting_argument(verb, args)
+    name = waiting_argument(verb, args)
     if name is None:
         return args, {}
     wanted = args[name]
@@ -138,7 +143,7 @@ def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, i
     return {**args, name: limits.MCP_CALL_MS}, report
 
 
-def _waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
+def waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
     """The parameter that says how long the call may take. `timeout_ms` of a starting verb is the job's."""
     if verb.name in ("poll", "wait", "write"):
         return "timeout_ms" if "timeout_ms" in args else None
@@ -158,8 +163,11 @@ class Calls:
         self._root = root
         self._launcher = launcher
         self._store: Store | None = None
+        self._readers: dict[str, Reader] = {}
 
-    async def run(self, tool: str, given: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    async def run(
+        self, tool: str, given: Mapping[str, Any], owner: str, *, beside: Beside | None = None
+    ) -> dict[str, Any]:
         """The envelope of a call. Errors: OutliveError, and whatever an action lets through."""
         verb, args = self.tools.read(tool, given)
         unbounded = tool == EXEC and self.tools.exec_alone
@@ -167,7 +175,8 @@ class Calls:
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.now()
         ctx = self._context(owner, env)
         try:
-            result = await drive.run(verb, ctx, args)
+            async with nullcontext() if beside is None else beside(verb, ctx, args):
+                result = await drive.run(verb, ctx, args)
         except OutliveError:
             raise
         except OSError as error:
@@ -183,6 +192,23 @@ class Calls:
                 details={"job_id": ctx.job_id},
             ) from error
         return answer(verb.type, {**result, **report})
+
+    async def show(self, name: str, owner: str, **given: Any) -> dict[str, Any]:
+        """The envelope of a verb that only reads, outside of a tool call. Errors: OutliveError."""
+        verb = actions.load(name)
+        if name not in self._readers:
+            self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self._config))
+        args = self._readers[name].read(given)
+        try:
+            return answer(verb.type, await drive.run(verb, self.observer(owner), args))
+        except OSError as error:
+            raise from_os(f"answering {name}", error) from error
+
+    def observer(self, owner: str) -> Context:
+        """For a look outside of a tool call, which moves nobody's read position. Errors: store_unsafe, io_error."""
+        ctx = self._context(owner, self._environment.now())
+        ctx.client = None
+        return ctx
 
     def close(self) -> None:
         if self._store is not None:
