@@ -162,63 +162,71 @@ class Listening(ListenHandler):
                 self._watches.release(uri)
 
 
+class _Subscription:
+    """One resource and one client of the handshake era. An update that waits to be sent stands for all that came
+    meanwhile."""
+
+    def __init__(self, watches: Watches, session: ServerSession, uri: str) -> None:
+        self._watches = watches
+        self._session = session
+        self._uri = uri
+        self._scope = anyio.CancelScope()
+        self._changed = anyio.Event()
+        self._leave = watches.bus.subscribe(self._take)  # at once: the first update may come before `run` does
+
+    def _take(self, event: object) -> None:
+        if event == ResourceUpdated(self._uri):
+            self._changed.set()
+
+    async def run(self) -> None:
+        try:
+            with self._scope:
+                while True:
+                    await self._changed.wait()
+                    self._changed = anyio.Event()
+                    await self._session.send_resource_updated(self._uri)
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return  # the client went away
+
+    def end(self) -> None:
+        self._scope.cancel()
+        self._leave()
+        self._watches.release(self._uri)
+
+
 class Subscriptions:
     """`resources/subscribe` and `resources/unsubscribe`. A subscription ends with its connection."""
 
     def __init__(self, watches: Watches, owner_of: Who) -> None:
         self._watches = watches
         self._owner_of = owner_of
-        self._of: dict[Connection, dict[str, anyio.CancelScope]] = {}
+        self._of: dict[Connection, dict[str, _Subscription]] = {}
 
     async def subscribe(
         self, ctx: ServerRequestContext[Any], params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
         """Errors: MCPError for what is no resource or no job."""
         connection = _connection(ctx)
-        uri = str(params.uri)
-        if uri not in self._of.get(connection, {}):
-            self._watches.hold(ctx.lifespan_context, uri, self._owner_of(ctx))
+        if params.uri not in self._of.get(connection, {}):
+            self._watches.hold(ctx.lifespan_context, params.uri, self._owner_of(ctx))
             if connection not in self._of:
                 self._of[connection] = {}
                 connection.exit_stack.callback(self._forget, connection)
-            scope = self._of[connection][uri] = anyio.CancelScope()
-            ctx.lifespan_context.start_soon(self._forward, ctx.session, uri, scope)
+            subscription = self._of[connection][params.uri] = _Subscription(self._watches, ctx.session, params.uri)
+            ctx.lifespan_context.start_soon(subscription.run)
         return types.EmptyResult()
 
     async def unsubscribe(
         self, ctx: ServerRequestContext[Any], params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        uri = str(params.uri)
-        scope = self._of.get(_connection(ctx), {}).pop(uri, None)
-        if scope is not None:
-            self._end(uri, scope)
+        subscription = self._of.get(_connection(ctx), {}).pop(params.uri, None)
+        if subscription is not None:
+            subscription.end()
         return types.EmptyResult()
 
     def _forget(self, connection: Connection) -> None:
-        for uri, scope in self._of.pop(connection, {}).items():
-            self._end(uri, scope)
-
-    def _end(self, uri: str, scope: anyio.CancelScope) -> None:
-        scope.cancel()
-        self._watches.release(uri)
-
-    async def _forward(self, session: ServerSession, uri: str, scope: anyio.CancelScope) -> None:
-        """Updates of one resource to one client. One that waits to be sent stands for all that came meanwhile."""
-        send, receive = anyio.create_memory_object_stream[None](1)
-
-        def changed(event: object) -> None:
-            if event == ResourceUpdated(uri) and not send.statistics().current_buffer_used:
-                send.send_nowait(None)
-
-        unsubscribe = self._watches.bus.subscribe(changed)
-        try:
-            with send, receive, scope:
-                async for _ in receive:
-                    await session.send_resource_updated(uri)
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return  # the client went away
-        finally:
-            unsubscribe()
+        for subscription in self._of.pop(connection, {}).values():
+            subscription.end()
 
 
 def _connection(ctx: ServerRequestContext[Any]) -> Connection:
