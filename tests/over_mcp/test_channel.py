@@ -105,6 +105,16 @@ def test_a_job_that_somebody_else_kills_wakes_the_client(raw_mcp: Raw, cli: Cli,
     assert "printed nothing" in found["content"]
 
 
+def test_a_job_that_somebody_else_removes_wakes_the_client(raw_mcp: Raw, cli: Cli) -> None:
+    raw = raw_mcp(era="modern", args=("--channel",))
+    job = _begin(raw, "sleep 1000")
+    raw.call("process", action="status", job_id=job)
+    cli.ok("remove", job)
+    found = _next_message(raw)
+    assert found["meta"]["job_id"] == job
+    assert found["meta"]["state"] in ("killed", "removed"), "who deletes and who looks are two processes"
+
+
 def test_an_end_that_a_call_that_was_taken_back_did_not_tell_wakes_the_client(
     raw_mcp: Raw, era: str, work: Path
 ) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 CAPABILITY = "claude/channel"
 METHOD = f"notifications/{CAPABILITY}"
 WATCH_HIT = "watch_hit"
+REMOVED = "removed"  # no state of a job: it is not there
 
 
 class _Followed:
@@ -87,26 +88,35 @@ class Channel:
             with followed.scope:
                 await self._until_its_end(owner, job_id, followed)
         except (OutliveError, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return  # the job was removed, or the client went away
+            return  # the job is gone already, or the client is
         except Exception:  # noqa: BLE001 - no message is worth the server
             traceback.print_exc(file=sys.stderr)
         finally:
             self._followed.pop((owner, job_id), None)
 
     async def _until_its_end(self, owner: str, job_id: str, followed: _Followed) -> None:
+        found: Found = {}
         with access.open_job(self._calls.observer(owner), job_id) as job:
             async with aclosing(follow.changes(job, output=False, every_s=limits.CHANNEL_EVERY_S)) as changes:
                 async for _ in changes:
-                    found = await self._calls.show("status", owner, job_id=job_id)
+                    try:
+                        found |= await self._calls.show("status", owner, job_id=job_id)
+                    except OutliveError:
+                        found["state"] = REMOVED
+                        break
                     await self._tell_hits(owner, found, followed)
                     if found["state"] in FINISHED:
                         break
             # Whoever waits for the job is being told in this moment; `told` then cancels us.
             await anyio.sleep(limits.CHANNEL_EVERY_S)
             by_client = found.get("ended_by") == owner or (followed.signalled and found.get("reason") == "signal")
-            if not by_client:
-                words = f"{_name(found)}: {text.ended(found)}{_last_line(job)} {self._next(job_id)}"
-                await _send(followed.session, words, _meta(found, "job_finished"))
+            if "name" in found and not by_client:
+                await _send(followed.session, self._words(found, job), _meta(found, "job_finished"))
+
+    def _words(self, found: Found, job: JobDir) -> str:
+        if found["state"] == REMOVED:
+            return f"{_name(found)} was removed, with its output."
+        return f"{_name(found)}: {text.ended(found)}{_last_line(job)} {self._next(job.job_id)}"
 
     async def _tell_hits(self, owner: str, found: Found, followed: _Followed) -> None:
         """One message for all that came since the last look."""

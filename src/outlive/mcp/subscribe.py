@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from contextlib import aclosing, asynccontextmanager
@@ -63,14 +64,16 @@ class Watches:
     def hold(self, group: TaskGroup, uri: str, owner: str) -> None:
         """Follow a resource until it was released as often as held. Where the job is over there is one update, and
         nothing is followed. Errors: MCPError for what is no resource or no job, or for too many of them."""
-        place = place_of(uri)
-        with refusing(uri), access.open_job(self._calls.observer(owner), place.job):
-            pass
+        ctx = self._calls.observer(owner)
+        with refusing(uri), access.open_job(ctx, place_of(uri).job) as job:
+            found = access.look(ctx, job)
         if uri not in self._held and len(self._held) >= limits.WATCHED_RESOURCES:
             raise MCPError(types.INTERNAL_ERROR, f"{limits.WATCHED_RESOURCES} resources are watched already")
         watch = self._held.setdefault(uri, _Watch())
         watch.holders += 1
-        if watch.scope is None:
+        if found.state.finished and not found.supervised:
+            group.start_soon(self.bus.publish, ResourceUpdated(uri))
+        elif watch.scope is None:
             watch.scope = anyio.CancelScope()
             group.start_soon(self._follow, uri, owner, watch, watch.scope)
 
@@ -103,7 +106,7 @@ class Watches:
             ) as changes:
                 async for _ in changes:
                     now, over = self._look(job, place.part, owner)
-                    # Whoever subscribes reads what there is. Of a job that is over nothing else would ever be said.
+                    # Whoever subscribes reads what there is; but the end may have come since then.
                     if over if known is None else now != known:
                         await self.bus.publish(ResourceUpdated(uri))
                     known = now
@@ -125,8 +128,6 @@ class Watches:
 
 
 def _size(job: JobDir, name: str) -> int:
-    import os
-
     try:
         return os.stat(name, dir_fd=job.fd, follow_symlinks=False).st_size
     except FileNotFoundError:
