@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,6 +40,14 @@ class ToolAnswer(NamedTuple):
 
     def __getitem__(self, key: Any) -> Any:
         return self.result[key] if isinstance(key, str) else tuple(self)[key]
+
+
+class Progress(NamedTuple):
+    """One progress notification."""
+
+    done: float
+    total: float | None
+    message: str | None
 
 
 def server_command(args: tuple[str, ...] = ()) -> list[str]:
@@ -98,6 +106,15 @@ class McpSession:
         """A tool call that goes on; `.cancel()` of the future cancels it as a client does."""
         return self._portal.start_task_soon(self._call, tool, arguments)
 
+    def begin_told(self, tool: str, /, **arguments: Any) -> tuple[Future[ToolAnswer], list[Progress]]:
+        """The same with a progress token: what is told comes into the list."""
+        told: list[Progress] = []
+
+        async def take(done: float, total: float | None, message: str | None) -> None:
+            told.append(Progress(done, total, message))
+
+        return self._portal.start_task_soon(self._call, tool, arguments, take), told
+
     def ok(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """The structured content of a call that must not fail."""
         answer = self.call(tool, **arguments)
@@ -124,6 +141,26 @@ class McpSession:
 
         return self._portal.start_task_soon(asked).result(timeout)
 
+    @contextlib.contextmanager
+    def subscribed(self, *uris: str) -> Iterator[None]:
+        """Told of changes of these resources, in the way of this era; `updates` counts them."""
+        if self.era == "modern":
+            with self._portal.wrap_async_context_manager(self.client.listen(resource_subscriptions=uris)) as stream:
+                assert stream.honored.resource_subscriptions == list(uris)
+                yield
+            return
+        for uri in uris:
+            self.ask(lambda client, uri=uri: client.session.send_request(_subscribing(uri), types.EmptyResult))
+        yield
+        for uri in uris:
+            ended = types.UnsubscribeRequest(params=types.UnsubscribeRequestParams(uri=uri))
+            self.ask(lambda client, ended=ended: client.session.send_request(ended, types.EmptyResult))
+
+    def updates(self, uri: str) -> int:
+        """How many updates of a resource came so far."""
+        found = (one for one in self.messages if isinstance(one, types.ResourceUpdatedNotification))
+        return sum(one.params.uri == uri for one in found)
+
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Send the server a signal. The session is of no use afterwards, but closes."""
         os.kill(self.pid, number)
@@ -148,8 +185,8 @@ class McpSession:
     async def _take(self, message: Any) -> None:
         self.messages.append(message)
 
-    async def _call(self, tool: str, arguments: dict[str, Any]) -> ToolAnswer:
-        found = await self.client.call_tool(tool, arguments, read_timeout_seconds=BOUND_S)
+    async def _call(self, tool: str, arguments: dict[str, Any], told: Any = None) -> ToolAnswer:
+        found = await self.client.call_tool(tool, arguments, read_timeout_seconds=BOUND_S, progress_callback=told)
         return tool_answer(found.structured_content, found.content, found.is_error)
 
     def _let_go(self) -> None:
@@ -169,6 +206,10 @@ def tool_answer(structured: Any, content: list[Any], is_error: bool | None) -> T
         schema.check_answer(result)
         assert result["ok"] is not bool(is_error), f"isError {is_error} with {result}"
     return ToolAnswer(result, "\n".join(texts), bool(is_error))
+
+
+def _subscribing(uri: str) -> types.SubscribeRequest:
+    return types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri))
 
 
 class McpRefusal(Exception):

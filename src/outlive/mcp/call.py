@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from outlive import actions, limits
@@ -15,12 +16,16 @@ from outlive.mcp.environment import job_directory
 from outlive.store.root import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractAsyncContextManager
     from typing import Any
 
     from outlive.actions.spec import Verb
     from outlive.config import Config
     from outlive.mcp.environment import JobEnvironment
+
+    # What goes on beside an action while it runs: entered with the verb, its context and its arguments.
+    Beside = Callable[[Verb, Context, dict[str, Any]], AbstractAsyncContextManager[None]]
 
 EXEC, PROCESS = "exec", "process"
 RUN = "run"
@@ -125,7 +130,7 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
 
 def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
     """The arguments with waiting kept inside one call, and what the answer says about it."""
-    name = _waiting_argument(verb, args)
+    name = waiting_argument(verb, args)
     if name is None:
         return args, {}
     wanted = args[name]
@@ -139,7 +144,7 @@ def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, i
     return {**args, name: limits.MCP_CALL_MS}, report
 
 
-def _waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
+def waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
     """The parameter that says how long the call may take. `timeout_ms` of a starting verb is the job's."""
     if verb.name in ("poll", "wait", "write"):
         return "timeout_ms" if "timeout_ms" in args else None
@@ -160,15 +165,18 @@ class Calls:
         self._launcher = launcher
         self._store: Store | None = None
         self._notices = Notices()
+        self._readers: dict[str, Reader] = {}
 
-    async def run(self, tool: str, given: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    async def run(
+        self, tool: str, given: Mapping[str, Any], owner: str, *, beside: Beside | None = None
+    ) -> dict[str, Any]:
         """The envelope of a call. Errors: OutliveError, and whatever an action lets through."""
         verb, args = self.tools.read(tool, given)
         unbounded = tool == EXEC and self.tools.exec_alone
         args, report = (args, {}) if unbounded else clamp(verb, args)
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.now()
         ctx = self._context(owner, env)
-        result = await self._result(verb, ctx, args)
+        result = await self._result(verb, ctx, args, beside)
         self._notices.known(ctx, result)
         return answer(verb.type, {**result, **report})
 
@@ -179,10 +187,11 @@ class Calls:
         except (OSError, OutliveError):  # no store, or a damaged one: the answer itself says so
             return []
 
-    async def _result(self, verb: Verb, ctx: Context, args: dict[str, Any]) -> dict[str, Any]:
+    async def _result(self, verb: Verb, ctx: Context, args: dict[str, Any], beside: Beside | None) -> dict[str, Any]:
         try:
-            result: dict[str, Any] = await drive.run(verb, ctx, args)
-            return result
+            async with nullcontext() if beside is None else beside(verb, ctx, args):
+                result: dict[str, Any] = await drive.run(verb, ctx, args)
+                return result
         except OutliveError:
             raise
         except OSError as error:
@@ -197,6 +206,23 @@ class Calls:
                 hint=f"This is a bug in outlive. Job {ctx.job_id} was started all the same: process action=status shows it.",
                 details={"job_id": ctx.job_id},
             ) from error
+
+    async def show(self, name: str, owner: str, **given: Any) -> dict[str, Any]:
+        """The envelope of a verb that only reads, outside of a tool call. Errors: OutliveError."""
+        verb = actions.load(name)
+        if name not in self._readers:
+            self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self._config))
+        args = self._readers[name].read(given)
+        try:
+            return answer(verb.type, await drive.run(verb, self.observer(owner), args))
+        except OSError as error:
+            raise from_os(f"answering {name}", error) from error
+
+    def observer(self, owner: str) -> Context:
+        """For a look outside of a tool call, which moves nobody's read position. Errors: store_unsafe, io_error."""
+        ctx = self._context(owner, self._environment.now())
+        ctx.client = None
+        return ctx
 
     def close(self) -> None:
         if self._store is not None:

@@ -20,17 +20,20 @@ if TYPE_CHECKING:
     from outlive.mcp.environment import JobEnvironment
 
 USAGE = """\
-Usage: outlive mcp [--tools exec,process] [--root PATH] [--config PATH]
+Usage: outlive mcp [--tools exec,process] [--channel] [--root PATH] [--config PATH]
 
 Serve MCP on stdin and stdout, for one client. Jobs outlive the server: they go on when the client closes it.
 
   --tools LIST    The tools to offer: exec, process, or both (default). exec alone answers when the command has ended.
+  --channel       Wake the client when a job that it started ends or hits a watch: notifications/claude/channel, for
+                  clients that take it (Claude Code, started with --channels or as its documentation says).
   --root PATH     The job root, instead of OUTLIVE_ROOT or the platform's place.
   --config PATH   The configuration file, instead of the one in the configuration directory.
   -h, --help      Print this help.
 """
 _TOOLS = ("exec", "process")
 _FLAGS = ("--tools", "--root", "--config")
+_SWITCHES = ("--channel",)
 
 
 def main(argv: list[str], options: dict[str, Any]) -> int:
@@ -50,16 +53,20 @@ def main(argv: list[str], options: dict[str, Any]) -> int:
 
 
 def _parsed(argv: list[str], options: dict[str, Any]) -> dict[str, Any] | None:
-    """tools, root, config; None: help is wanted. Errors: invalid_argument."""
+    """tools, channel, root, config; None: help is wanted. Errors: invalid_argument."""
+    channel = False
     found = {"--tools": ",".join(_TOOLS), "--root": options.get("root"), "--config": options.get("config")}
     words = list(argv)
     while words:
         flag, equals, value = words.pop(0).partition("=")
         if flag in ("-h", "--help"):
             return None
+        if flag in _SWITCHES and not equals:
+            channel = True
+            continue
         if flag not in _FLAGS:
-            near = nearest(flag, list(_FLAGS))
-            hint = f"Did you mean {near}?" if near else f"Known: {', '.join(_FLAGS)}."
+            near = nearest(flag, [*_FLAGS, *_SWITCHES])
+            hint = f"Did you mean {near}?" if near else f"Known: {', '.join([*_FLAGS, *_SWITCHES])}."
             raise invalid(flag.lstrip("-"), f"unknown argument of outlive mcp: {flag}", hint=hint, usage=True)
         if not equals:
             if not words:
@@ -68,7 +75,8 @@ def _parsed(argv: list[str], options: dict[str, Any]) -> dict[str, Any] | None:
         if not value:
             raise invalid(flag.lstrip("-"), f"{flag} has an empty value", usage=True)
         found[flag] = value
-    return {"tools": _tools(str(found["--tools"])), "root": found["--root"], "config": found["--config"]}
+    tools = _tools(str(found["--tools"]))
+    return {"tools": tools, "channel": channel, "root": found["--root"], "config": found["--config"]}
 
 
 def _tools(text: str) -> frozenset[str]:
@@ -116,7 +124,7 @@ def _run(asked: dict[str, Any], found: Any, environment: JobEnvironment, launche
     tools = Tools(actions.load("run"), process_verbs(), asked["tools"], found)
     calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher)
     try:
-        anyio.run(server.serve, server.build(calls, found, os.environ), environment)
+        anyio.run(server.serve, server.build(calls, found, os.environ, channel=asked["channel"]), environment)
     except* (BrokenPipeError, ConnectionResetError):
         pass  # the client went away while we wrote to it: an end like any other
     finally:

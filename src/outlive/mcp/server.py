@@ -9,28 +9,35 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
-from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 import outlive
 from outlive import envelope
 from outlive.errors import OutliveError
-from outlive.mcp import schemas, text
+from outlive.mcp import progress, schemas, subscribe, text
 from outlive.mcp.call import EXEC, PROCESS, WAIT_ARGUMENTS, Calls, Tools, defaults_of
+from outlive.mcp.capabilities import HonestServer
+from outlive.mcp.channel import CAPABILITY, Channel
 from outlive.mcp.owner import owner_of
+from outlive.mcp.resources import Resources
+from outlive.mcp.wire import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
     from typing import Any
 
     from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel import Server
 
+    from outlive.actions.spec import Context, Verb
     from outlive.config import Config
+    from outlive.mcp.call import Beside
     from outlive.mcp.environment import JobEnvironment
 
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"  # in the _meta of each request, from protocol 2026-07-28 on
@@ -71,10 +78,14 @@ PROCESS_TEXT = (
 class Handlers:
     """What the SDK calls."""
 
-    def __init__(self, calls: Calls, config: Config, env: Mapping[str, str]) -> None:
+    def __init__(self, calls: Calls, config: Config, env: Mapping[str, str], channel: Channel | None) -> None:
         self._calls = calls
         self._env = env
+        self._channel = channel
         self._tools = tool_list(calls.tools, config)
+
+    def owner(self, ctx: ServerRequestContext[Any]) -> str:
+        return owner_of(client_name(ctx), self._env)
 
     async def list_tools(
         self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -92,14 +103,20 @@ class Handlers:
         if params.name not in self._calls.tools.offers:
             known = ", ".join(sorted(self._calls.tools.offers))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
-        owner = owner_of(client_name(ctx), self._env)
-        found = await self._answer(params, owner)
+        owner = self.owner(ctx)
+        found = await self._answer(ctx, params, owner)
         notices = self._calls.notices(owner, found.get("job_id"))
         return _result(found | ({"notices": notices} if notices else {}), process=PROCESS in self._calls.tools.offers)
 
-    async def _answer(self, params: types.CallToolRequestParams, owner: str) -> dict[str, Any]:
+    async def _answer(
+        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, owner: str
+    ) -> dict[str, Any]:
         try:
-            return await self._calls.run(params.name, params.arguments or {}, owner)
+            beside = self._beside(ctx, owner)
+            found = await self._calls.run(params.name, params.arguments or {}, owner, beside=beside)
+            if self._channel is not None:
+                self._channel.told(ctx, owner, found)
+            return found
         except OutliveError as error:
             if error.code == "internal_error":
                 traceback.print_exc(file=sys.stderr)
@@ -107,6 +124,23 @@ class Handlers:
         except Exception as error:  # noqa: BLE001 - the server outlives its own mistakes
             traceback.print_exc(file=sys.stderr)
             return envelope.failure(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
+
+    def _beside(self, ctx: ServerRequestContext[Any], owner: str) -> Beside | None:
+        """What the client is told besides the answer; None: nothing."""
+        report = progress.reporter(ctx)
+        if report is None and self._channel is None:
+            return None
+
+        @asynccontextmanager
+        async def beside(verb: Verb, call: Context, args: dict[str, Any]) -> AsyncIterator[None]:
+            async with AsyncExitStack() as stack:
+                if self._channel is not None:
+                    stack.enter_context(self._channel.starting(ctx, owner, verb, call))
+                if report is not None:
+                    await stack.enter_async_context(progress.reported(report, verb, call, args))
+                yield
+
+        return beside
 
 
 def tool_list(tools: Tools, config: Config) -> list[types.Tool]:
@@ -155,7 +189,7 @@ def client_name(ctx: ServerRequestContext[Any]) -> str | None:
 
 
 def _result(found: dict[str, Any], *, process: bool) -> types.CallToolResult:
-    safe = _encodable(found)
+    safe = encodable(found)
     try:
         words = text.render(safe, process=process)
     except Exception:  # noqa: BLE001 - the job may run: no mistake in a sentence may hide that
@@ -168,42 +202,34 @@ def _result(found: dict[str, Any], *, process: bool) -> types.CallToolResult:
     )
 
 
-def _encodable(value: Any) -> Any:
-    """Without lone surrogates: a path that is no UTF-8 would end the SDK's writer, and with it the server."""
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return value.encode("utf-8", "surrogateescape" if _escaped(value) else "replace").decode("utf-8", "replace")
-        return value
-    if isinstance(value, dict):
-        return {_encodable(key): _encodable(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_encodable(one) for one in value]
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
-    raise TypeError(f"{type(value).__name__} in an answer")
-
-
-def _escaped(value: str) -> bool:
-    """Are its surrogates all bytes of os.fsdecode()?"""
-    return all("\udc80" <= char <= "\udcff" for char in value if "\ud800" <= char <= "\udfff")
-
-
-def build(calls: Calls, config: Config, env: Mapping[str, str]) -> Server[Any]:
+def build(calls: Calls, config: Config, env: Mapping[str, str], *, channel: bool = False) -> Server[Any]:
     """The server, ready to run over any transport."""
-    handlers = Handlers(calls, config, env)
+    handlers = Handlers(calls, config, env, Channel(calls) if channel else None)
+    resources = Resources(calls, handlers.owner)
+    watches = subscribe.Watches(calls)
+    subscriptions = subscribe.Subscriptions(watches, handlers.owner)
     fixed = CacheHint(ttl_ms=_DAY_MS, scope="public")
-    return Server(
+    server = HonestServer(
         "outlive",
         version=outlive.__version__,
         title="outlive",
         instructions=INSTRUCTIONS_EXEC_ALONE if calls.tools.exec_alone else INSTRUCTIONS,
-        cache_hints={"tools/list": fixed, "prompts/list": fixed},
+        # Of everything else the SDK says: private, stale at once.
+        cache_hints={"tools/list": fixed, "prompts/list": fixed, "resources/templates/list": fixed},
+        lifespan=subscribe.background,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_prompts=handlers.list_prompts,
+        on_list_resources=resources.list,
+        on_list_resource_templates=resources.templates,
+        on_read_resource=resources.read,
+        on_subscribe_resource=subscriptions.subscribe,
+        on_unsubscribe_resource=subscriptions.unsubscribe,
+        on_subscriptions_listen=subscribe.Listening(watches, handlers.owner),
     )
+    if channel:
+        server.experimental = {CAPABILITY: {}}
+    return server
 
 
 async def serve(server: Server[Any], environment: JobEnvironment) -> None:

@@ -32,6 +32,16 @@ def render(found: Found, *, process: bool = True) -> str:
     return "\n\n".join(part for part in (body.rstrip("\n"), "\n".join(lines)) if part)
 
 
+def entry(job: Found) -> str:
+    """A job of a list in one line: what it runs and how it is doing."""
+    return f"{_command(job.get('command'))} ({_short_state(job)})"
+
+
+def ended(found: Found) -> str:
+    """How a finished job ended, as a sentence."""
+    return _ending(found).rstrip(".") + "."
+
+
 def _error(error: Found) -> str:
     lines = [f"{error['code']}: {error['message']}"]
     if error.get("hint"):

@@ -1,0 +1,159 @@
+"""`--channel`: a client that takes `notifications/claude/channel` is woken when a job that it started ends or hits a
+watch. Best effort: nothing is stored, and a client that does not listen loses nothing that a call would not tell.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from contextlib import aclosing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp import types
+
+from outlive import limits
+from outlive.actions import access, window
+from outlive.errors import OutliveError
+from outlive.job import FINISHED, short_id
+from outlive.mcp import follow, text
+from outlive.mcp.call import SPAWNING
+from outlive.mcp.wire import encodable
+from outlive.store.output import Output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.session import ServerSession
+
+    from outlive.actions.spec import Context, Verb
+    from outlive.mcp.call import Calls
+    from outlive.store.jobdir import JobDir
+
+    Found = dict[str, Any]
+
+CAPABILITY = "claude/channel"
+METHOD = f"notifications/{CAPABILITY}"
+WATCH_HIT = "watch_hit"
+REMOVED = "removed"  # no state of a job: it is not there
+
+
+class _Followed:
+    """A job whose end its client has not been told of. `signalled`: the client itself sent it a signal."""
+
+    def __init__(self, session: ServerSession) -> None:
+        self.session = session
+        self.scope = anyio.CancelScope()
+        self.signalled = False
+        self.next_event = 0  # of its events
+
+
+class Channel:
+    """Follows the jobs that clients start through this server, until somebody told the client of their end."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._followed: dict[tuple[str, str], _Followed] = {}
+
+    @contextmanager
+    def starting(self, ctx: ServerRequestContext[Any], owner: str, verb: Verb, call: Context) -> Iterator[None]:
+        """Around an action: what it starts is followed, also if the client takes the call back."""
+        try:
+            yield
+        finally:
+            if verb.name in SPAWNING and call.job_id is not None:
+                self._begin(ctx, owner, call.job_id)
+
+    def told(self, ctx: ServerRequestContext[Any], owner: str, found: Found) -> None:
+        """After an answer: the ends that it tells need no message."""
+        if found.get("deduplicated") and found.get("state") not in FINISHED:
+            self._begin(ctx, owner, found["job_id"])
+        for job in (found, *(found.get("jobs") or ())):
+            followed = self._followed.get((owner, str(job.get("job_id"))))
+            if followed is None:
+                continue
+            if job.get("state") in FINISHED or found["type"] in ("clear", "remove"):
+                followed.scope.cancel()
+            elif found["type"] == "kill":
+                followed.signalled = True
+
+    def _begin(self, ctx: ServerRequestContext[Any], owner: str, job_id: str) -> None:
+        if (owner, job_id) not in self._followed:
+            followed = self._followed[owner, job_id] = _Followed(ctx.session)
+            ctx.lifespan_context.start_soon(self._follow, owner, job_id, followed)
+
+    async def _follow(self, owner: str, job_id: str, followed: _Followed) -> None:
+        try:
+            with followed.scope:
+                await self._until_its_end(owner, job_id, followed)
+        except (OutliveError, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return  # the job is gone already, or the client is
+        except Exception:  # noqa: BLE001 - no message is worth the server
+            traceback.print_exc(file=sys.stderr)
+        finally:
+            self._followed.pop((owner, job_id), None)
+
+    async def _until_its_end(self, owner: str, job_id: str, followed: _Followed) -> None:
+        found: Found = {}
+        with access.open_job(self._calls.observer(owner), job_id) as job:
+            async with aclosing(follow.changes(job, output=False, every_s=limits.CHANNEL_EVERY_S)) as changes:
+                async for _ in changes:
+                    try:
+                        found |= await self._calls.show("status", owner, job_id=job_id)
+                    except OutliveError:
+                        found["state"] = REMOVED
+                        break
+                    await self._tell_hits(owner, found, followed)
+                    if found["state"] in FINISHED:
+                        break
+            # Whoever waits for the job is being told in this moment; `told` then cancels us.
+            await anyio.sleep(limits.CHANNEL_EVERY_S)
+            by_client = found.get("ended_by") == owner or (followed.signalled and found.get("reason") == "signal")
+            if "name" in found and not by_client:
+                await _send(followed.session, self._words(found, job), _meta(found, "job_finished"))
+
+    def _words(self, found: Found, job: JobDir) -> str:
+        if found["state"] == REMOVED:
+            return f"{_name(found)} was removed, with its output."
+        return f"{_name(found)}: {text.ended(found)}{_last_line(job)} {self._next(job.job_id)}"
+
+    async def _tell_hits(self, owner: str, found: Found, followed: _Followed) -> None:
+        """One message for all that came since the last look."""
+        seen = await self._calls.show("events", owner, job_id=found["job_id"], since_event=followed.next_event, limit=0)
+        followed.next_event = seen["next_event"]
+        hits = [event for event in seen["events"] if event["type"] == WATCH_HIT]
+        if hits:
+            line = hits[-1].get("line")
+            more = f" ({len(hits)} hits)" if len(hits) > 1 else ""
+            words = (
+                f"{_name(found)} hit its watch {hits[-1].get('pattern')!r}{more}: {line} {self._next(found['job_id'])}"
+            )
+            await _send(followed.session, words, _meta(found, WATCH_HIT))
+
+    def _next(self, job_id: str) -> str:
+        if self._calls.tools.exec_alone:
+            return f"`outlive log {short_id(job_id)}` in a shell shows its output."
+        return f"process action=poll job_id={job_id} shows what is new."
+
+
+def _name(found: Found) -> str:
+    return f"Job {found['short_id']} ({found['name']})"
+
+
+def _last_line(job: JobDir) -> str:
+    with Output(job) as output:
+        last = window.last_line(output)
+    return f" Last line: {last!r}." if last else " It printed nothing."
+
+
+def _meta(found: Found, event: str) -> dict[str, str]:
+    """Clients make attributes of these: plain names, and strings only."""
+    names = ("job_id", "name", "state", "reason", "exit_code", "signal")
+    told = {name: found[name] for name in names if found.get(name) is not None}
+    return {"event": event} | {name: str(value) for name, value in told.items()}
+
+
+async def _send(session: ServerSession, content: str, meta: dict[str, str]) -> None:
+    params = encodable({"content": content, "meta": meta})
+    await session.send_notification(types.Notification[dict[str, Any], str](method=METHOD, params=params))  # type: ignore[arg-type]

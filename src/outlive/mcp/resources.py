@@ -1,0 +1,135 @@
+"""Jobs as resources: `job://ID`, `job://ID/output`, `job://ID/events`. What they hold is what the verbs answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcp import MCPError, types
+
+from outlive import limits
+from outlive.errors import OutliveError
+from outlive.mcp import text
+from outlive.mcp.wire import encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from mcp.server.context import ServerRequestContext
+
+    from outlive.mcp.call import Calls
+
+JSON, PLAIN = "application/json", "text/plain"
+STATUS, OUTPUT, EVENTS = "status", "output", "events"
+_URI = re.compile(r"job://(?P<job>[0-9A-Za-z]+)(?:/(?P<part>output|events))?/?(?:\?since_seq=(?P<since>[0-9]{1,18}))?")
+_POSITION = ("since_seq", "next_seq", "truncated", "state")
+_NOWHERE = frozenset({"job_not_found", "ambiguous_job_id", "invalid_argument"})
+
+TEMPLATES = [
+    types.ResourceTemplate(
+        name="job",
+        title="A job",
+        uri_template="job://{id}",
+        description="What a job is and how it is doing: the answer of `status`.",
+        mime_type=JSON,
+    ),
+    types.ResourceTemplate(
+        name="job-output",
+        title="A job's output",
+        uri_template="job://{id}/output{?since_seq}",
+        description="The output from a position on, head and tail of it where it is long; next_seq is in _meta.",
+        mime_type=PLAIN,
+    ),
+    types.ResourceTemplate(
+        name="job-events",
+        title="A job's events",
+        uri_template="job://{id}/events{?since_seq}",
+        description="What happened to a job: the answer of `events`.",
+        mime_type=JSON,
+    ),
+]
+
+
+class Place(NamedTuple):
+    """What a URI names. `job`: an id, or an end of one."""
+
+    job: str
+    part: str
+    since_seq: int | None
+
+
+def place_of(uri: str) -> Place:
+    """Errors: MCPError, as the protocol has it for a resource that is not there."""
+    # Clients that take URIs apart put them together again with a lower-case host, or with a slash at its end.
+    found = _URI.fullmatch(uri)
+    if found is None or (found["since"] and not found["part"]):
+        known = ", ".join(template.uri_template for template in TEMPLATES)
+        raise MCPError(types.INVALID_PARAMS, f"Not a resource: {uri[:200]}. Resources: {known}.", {"uri": uri})
+    return Place(found["job"], found["part"] or STATUS, int(found["since"]) if found["since"] else None)
+
+
+@contextmanager
+def refusing(uri: str) -> Iterator[None]:
+    """Errors of ours as the protocol's: -32602 for a resource that is not there, else -32603."""
+    try:
+        yield
+    except OutliveError as error:
+        code = types.INVALID_PARAMS if error.code in _NOWHERE else types.INTERNAL_ERROR
+        words = f"{error.code}: {error.message}" + (f" {error.hint}" if error.hint else "")
+        raise MCPError(code, words, encodable({"uri": uri, "code": error.code, **(error.details or {})})) from error
+
+
+class Resources:
+    """What the SDK calls. `owner_of`: who asks."""
+
+    def __init__(self, calls: Calls, owner_of: Callable[[ServerRequestContext[Any]], str]) -> None:
+        self._calls = calls
+        self._owner_of = owner_of
+
+    async def templates(
+        self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
+
+    async def list(
+        self, ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """The caller's jobs as `list` shows them: running ones first, then the newest."""
+        with refusing("job://"):
+            found = await self._calls.show("list", self._owner_of(ctx), limit=limits.LIST_JOBS)
+        return types.ListResourcesResult(resources=[_resource(job) for job in encodable(found["jobs"])])
+
+    async def read(
+        self, ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        place = place_of(params.uri)
+        given: dict[str, Any] = {"job_id": place.job}
+        if place.part == OUTPUT:
+            given["since_seq"] = place.since_seq or 0
+        elif place.since_seq is not None:
+            given["since_seq"] = place.since_seq
+        with refusing(params.uri):
+            verb = "poll" if place.part == OUTPUT else place.part
+            found = encodable(await self._calls.show(verb, self._owner_of(ctx), **given))
+        if place.part == OUTPUT:
+            content = _contents(params.uri, PLAIN, found["output"], {name: found[name] for name in _POSITION})
+        else:
+            content = _contents(params.uri, JSON, json.dumps(found, ensure_ascii=False), None)
+        return types.ReadResourceResult(contents=[content])
+
+
+def _resource(job: dict[str, Any]) -> types.Resource:
+    return types.Resource(
+        uri=f"job://{job['job_id']}",
+        name=job["short_id"],
+        title=job["name"],
+        description=text.entry(job),
+        mime_type=JSON,
+    )
+
+
+def _contents(uri: str, mime_type: str, words: str, meta: dict[str, Any] | None) -> types.TextResourceContents:
+    return types.TextResourceContents(uri=uri, mime_type=mime_type, text=words, _meta=meta)

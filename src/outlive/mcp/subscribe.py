@@ -1,0 +1,235 @@
+"""Clients that are told when a resource changes, in both eras: `resources/subscribe` up to 2025-11-25,
+`subscriptions/listen` from 2026-07-28 on. An update says "read it again"; what is new stands in the files.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp import MCPError, types
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
+
+from outlive import limits
+from outlive.actions import access
+from outlive.errors import OutliveError
+from outlive.mcp import follow
+from outlive.mcp.resources import EVENTS, OUTPUT, place_of, refusing
+from outlive.store.jobdir import EVENTS as EVENTS_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from typing import Any
+
+    from anyio.abc import TaskGroup
+    from mcp.server.connection import Connection
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel import Server
+    from mcp.server.session import ServerSession
+
+    from outlive.mcp.call import Calls
+    from outlive.store.jobdir import JobDir
+
+    Who = Callable[[ServerRequestContext[Any]], str]
+
+
+@asynccontextmanager
+async def background(_server: Server[Any]) -> AsyncIterator[TaskGroup]:
+    """The lifespan of a server: what goes on between its calls. Ends with it."""
+    async with anyio.create_task_group() as group:
+        yield group
+        group.cancel_scope.cancel()
+
+
+class _Watch:
+    """The follower of one URI. `holders`: how many want it."""
+
+    def __init__(self) -> None:
+        self.holders = 0
+        self.scope: anyio.CancelScope | None = None  # None: nothing is followed now
+
+
+class Watches:
+    """Follows each resource once, however many want to be told of it, and publishes its changes on `bus`."""
+
+    def __init__(self, calls: Calls) -> None:
+        self.bus = InMemorySubscriptionBus()
+        self._calls = calls
+        self._held: dict[str, _Watch] = {}
+
+    def hold(self, group: TaskGroup, uri: str, owner: str) -> None:
+        """Follow a resource until it was released as often as held. Where the job is over there is one update, and
+        nothing is followed. Errors: MCPError for what is no resource or no job, or for too many of them."""
+        ctx = self._calls.observer(owner)
+        with refusing(uri), access.open_job(ctx, place_of(uri).job) as job:
+            found = access.look(ctx, job)
+        if uri not in self._held and len(self._held) >= limits.WATCHED_RESOURCES:
+            raise MCPError(types.INTERNAL_ERROR, f"{limits.WATCHED_RESOURCES} resources are watched already")
+        watch = self._held.setdefault(uri, _Watch())
+        watch.holders += 1
+        if found.state.finished and not found.supervised:
+            group.start_soon(self.bus.publish, ResourceUpdated(uri))
+        elif watch.scope is None:
+            watch.scope = anyio.CancelScope()
+            group.start_soon(self._follow, uri, owner, watch, watch.scope)
+
+    def release(self, uri: str) -> None:
+        watch = self._held[uri]
+        watch.holders -= 1
+        if not watch.holders:
+            del self._held[uri]
+            if watch.scope is not None:
+                watch.scope.cancel()
+
+    async def _follow(self, uri: str, owner: str, watch: _Watch, scope: anyio.CancelScope) -> None:
+        try:
+            with scope:
+                await self._publish_changes(uri, owner)
+        except OutliveError:  # removed before we came to it
+            await self.bus.publish(ResourceUpdated(uri))
+        except Exception:  # noqa: BLE001 - no subscription may end the server
+            traceback.print_exc(file=sys.stderr)
+        finally:
+            if watch.scope is scope:
+                watch.scope = None
+
+    async def _publish_changes(self, uri: str, owner: str) -> None:
+        place = place_of(uri)
+        known: Any = None
+        with access.open_job(self._calls.observer(owner), place.job) as job:
+            async with aclosing(
+                follow.changes(job, output=place.part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
+            ) as changes:
+                async for _ in changes:
+                    now, over = self._look(job, place.part, owner)
+                    # Whoever subscribes reads what there is; but the end may have come since then.
+                    if over if known is None else now != known:
+                        await self.bus.publish(ResourceUpdated(uri))
+                    known = now
+
+    def _look(self, job: JobDir, part: str, owner: str) -> tuple[Any, bool]:
+        """(what a change is seen by, is the job over). The look brings a supervisor to a job that has lost its own."""
+        if not job.is_in_place():
+            return "removed", True
+        try:
+            found = access.look(self._calls.observer(owner), job)
+            state = found.state
+            if part == OUTPUT:
+                return (job.log_size(0), job.log_size(1), state.finished), state.finished
+            if part == EVENTS:
+                return (_size(job, EVENTS_FILE), state.state), state.finished
+            return (state.to_dict(), found.definition.to_dict(), found.supervised), state.finished
+        except (OSError, OutliveError):  # removed or damaged under us
+            return "unreadable", True
+
+
+def _size(job: JobDir, name: str) -> int:
+    try:
+        return os.stat(name, dir_fd=job.fd, follow_symlinks=False).st_size
+    except FileNotFoundError:
+        return 0
+
+
+class Listening(ListenHandler):
+    """`subscriptions/listen`: follows what a stream asks for as long as it is open. The acknowledgement names what
+    will be told: no lists, which we do not watch, and no job that is not there."""
+
+    def __init__(self, watches: Watches, owner_of: Who) -> None:
+        super().__init__(watches.bus, max_subscriptions=limits.WATCHED_RESOURCES)
+        self._watches = watches
+        self._owner_of = owner_of
+
+    async def __call__(
+        self, ctx: ServerRequestContext[Any, Any], params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        held: list[str] = []
+        try:
+            for uri in dict.fromkeys(params.notifications.resource_subscriptions or ()):
+                try:
+                    self._watches.hold(ctx.lifespan_context, uri, self._owner_of(ctx))
+                except MCPError as error:
+                    if error.error.code != types.INVALID_PARAMS:
+                        raise
+                else:
+                    held.append(uri)
+            honest = types.SubscriptionFilter(resource_subscriptions=held)
+            return await super().__call__(ctx, params.model_copy(update={"notifications": honest}))
+        finally:
+            for uri in held:
+                self._watches.release(uri)
+
+
+class _Subscription:
+    """One resource and one client of the handshake era. An update that waits to be sent stands for all that came
+    meanwhile."""
+
+    def __init__(self, watches: Watches, session: ServerSession, uri: str) -> None:
+        self._watches = watches
+        self._session = session
+        self._uri = uri
+        self._scope = anyio.CancelScope()
+        self._changed = anyio.Event()
+        self._leave = watches.bus.subscribe(self._take)  # at once: the first update may come before `run` does
+
+    def _take(self, event: object) -> None:
+        if event == ResourceUpdated(self._uri):
+            self._changed.set()
+
+    async def run(self) -> None:
+        try:
+            with self._scope:
+                while True:
+                    await self._changed.wait()
+                    self._changed = anyio.Event()
+                    await self._session.send_resource_updated(self._uri)
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return  # the client went away
+
+    def end(self) -> None:
+        self._scope.cancel()
+        self._leave()
+        self._watches.release(self._uri)
+
+
+class Subscriptions:
+    """`resources/subscribe` and `resources/unsubscribe`. A subscription ends with its connection."""
+
+    def __init__(self, watches: Watches, owner_of: Who) -> None:
+        self._watches = watches
+        self._owner_of = owner_of
+        self._of: dict[Connection, dict[str, _Subscription]] = {}
+
+    async def subscribe(
+        self, ctx: ServerRequestContext[Any], params: types.SubscribeRequestParams
+    ) -> types.EmptyResult:
+        """Errors: MCPError for what is no resource or no job."""
+        connection = _connection(ctx)
+        if params.uri not in self._of.get(connection, {}):
+            self._watches.hold(ctx.lifespan_context, params.uri, self._owner_of(ctx))
+            if connection not in self._of:
+                self._of[connection] = {}
+                connection.exit_stack.callback(self._forget, connection)
+            subscription = self._of[connection][params.uri] = _Subscription(self._watches, ctx.session, params.uri)
+            ctx.lifespan_context.start_soon(subscription.run)
+        return types.EmptyResult()
+
+    async def unsubscribe(
+        self, ctx: ServerRequestContext[Any], params: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
+        subscription = self._of.get(_connection(ctx), {}).pop(params.uri, None)
+        if subscription is not None:
+            subscription.end()
+        return types.EmptyResult()
+
+    def _forget(self, connection: Connection) -> None:
+        for subscription in self._of.pop(connection, {}).values():
+            subscription.end()
+
+
+def _connection(ctx: ServerRequestContext[Any]) -> Connection:
+    """The SDK shows handlers no connection; but only its exit stack tells that a client went away."""
+    return ctx.session._connection

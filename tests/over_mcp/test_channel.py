@@ -1,0 +1,157 @@
+"""`outlive mcp --channel`: a client is woken when a job that it started ends, unless it knows already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.cli import Cli
+from support.mcp_client import LEGACY_VERSION, RawMcp
+from support.wait import until
+
+Raw = Callable[..., RawMcp]
+METHOD = "notifications/claude/channel"
+GATE = "until [ -e go ]; do sleep 0.02; done"
+
+
+def _begin(raw: RawMcp, command: str, **more: Any) -> str:
+    job: str = raw.call("exec", command=command, background=True, **more)["job_id"]
+    return job
+
+
+def _messages(raw: RawMcp) -> list[dict[str, Any]]:
+    return [one["params"] for one in raw.others if one["method"] == METHOD]
+
+
+def _next_message(raw: RawMcp, already: int = 0) -> dict[str, Any]:
+    until(lambda: len(_messages(raw)) > already or (raw.read_one(1) and False), what="a message on the channel")
+    return _messages(raw)[already]
+
+
+def _experimental(raw: RawMcp) -> Any:
+    if raw.era == "legacy":
+        hello = {"protocolVersion": LEGACY_VERSION, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        return raw.request("initialize", hello)["capabilities"].get("experimental")
+    return raw.request("server/discover")["capabilities"].get("experimental")
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_channel_is_declared_if_it_is_asked_for(raw_mcp: Raw, era: str) -> None:
+    assert _experimental(raw_mcp(era=era, start=False, args=("--channel",))) == {"claude/channel": {}}
+    assert not _experimental(raw_mcp(era=era, start=False))
+
+
+def test_the_help_names_the_flag(cli: Cli) -> None:
+    assert "--channel " in cli.text("mcp", "--help").stdout
+    assert cli.text("mcp", "--channel=yes").status == 2
+
+
+def test_a_job_that_ends_wakes_the_client_that_started_it(raw_mcp: Raw, era: str, work: Path) -> None:
+    raw = raw_mcp(era=era, args=("--channel",))
+    job = _begin(raw, f"{GATE}; echo it broke; exit 3", title="build <1>")
+    (work / "go").touch()
+    found = _next_message(raw)
+    content = found["content"]
+    for word in ("build <1>", job[-8:], "exited with code 3", "it broke", f"process action=poll job_id={job}"):
+        assert word in content
+    assert "\n" not in content
+    assert found["meta"] == {
+        "event": "job_finished",
+        "job_id": job,
+        "name": "build <1>",
+        "state": "exited",
+        "reason": "exit",
+        "exit_code": "3",
+    }
+    assert all(re.fullmatch("[A-Za-z0-9_]+", key) for key in found["meta"])
+    assert raw.call("process", action="poll", job_id=job)["output"] == "it broke\n"
+    assert len(_messages(raw)) == 1
+
+
+def test_nobody_is_told_what_an_answer_told(raw_mcp: Raw, era: str, work: Path) -> None:
+    raw = raw_mcp(era=era, args=("--channel",))
+    raw.call("exec", command="true")
+    waited = _begin(raw, f"{GATE}; echo waited")
+    waiting = raw.begin_call("process", action="wait", job_id=waited)
+    killed = _begin(raw, "sleep 1000")
+    stubborn = _begin(raw, "trap '' TERM; echo ready; while :; do sleep 0.05; done")
+    until(lambda: raw.call("process", action="tail", job_id=stubborn)["stdout_tail"], what="its trap")
+    raw.call("process", action="kill", job_id=killed)
+    raw.call("process", action="kill", job_id=stubborn, grace_ms=1_000, wait_ms=0)
+    interrupted = _begin(raw, "exec sleep 1000")
+    raw.call("process", action="kill", job_id=interrupted, signal="INT")
+    removed = _begin(raw, "sleep 1000")
+    raw.call("process", action="remove", job_id=removed)
+    (work / "go").touch()
+    assert raw.tool_answer(waiting)["state"] == "exited"
+    ended = raw.call("process", action="wait", job_id=stubborn)
+    assert (ended["state"], ended["reason"]) == ("killed", "kill")
+    # What ends last is told last: a message about the others would have come before.
+    other = _begin(raw, "sleep 0.5; exit 9")
+    assert _next_message(raw)["meta"]["job_id"] == other
+    assert len(_messages(raw)) == 1
+
+
+def test_a_job_that_somebody_else_kills_wakes_the_client(raw_mcp: Raw, cli: Cli, work: Path) -> None:
+    raw = raw_mcp(era="modern", args=("--channel",))
+    job = _begin(raw, "sleep 1000")
+    cli.ok("kill", job)
+    found = _next_message(raw)
+    assert (found["meta"]["job_id"], found["meta"]["reason"]) == (job, "kill")
+    assert "printed nothing" in found["content"]
+
+
+def test_a_job_that_somebody_else_removes_wakes_the_client(raw_mcp: Raw, cli: Cli) -> None:
+    raw = raw_mcp(era="modern", args=("--channel",))
+    job = _begin(raw, "sleep 1000")
+    raw.call("process", action="status", job_id=job)
+    cli.ok("remove", job)
+    found = _next_message(raw)
+    assert found["meta"]["job_id"] == job
+    assert found["meta"]["state"] in ("killed", "removed"), "who deletes and who looks are two processes"
+
+
+def test_an_end_that_a_call_that_was_taken_back_did_not_tell_wakes_the_client(
+    raw_mcp: Raw, era: str, work: Path
+) -> None:
+    raw = raw_mcp(era=era, args=("--channel",))
+    call = raw.begin_call("exec", command=f"touch started; {GATE}", yield_ms=40_000)
+    until((work / "started").exists, what="the job")
+    raw.cancel(call)
+    (work / "go").touch()
+    assert _next_message(raw)["meta"]["state"] == "exited"
+
+
+def test_restarted_and_created_jobs_count_as_started(raw_mcp: Raw, work: Path) -> None:
+    raw = raw_mcp(era="modern", args=("--channel",))
+    created = raw.call("process", action="create", command=GATE)["job_id"]
+    raw.call("process", action="start", job_id=created, background=True)
+    (work / "go").touch()
+    assert _next_message(raw)["meta"]["job_id"] == created
+    (work / "go").unlink()
+    again = raw.call("process", action="restart", job_id=created, background=True)["job_id"]
+    (work / "go").touch()
+    assert _next_message(raw, already=1)["meta"]["job_id"] == again
+
+
+def test_exec_alone_names_no_tool_that_is_not_there(raw_mcp: Raw, work: Path) -> None:
+    raw = raw_mcp(era="modern", args=("--channel", "--tools", "exec"))
+    call = raw.begin_call("exec", command=f"touch started; {GATE}")
+    until((work / "started").exists, what="the job")
+    raw.cancel(call)
+    (work / "go").touch()
+    content = _next_message(raw)["content"]
+    assert "process action" not in content and "outlive log" in content
+
+
+def test_without_the_flag_nothing_is_sent(raw_mcp: Raw, era: str, work: Path) -> None:
+    raw = raw_mcp(era=era)
+    job = _begin(raw, f"{GATE}")
+    (work / "go").touch()
+    assert raw.call("process", action="wait", job_id=job)["state"] == "exited"
+    assert raw.call("exec", command="sleep 1.5")["exit_code"] == 0
+    assert not raw.others

@@ -1,0 +1,88 @@
+"""Subscriptions in one process, where limits and mistakes can be made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError, types
+from test_mcp_fakes import OPEN, Recorder, fake_server
+
+from outlive import limits
+from outlive.mcp import follow
+from support.cli import Cli
+
+BOUND_S = 20
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
+@pytest.fixture
+def job(cli: Cli) -> Iterator[str]:
+    found: str = cli.ok("run", "--snapshot-after", "0", "sleep 1000")["job_id"]
+    yield found
+    cli.ok("remove", found)
+
+
+def _subscribe(uri: str) -> Any:
+    return types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri))
+
+
+def _with_client(root: Path, era: str, talk: Any) -> None:
+    async def run() -> None:
+        with anyio.fail_after(BOUND_S):
+            async with Client(fake_server(Recorder(), str(root)), mode=era) as client:
+                await talk(client)
+
+    anyio.run(run)
+
+
+def test_more_resources_than_can_be_watched_are_refused(root: Path, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WATCHED_RESOURCES", 1)
+
+    async def legacy(client: Any) -> None:
+        await client.session.send_request(_subscribe(f"job://{job}"), types.EmptyResult)
+        await client.session.send_request(_subscribe(f"job://{job}"), types.EmptyResult)
+        with pytest.raises(MCPError) as caught:
+            await client.session.send_request(_subscribe(f"job://{job}/output"), types.EmptyResult)
+        assert caught.value.code == types.INTERNAL_ERROR
+
+    async def modern(client: Any) -> None:
+        with pytest.raises(MCPError) as caught:
+            async with client.listen(resource_subscriptions=[f"job://{job}", f"job://{job}/output"]):
+                pytest.fail("two resources are watched")
+        assert caught.value.code == types.INTERNAL_ERROR
+        async with client.listen(resource_subscriptions=[f"job://{job}"]) as stream:  # what it held was given back
+            assert stream.honored.resource_subscriptions == [f"job://{job}"]
+
+    _with_client(root, "legacy", legacy)
+    _with_client(root, "auto", modern)
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+def test_a_mistake_while_a_job_is_followed_ends_the_following_and_not_the_server(
+    root: Path, job: str, era: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("the wire is made of cheese")
+
+    monkeypatch.setattr(follow, "changes", broken)
+
+    async def talk(client: Any) -> None:
+        if era == "legacy":
+            await client.session.send_request(_subscribe(f"job://{job}"), types.EmptyResult)
+        else:
+            async with client.listen(resource_subscriptions=[f"job://{job}"]):
+                pass
+        assert (await client.read_resource(f"job://{job}")).contents
+
+    _with_client(root, era, talk)
+    assert "made of cheese" in capsys.readouterr().err
