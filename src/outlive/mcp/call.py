@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from outlive import actions, limits
+from outlive.actions import define
 from outlive.actions.spec import Context
 from outlive.envelope import answer
 from outlive.errors import OutliveError, from_os, invalid, nearest
@@ -59,6 +60,11 @@ class Tools:
         if name == "spawn":
             return self.run, self._in_background(self._exec.read(rest))
         return self.process[name], self._readers[name].read(rest)
+
+    def shown_by_default(self) -> dict[str, Any]:
+        """How the answer of an `exec` without such arguments shows output: max_bytes, tail_lines, raw."""
+        args = self._exec.read({"command": ""})
+        return {arg.name: args[arg.name] for arg in define.SHOW_ARGS if arg.name in args}
 
     def _read_exec(self, given: Mapping[str, Any]) -> dict[str, Any]:
         if not self.exec_alone:
@@ -183,6 +189,10 @@ class Calls:
                 details={"job_id": ctx.job_id},
             ) from error
         return answer(verb.type, {**result, **report})
+
+    def context(self, owner: str) -> Context:
+        """For looks at jobs, in a caller's name. Errors: store_unsafe, io_error."""
+        return self._context(owner, self._environment.now())
 
     def close(self) -> None:
         if self._store is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -20,7 +21,7 @@ from mcp.server.stdio import stdio_server
 import outlive
 from outlive import envelope
 from outlive.errors import OutliveError
-from outlive.mcp import schemas, text
+from outlive.mcp import schemas, tasks, text
 from outlive.mcp.call import EXEC, PROCESS, WAIT_ARGUMENTS, Calls, Tools, defaults_of
 from outlive.mcp.owner import owner_of
 
@@ -193,7 +194,7 @@ def build(calls: Calls, config: Config, env: Mapping[str, str]) -> Server[Any]:
     """The server, ready to run over any transport."""
     handlers = Handlers(calls, config, env)
     fixed = CacheHint(ttl_ms=_DAY_MS, scope="public")
-    return Server(
+    server: Server[Any] = Server(
         "outlive",
         version=outlive.__version__,
         title="outlive",
@@ -203,6 +204,9 @@ def build(calls: Calls, config: Config, env: Mapping[str, str]) -> Server[Any]:
         on_call_tool=handlers.call_tool,
         on_list_prompts=handlers.list_prompts,
     )
+    result = partial(_result, process=PROCESS in calls.tools.offers)
+    tasks.install(server, calls, result=result, owner=lambda ctx: owner_of(client_name(ctx), env))
+    return server
 
 
 async def serve(server: Server[Any], environment: JobEnvironment) -> None:
