@@ -10,6 +10,7 @@ import pytest
 from mcp import MCPError, types
 
 from outlive.store.jobdir import STATE
+from outlive.system import tree
 from support import pair
 from support.cli import Cli
 from support.mcp_client import McpRefusal, McpSession, RawMcp
@@ -175,6 +176,7 @@ def test_a_lost_outcome_is_completed_with_all_output_up_to_then(session: McpSess
     pid = session.ok("process", action="status", job_id=task)["pid"]
     pair.end(pair.guardian(task), pair.supervisor(task))
     pair.end(pid)
+    until(lambda: not tree.with_cookie(task), what="the end of the command's last sleep")  # else it is adopted
     found = ended(session, task)
     assert (found.status, found.status_message) == ("completed", "begun")
     assert found.result is not None and found.result["isError"] is False
