@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 import signal
+import socket
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +32,7 @@ from outlive.mcp.call import EXEC, PROCESS, Calls, Tools, process_verbs
 from outlive.mcp.environment import JobEnvironment
 from outlive.store.jobdir import STATE
 
+HOST = "127.0.0.1"
 OWNER = "conformance"
 FAILING, DAMAGED, ASKS_FIRST = "failing_job", "protocol_error_job", "test_tool_with_task"
 NEEDS_TASKS = {FAILING, DAMAGED, ASKS_FIRST}
@@ -128,18 +131,20 @@ def _what_name() -> types.InputRequiredResult:
 
 async def serve(fixture: Fixture, port: int) -> None:
     """Until SIGINT or SIGTERM."""
-    app = fixture.server.streamable_http_app(host="127.0.0.1")
-    http = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
+    http = uvicorn.Server(uvicorn.Config(fixture.server.streamable_http_app(host=HOST), log_level="warning"))
+    listener = socket.create_server((HOST, port))
+    sys.stdout.write(f"http://{HOST}:{listener.getsockname()[1]}/mcp\n")
+    sys.stdout.flush()
     async with anyio.create_task_group() as group:
         group.start_soon(fixture.environment.watch)
-        await http.serve()
+        await http.serve(sockets=[listener])
         await fixture.end()
         group.cancel_scope.cancel()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--port", type=int, default=0, help="on the loopback interface; without it any that is free")
     port = parser.parse_args().port
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn ends by them, and then raises them again

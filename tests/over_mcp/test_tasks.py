@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +18,8 @@ from mcp import MCPError, types
 from outlive.store.jobdir import STATE
 from outlive.system import tree
 from support import pair
-from support.cli import Cli
-from support.mcp_client import McpRefusal, McpSession, RawMcp
+from support.cli import Cli, environment
+from support.mcp_client import MODERN_VERSION, McpRefusal, McpSession, RawMcp
 from support.tasks_client import IDENTIFIER, OVER, Created, Detailed, TasksClient, get, start, tell
 from support.wait import until
 
@@ -120,6 +126,19 @@ def test_what_ends_in_time_or_was_put_into_the_background_is_answered_directly(s
     assert wrong.is_error
     (work / "go").touch()
     assert ended(session, behind.structured_content["job_id"]).status == "completed"  # a job is a task all the same
+
+
+def test_exec_alone_gives_a_task_instead_of_a_call_without_end(place: Path) -> None:
+    alone = {"args": ("--tools", "exec"), "env": {"OUTLIVE_EXEC_BACKGROUND_MS": "100"}}
+    with McpSession(log=place / "mcp.log", extensions=[TasksClient()], **alone) as session:
+        for more in ({}, {"background": True}, {"stdin": "open", "timeout": 0.7}):
+            command = "printf 'Go on? '; read a; exit 5" if "stdin" in more else "sleep 0.5; exit 5"
+            found = start(session, command, **more)
+            assert isinstance(found, Created), found
+            result = ended(session, found.task_id).result
+            assert result is not None
+            assert result["structuredContent"]["state"] == ("killed" if "stdin" in more else "exited")
+            assert "process" not in result["content"][0]["text"]
 
 
 def test_a_model_behind_such_a_client_reads_the_whole_result(session: McpSession) -> None:
@@ -327,6 +346,58 @@ def test_a_client_waits_on_though_a_server_dies_and_a_task_is_cancelled_by_anoth
     assert cli.ok("status", task)["ended_by"] == "other"
 
 
+# --- HTTP ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def http_url(place: Path) -> Any:
+    words = [sys.executable, str(Path(__file__).parents[1] / "conformance" / "tasks_server.py")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment({"TMPDIR": str(place)})) as server:
+        try:
+            assert server.stdout is not None
+            yield server.stdout.readline().decode().strip()
+        finally:
+            server.terminate()
+            assert server.wait(60) == 0
+
+
+def post(url: str, method: str, params: dict[str, Any], name: str | None) -> tuple[int, dict[str, Any]]:
+    """(HTTP status, the JSON-RPC answer) of one request that declares tasks and has this Mcp-Name header."""
+    about = {"protocolVersion": MODERN_VERSION, "clientCapabilities": DECLARED}
+    meta = {f"io.modelcontextprotocol/{key}": value for key, value in about.items()}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": MODERN_VERSION,
+        "Mcp-Method": method,
+        **({} if name is None else {"Mcp-Name": name}),
+    }
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def test_over_http_the_name_header_must_name_the_task(http_url: str) -> None:
+    compute = {"name": "slow_compute", "arguments": {"seconds": 60, "label": "x"}}
+    status, answer = post(http_url, "tools/call", compute, "slow_compute")
+    assert (status, answer["result"]["resultType"]) == (200, "task")
+    task = answer["result"]["taskId"]
+    encoded = f"=?base64?{base64.b64encode(task.encode()).decode()}?="
+    for name in (task, encoded):
+        status, answer = post(http_url, "tasks/get", {"taskId": task}, name)
+        assert (status, answer["result"]["status"]) == (200, "working")
+    for method, more in (("get", {}), ("cancel", {}), ("update", {"inputResponses": {}})):
+        for name in (UNKNOWN, None):
+            status, answer = post(http_url, f"tasks/{method}", {"taskId": task, **more}, name)
+            assert (status, answer["error"]["code"]) == (400, types.HEADER_MISMATCH)
+    assert post(http_url, "tasks/get", {"taskId": task}, task)[1]["result"]["status"] == "working"
+
+
 # --- notifications ---------------------------------------------------------------------------------------------------
 
 
@@ -386,6 +457,21 @@ def test_a_chatty_task_is_told_of_at_most_four_times_a_second(raw_mcp: Callable[
     ran_s = cli.ok("status", job)["duration_ms"] / 1000
     notified = [one for one in raw.others if one["method"] == "notifications/tasks"]
     assert len(notified) <= ran_s * 4 + 2, "one at the start, one at the end, and four a second between"
+
+
+def test_a_task_that_is_removed_is_not_told_of_any_more_and_others_are(
+    raw_mcp: Callable[..., RawMcp], cli: Cli
+) -> None:
+    raw = raw_mcp(era="modern")
+    gone, job = (cli.ok("run", "--snapshot-after", "0", f"echo begun; {GATE}")["job_id"] for _ in range(2))
+    listening(raw, {"taskIds": [gone, job]})
+    for task in (gone, job):
+        told(raw, lambda found, task=task: found["taskId"] == task and found.get("statusMessage") == "begun")
+    cli.ok("remove", gone)
+    Path("go").touch()
+    told(raw, lambda found: found["taskId"] == job and found["status"] == "completed")
+    told_of = {one["params"]["status"] for one in raw.others if one["params"].get("taskId") == gone}
+    assert told_of <= {"working", "cancelled"}, "whether its end was seen before it was deleted is a race"
 
 
 def test_who_does_not_declare_tasks_may_not_subscribe_to_them(raw_mcp: Callable[..., RawMcp]) -> None:

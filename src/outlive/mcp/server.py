@@ -94,7 +94,8 @@ class Handlers:
             known = ", ".join(sorted(self._calls.tools.offers))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
         try:
-            found = await self._calls.run(params.name, params.arguments or {}, owner_of(client_name(ctx), self._env))
+            owner, handle = owner_of(client_name(ctx), self._env), tasks.declared(ctx)
+            found = await self._calls.run(params.name, params.arguments or {}, owner, handle=handle)
             return _result(found, process=PROCESS in self._calls.tools.offers)
         except OutliveError as error:
             if error.code == "internal_error":

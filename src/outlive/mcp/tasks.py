@@ -9,6 +9,8 @@ request, and not `initialize`, whose eras cannot carry a task on the wire. Of `e
   clients hide a task and poll it to its end, which would make it wait for what it put into the background;
 - so is one that waits for input which the client cannot ask its user for: only the model can help it.
 
+Without the process tool (`--tools exec`) the last two do not hold: nobody could follow the job but by its task.
+
 Whoever has the id may ask: any server process of this root answers, also for a job that another client or the command
 line started, as `process` does. What a task is, `task_view` says.
 """
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -107,8 +110,12 @@ class Tasks(Extension):
         self._calls = calls
         self._owner = owner
         self._tools = frozenset(tools)
-        self._view = TaskView(result, calls.tools.shown_by_default())
+        self._result = result
         self._answering = anyio.Lock()
+
+    @cached_property
+    def _view(self) -> TaskView:
+        return TaskView(self._result, self._calls.tools.shown_by_default())
 
     def methods(self) -> Sequence[MethodBinding]:
         return (
@@ -126,13 +133,16 @@ class Tasks(Extension):
         if not isinstance(answer, types.CallToolResult) or params.name not in self._tools or not declared(ctx):
             return answer
         found = answer.structured_content
-        if not isinstance(found, dict) or found.get("state") != "running" or _in_background(params.arguments or {}):
+        if not isinstance(found, dict) or found.get("state") != "running":
+            return answer
+        model_follows = not self._calls.tools.exec_alone
+        if model_follows and _in_background(params.arguments or {}):
             return answer
         task = self._of(self._context(ctx), found["job_id"], ctx)
         if "result" in task:  # it has ended since
             ended: dict[str, Any] = task["result"]
             return ended
-        if found.get("waiting_for_input") and "inputRequests" not in task:
+        if model_follows and found.get("waiting_for_input") and "inputRequests" not in task:
             return answer
         return {"resultType": "task", **{key: value for key, value in task.items() if key not in OF_ITS_STATUS}}
 
@@ -208,6 +218,8 @@ class Tasks(Extension):
                 task = self._view.of(about, job, asks=can_ask(ctx))
             except (OSError, OutliveError):  # removed meanwhile, or not readable now: tasks/get says which
                 continue
+            if not job.is_in_place():
+                return
             news = (task["status"], task.get("statusMessage"), task.get("inputRequests"))
             if news != told:
                 told = news
@@ -230,13 +242,14 @@ class Tasks(Extension):
     def _of(self, about: Context, task_id: str, ctx: Request) -> dict[str, Any]:
         with _opened(about, task_id) as job:
             try:
-                return self._view.of(about, job, asks=can_ask(ctx))
-            except OSError as error:
+                task = self._view.of(about, job, asks=can_ask(ctx))
+            except (OSError, OutliveError) as error:
                 if not job.is_in_place():
                     raise _unknown(task_id) from error
-                raise MCPError(types.INTERNAL_ERROR, f"while reading job {task_id}: {error.strerror}") from error
-            except OutliveError as error:
-                raise MCPError(types.INTERNAL_ERROR, error.message) from error
+                raise MCPError(types.INTERNAL_ERROR, f"while reading job {task_id}: {error}") from error
+            if not job.is_in_place():  # removed under this look, which may have found half of it
+                raise _unknown(task_id)
+            return task
 
 
 # --- what a request may do -------------------------------------------------------------------------------------------
