@@ -12,12 +12,12 @@ from outlive.errors import OutliveError
 from outlive.mcp import drive
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from outlive.store.jobdir import JobDir
 
 
-async def changes(job: JobDir, *, output: bool, every_s: float) -> AsyncIterator[None]:
+async def changes(job: JobDir, *, output: bool, every_s: float) -> AsyncGenerator[None]:
     """Once at the start, then after each change of the job's state, events or (`output`) output, at most once in
     `every_s` seconds. Ends when the job is over or was removed; the last item comes after the last change.
 

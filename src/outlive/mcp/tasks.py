@@ -17,7 +17,7 @@ line started, as `process` does. What a task is, `task_view` says.
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -190,6 +190,7 @@ class Tasks(Extension):
                 return await others(ctx, params)
             require(ctx)
             about = self._context(ctx)
+            about.client = None  # being told of a result is not reading it: nobody's position moves
             async with AsyncExitStack() as stack:
                 jobs = {}
                 for task_id in wanted[: limits.TASKS_FOLLOWED]:
@@ -213,23 +214,20 @@ class Tasks(Extension):
     async def _follow(self, ctx: Request, about: Context, job: JobDir) -> None:
         """Tell of one job until it is over, at most four times a second."""
         told: tuple[Any, ...] = ()
-        async for _ in follow.changes(job, output=True, every_s=_FOLLOW_EVERY_S):
-            try:
-                task = self._view.of(about, job, asks=can_ask(ctx))
-            except (OSError, OutliveError):  # removed meanwhile, or not readable now: tasks/get says which
-                continue
-            if not job.is_in_place():
-                return
-            news = (task["status"], task.get("statusMessage"), task.get("inputRequests"))
-            if news != told:
-                told = news
-                meta = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
-                notification: Any = types.Notification[dict[str, Any], str](
-                    method=NOTIFICATION, params={**task, "_meta": meta}
-                )
-                await ctx.session.send_notification(notification, related_request_id=ctx.request_id)
-            if task["status"] in OVER:
-                return
+        async with aclosing(follow.changes(job, output=True, every_s=_FOLLOW_EVERY_S)) as changes:
+            async for _ in changes:
+                try:
+                    task = self._view.of(about, job, asks=can_ask(ctx))
+                except (OSError, OutliveError):  # removed meanwhile, or not readable now: tasks/get says which
+                    continue
+                if not job.is_in_place():
+                    return
+                news = (task["status"], task.get("statusMessage"), task.get("inputRequests"))
+                if news != told:
+                    told = news
+                    await _notify(ctx, task)
+                if task["status"] in OVER:
+                    return
 
     # --- the job ---
 
@@ -285,6 +283,12 @@ def can_ask(ctx: Request) -> bool:
     capabilities = ctx.session.client_capabilities
     asking = capabilities.elicitation if capabilities is not None else None
     return asking is not None and (asking.form is not None or asking.url is None)
+
+
+async def _notify(ctx: Request, task: dict[str, Any]) -> None:
+    params = {**task, "_meta": {SUBSCRIPTION_ID_META_KEY: ctx.request_id}}
+    notification: Any = types.Notification[dict[str, Any], str](method=NOTIFICATION, params=params)
+    await ctx.session.send_notification(notification, related_request_id=ctx.request_id)
 
 
 # --- small things ----------------------------------------------------------------------------------------------------
