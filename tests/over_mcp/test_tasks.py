@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import subprocess
 import sys
 import urllib.error
@@ -290,6 +291,17 @@ def test_a_question_of_the_job_is_put_to_the_user_of_a_client_that_can(raw_mcp: 
 
 def answer(raw: RawMcp, task: str, responses: dict[str, Any]) -> dict[str, Any]:
     return raw.request("tasks/update", {"taskId": task, "inputResponses": responses, **declaring(ASKING)})
+
+
+def test_a_name_that_is_no_utf_8_ends_no_server(raw_mcp: Callable[..., RawMcp], cli: Cli) -> None:
+    raw = raw_mcp(era="modern")
+    asks = ("--stdin", "open", "--", os.fsdecode(b"printf 'Which? '; : \xff; read a"))
+    job = cli.ok("run", "--snapshot-after", "0", "--title", os.fsdecode(b"odd \xff"), *asks)["job_id"]
+    asked = until(lambda: asking(raw, job).get("inputRequests"), what="the question")
+    assert asked is not None
+    (request,) = asked.values()
+    assert "'odd ?'" in request["params"]["message"]
+    cli.ok("kill", job)
 
 
 def test_who_declines_ends_the_input(raw_mcp: Callable[..., RawMcp]) -> None:

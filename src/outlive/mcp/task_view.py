@@ -59,7 +59,7 @@ class TaskView:
             asked = question(found, output) if asks else None
             waits = answers.waiting(found, output)["waiting_for_input"]
         status = INPUT_REQUIRED if asked else _status(found)
-        message = _message(found, status, last, waits=waits)
+        message = _sendable(_message(found, status, last, waits=waits) or "")
         return {
             "taskId": job.job_id,
             "status": status,
@@ -74,7 +74,7 @@ class TaskView:
 
     def _ending(self, ctx: Context, found: Look, job: JobDir, status: str) -> dict[str, Any]:
         if status == FAILED:
-            return {"error": {"code": types.INTERNAL_ERROR, "message": found.state.message or "the job cannot be read"}}
+            return {"error": {"code": types.INTERNAL_ERROR, "message": _sendable(found.state.message)}}
         if status != COMPLETED:
             return {}
         try:
@@ -106,7 +106,7 @@ def question(found: Look, output: Output) -> dict[str, Any]:
     definition = found.definition
     asked = types.ElicitRequestFormParams(
         # Job output is data: the user is told who is asking before what is asked.
-        message=f"The command {definition.name!r} (job {short_id(definition.job_id)}) asks:\n{waits['prompt']}",
+        message=f"The command {_sendable(definition.name)!r} (job {short_id(definition.job_id)}) asks:\n{waits['prompt']}",
         requested_schema={
             "type": "object",
             "properties": {ANSWER: {"type": "string", "description": "One line, without the line break."}},
@@ -127,6 +127,11 @@ def _message(found: Look, status: str, last: str | None, *, waits: bool) -> str 
     if waits and status == WORKING:
         return f"waiting for input{': ' + last if last else ''}"
     return last
+
+
+def _sendable(words: str) -> str:
+    """Without lone surrogates, which end the SDK's writer: a name may come from an argument that is no UTF-8."""
+    return words.encode("utf-8", "replace").decode("utf-8")
 
 
 def _updated_at(found: Look, output_s: float | None) -> str:
