@@ -446,8 +446,9 @@ def told(raw: RawMcp, condition: Callable[[dict[str, Any]], bool]) -> dict[str, 
 def test_a_subscriber_is_told_of_its_tasks_until_they_end(raw_mcp: Callable[..., RawMcp], work: Path, cli: Cli) -> None:
     raw = raw_mcp(era="modern")
     job, other = (cli.ok("run", "--snapshot-after", "0", f"echo begun; {GATE}")["job_id"] for _ in range(2))
-    stream, agreed = listening(raw, {"taskIds": [job, UNKNOWN, "x"], "toolsListChanged": True})
-    assert agreed == {"taskIds": [job], "toolsListChanged": True}
+    also = {"resourceSubscriptions": [f"job://{other}"]}
+    stream, agreed = listening(raw, {"taskIds": [job, UNKNOWN, "x"], **also})
+    assert agreed == {"taskIds": [job], **also}
     working = told(raw, lambda task: task.get("statusMessage") == "begun")
     assert (working["taskId"], working["status"]) == (job, "working")
     (work / "go").touch()
@@ -457,7 +458,7 @@ def test_a_subscriber_is_told_of_its_tasks_until_they_end(raw_mcp: Callable[...,
     assert {name: now[name] for name in over} == over
     assert over["result"]["structuredContent"]["output"] == "begun\n"
     raw.request("tools/list")  # nothing more came before this answer
-    assert {one["params"].get("taskId") for one in raw.others} == {None, job}
+    assert {one["params"]["taskId"] for one in raw.others if one["method"] == "notifications/tasks"} == {job}
     cli.ok("wait", other)
 
 
@@ -487,10 +488,10 @@ def test_a_task_that_is_removed_is_not_told_of_any_more_and_others_are(
     assert told_of <= {"working", "cancelled"}, "whether its end was seen before it was deleted is a race"
 
 
-def test_who_does_not_declare_tasks_may_not_subscribe_to_them(raw_mcp: Callable[..., RawMcp]) -> None:
+def test_who_does_not_declare_tasks_may_not_subscribe_to_them(raw_mcp: Callable[..., RawMcp], cli: Cli) -> None:
     raw = raw_mcp(era="modern")
     with pytest.raises(McpRefusal) as refused:
         raw.request("subscriptions/listen", {"notifications": {"taskIds": [UNKNOWN]}})
     assert refused.value.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
-    _, agreed = listening(raw, {"toolsListChanged": True}, {})
-    assert agreed == {"toolsListChanged": True}
+    others = {"resourceSubscriptions": [f"job://{cli.ok('run', '--wait', '--', 'true')['job_id']}"]}
+    assert listening(raw, others, {})[1] == others
