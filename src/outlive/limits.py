@@ -28,6 +28,7 @@ RETRY_MS = (1_000, 60_000)  # bounds of retry_after_ms
 QUOTA_BYTES = 10 * 1024**3
 GC_OLDER_THAN = "30d"
 SEARCH_CONTEXT_LINES = 2
+TASK_MESSAGE_CHARS = 500  # statusMessage of a task that cannot be read
 
 # --- bounds of what a caller may ask ---------------------------------------------------------------------------
 MCP_CALL_MS = 50_000  # one blocking MCP call; clients give up at 60 s (TypeScript SDK default)
@@ -43,6 +44,7 @@ ID_PART_CHARS = 6  # shortest beginning or end of an id that names a job
 SHORT_ID_CHARS = 8
 CANDIDATES = 20  # ids listed by ambiguous_job_id
 NAME_CHARS = 48
+TASKS_FOLLOWED = 64  # by one subscription; each is a connection to a supervisor
 
 # --- telling MCP clients ----------------------------------------------------------------------------------------
 WATCHED_RESOURCES = 256  # of one server; each that runs costs two open files

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ import anyio
 import anyio.from_thread
 from mcp import types
 from mcp.client.client import Client
+from mcp.client.extension import ClientExtension
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from support import processes, schema
@@ -67,10 +68,12 @@ class McpSession:
         env: Mapping[str, str | None] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         command: list[str] | None = None,
+        extensions: Sequence[ClientExtension] = (),
     ) -> None:
         self.era = era
         self.log = log
         self.pid = 0
+        self._extensions = extensions
         self.messages: list[Any] = []  # notifications of the server, as they came
         words = command or server_command(args)
         self._server = StdioServerParameters(
@@ -172,7 +175,12 @@ class McpSession:
                 transport = stdio_client(self._server, errlog=log)
                 info = types.Implementation(name=self._name, version="1")
                 async with Client(
-                    transport, mode=_MODES[self.era], client_info=info, message_handler=self._take, cache=None
+                    transport,
+                    mode=_MODES[self.era],
+                    client_info=info,
+                    message_handler=self._take,
+                    cache=None,
+                    extensions=self._extensions,
                 ) as client:
                     self._ready.set_result(client)
                     await self._stop.wait()

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from outlive import actions, limits
+from outlive.actions import define
 from outlive.actions.notices import Notices
 from outlive.actions.spec import Context
 from outlive.envelope import answer
@@ -56,21 +57,31 @@ class Tools:
             for name, verb in self.process.items()
         }
 
-    def read(self, tool: str, given: Mapping[str, Any]) -> tuple[Verb, dict[str, Any]]:
-        """The verb a call means, and its arguments. Errors: invalid_argument."""
+    def read(self, tool: str, given: Mapping[str, Any], *, handle: bool = False) -> tuple[Verb, dict[str, Any]]:
+        """The verb a call means, and its arguments. `handle`: the caller can follow a job without the process tool.
+
+        Errors: invalid_argument.
+        """
         if tool == EXEC:
-            return self.run, self._read_exec(given)
+            return self.run, self._read_exec(given, handle)
         name = self._action(given.get("action"))
         rest = {key: value for key, value in given.items() if key != "action"}
         if name == "spawn":
             return self.run, self._in_background(self._exec.read(rest))
         return self.process[name], self._readers[name].read(rest)
 
-    def _read_exec(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def shown_by_default(self) -> dict[str, Any]:
+        """How the answer of an `exec` without such arguments shows output: max_bytes, tail_lines, raw."""
+        args = self._exec.read({"command": ""})
+        return {arg.name: args[arg.name] for arg in define.SHOW_ARGS if arg.name in args}
+
+    def _read_exec(self, given: Mapping[str, Any], handle: bool) -> dict[str, Any]:
         if not self.exec_alone:
             return self._exec.read(given)
         ignored = {fold(name) for name in WAIT_ARGUMENTS}
         args = self._exec.read({key: value for key, value in given.items() if fold(key) not in ignored})
+        if handle:
+            return args
         return {**args, **self._known({"wait": True, "background": False, "yield_ms": limits.MAX_DURATION_MS})}
 
     def _in_background(self, args: dict[str, Any]) -> dict[str, Any]:
@@ -168,11 +179,11 @@ class Calls:
         self._readers: dict[str, Reader] = {}
 
     async def run(
-        self, tool: str, given: Mapping[str, Any], owner: str, *, beside: Beside | None = None
+        self, tool: str, given: Mapping[str, Any], owner: str, *, handle: bool = False, beside: Beside | None = None
     ) -> dict[str, Any]:
         """The envelope of a call. Errors: OutliveError, and whatever an action lets through."""
-        verb, args = self.tools.read(tool, given)
-        unbounded = tool == EXEC and self.tools.exec_alone
+        verb, args = self.tools.read(tool, given, handle=handle)
+        unbounded = tool == EXEC and self.tools.exec_alone and not handle
         args, report = (args, {}) if unbounded else clamp(verb, args)
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.now()
         ctx = self._context(owner, env)
@@ -223,6 +234,10 @@ class Calls:
         ctx = self._context(owner, self._environment.now())
         ctx.client = None
         return ctx
+
+    def context(self, owner: str) -> Context:
+        """For looks at jobs, in a caller's name. Errors: store_unsafe, io_error."""
+        return self._context(owner, self._environment.now())
 
     def close(self) -> None:
         if self._store is not None:

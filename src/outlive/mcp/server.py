@@ -10,6 +10,7 @@ import json
 import sys
 import traceback
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -20,7 +21,7 @@ from mcp.server.stdio import stdio_server
 import outlive
 from outlive import envelope
 from outlive.errors import OutliveError
-from outlive.mcp import progress, schemas, subscribe, text
+from outlive.mcp import progress, schemas, subscribe, tasks, text
 from outlive.mcp.call import EXEC, PROCESS, WAIT_ARGUMENTS, Calls, Tools, defaults_of
 from outlive.mcp.capabilities import HonestServer
 from outlive.mcp.channel import CAPABILITY, Channel
@@ -105,15 +106,17 @@ class Handlers:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
         owner = self.owner(ctx)
         found = await self._answer(ctx, params, owner)
-        notices = self._calls.notices(owner, found.get("job_id"))
+        # An answer that is about to become a task reaches nobody: the notices come with the next one
+        becomes_task = found.get("state") == "running" and params.name == EXEC and tasks.declared(ctx)
+        notices = [] if becomes_task else self._calls.notices(owner, found.get("job_id"))
         return _result(found | ({"notices": notices} if notices else {}), process=PROCESS in self._calls.tools.offers)
 
     async def _answer(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, owner: str
     ) -> dict[str, Any]:
         try:
-            beside = self._beside(ctx, owner)
-            found = await self._calls.run(params.name, params.arguments or {}, owner, beside=beside)
+            beside, handle = self._beside(ctx, owner), tasks.declared(ctx)
+            found = await self._calls.run(params.name, params.arguments or {}, owner, handle=handle, beside=beside)
             if self._channel is not None:
                 self._channel.told(ctx, owner, found)
             return found
@@ -229,6 +232,8 @@ def build(calls: Calls, config: Config, env: Mapping[str, str], *, channel: bool
     )
     if channel:
         server.experimental = {CAPABILITY: {}}
+    result = partial(_result, process=PROCESS in calls.tools.offers)
+    tasks.install(server, calls, result=result, owner=handlers.owner)
     return server
 
 

@@ -1,0 +1,63 @@
+"""The figures of a task: how long it stays, and how often to ask."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from outlive import config, limits
+from outlive.job import Definition, State, timestamp
+from outlive.mcp import task_view
+from outlive.store.truth import Look
+
+DAY_MS = 86_400_000
+
+
+def look(created_at: str, **state: Any) -> Look:
+    return Look(Definition(created_at=created_at), State(**state), supervised=True)
+
+
+class Settings:
+    """As much of a context as these need."""
+
+    config = config.load({"OUTLIVE_GC_OLDER_THAN": "2d"})
+
+
+def test_a_task_stays_for_the_retention_counted_from_its_end() -> None:
+    ended = look("2026-01-01T00:00:00.000Z", state="exited", finished_at="2026-01-01T00:00:01.500Z")
+    assert task_view._ttl_ms(Settings(), ended) == 2 * DAY_MS + 1_500
+
+
+def test_a_task_that_runs_for_longer_than_the_retention_is_not_taken_for_dead() -> None:
+    running = look("2020-01-01T00:00:00.000Z")
+    age_ms = (time.time() - 1_577_836_800) * 1000
+    assert task_view._ttl_ms(Settings(), running) >= age_ms + 2 * DAY_MS - 1
+
+
+@pytest.mark.parametrize(("age_s", "least"), [(0, 1_000), (5, 1_000), (200, 20_000), (100_000, 60_000)])
+def test_an_older_task_is_asked_for_less_often_within_bounds(age_s: int, least: int) -> None:
+    found = task_view._poll_interval_ms(look(timestamp(time.time() - age_s)))
+    assert least <= found <= limits.RETRY_MS[1]
+
+
+def test_a_damaged_record_is_final_only_if_nobody_will_write_it_anew() -> None:
+    broken = State(state="unknown", message="state.json: rubbish")
+    assert task_view._status(Look(Definition(), broken, supervised=True)) == "working"
+    assert task_view._status(Look(Definition(), broken)) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "status"),
+    [
+        ("exited", "exit", "completed"),
+        ("exited", "kill", "cancelled"),
+        ("killed", "kill", "cancelled"),
+        ("killed", "timeout", "completed"),
+        ("killed", "signal", "completed"),
+        ("failed", "reboot", "completed"),
+    ],
+)
+def test_only_a_request_to_kill_cancels(state: str, reason: str, status: str) -> None:
+    assert task_view._status(Look(Definition(), State(state=state, reason=reason))) == status
