@@ -11,6 +11,8 @@ import pytest
 from support import pair
 from support.cli import Cli
 from support.mcp_client import McpSession
+from support.tasks_client import Created, TasksClient, get
+from support.tasks_client import start as start_task
 from support.wait import until
 
 Connect = Callable[..., McpSession]
@@ -213,3 +215,18 @@ def test_a_watch_works_in_a_job_of_a_server_whose_supervisor_was_killed(
         what="the end",
     )
     assert [event["type"] for event in found] == ["started", "adopted", "watch_hit", "finished"]
+
+
+def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, work: Path, cli: Cli) -> None:
+    with McpSession(log=place / "mcp.log", extensions=[TasksClient()]) as session:
+        known, news = (
+            start_task(session, f"until [ -e go ]; do sleep 0.02; done; echo {name}; exit 1", yield_ms=0)
+            for name in ("known", "news")
+        )
+        assert isinstance(known, Created)
+        assert isinstance(news, Created)
+        (work / "go").touch()
+        for task in (known, news):
+            ended(cli, task.task_id)
+        assert get(session, known.task_id).status == "completed"
+        assert [notice["job_id"] for notice in told(session)] == [news.task_id]

@@ -188,7 +188,7 @@ class Calls:
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.now()
         ctx = self._context(owner, env)
         result = await self._result(verb, ctx, args, beside)
-        self._notices.known(ctx, result)
+        self.heard(ctx, result)
         return answer(verb.type, {**result, **report})
 
     def notices(self, owner: str, answered: str | None) -> list[dict[str, Any]]:
@@ -197,6 +197,10 @@ class Calls:
             return self._notices.collect(self._context(owner, self._environment.now()), answered)
         except (OSError, OutliveError):  # no store, or a damaged one: the answer itself says so
             return []
+
+    def heard(self, ctx: Context, found: dict[str, Any]) -> None:
+        """The client of `ctx` was told this of a job, in another way than by a tool's answer."""
+        self._notices.known(ctx, found)
 
     async def _result(self, verb: Verb, ctx: Context, args: dict[str, Any], beside: Beside | None) -> dict[str, Any]:
         try:

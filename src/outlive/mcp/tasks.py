@@ -247,6 +247,8 @@ class Tasks(Extension):
                 raise MCPError(types.INTERNAL_ERROR, f"while reading job {task_id}: {error}") from error
             if not job.is_in_place():  # removed under this look, which may have found half of it
                 raise _unknown(task_id)
+            if task["status"] in OVER:
+                self._calls.heard(about, {"job_id": task_id, "state": "exited"})
             return task
 
 
