@@ -104,11 +104,12 @@ def test_colours_and_terminals_do_not_hide_a_line(cli: Cli) -> None:
 def test_a_hit_goes_to_the_command_and_the_file_and_is_recorded(cli: Cli, root: Path, work: Path) -> None:
     sink = 'cat > stdin; tail -n 1 "$OUTLIVE_EVENT_PATH" > file; echo "$OUTLIVE_EVENT_TYPE $OUTLIVE_JOB_ID" > names'
     watch = json.dumps({"pattern": "ready", "command": sink, "file": "hits"})
-    job = cli.ok("run", "--wait", "--watch", watch, "echo is ready")["job_id"]
+    job = cli.ok("run", "--wait", "--watch", watch, "echo it; echo is ready; echo and more")["job_id"]
     over(cli, job)
     event = json.loads((work / "stdin").read_text())
     assert (event["event_type"], event["job_id"], event["line"]) == ("job.output.matched", job, "is ready")
     assert {"schema_version", "pattern", "match_type", "stream", "stdout_log_path", "stderr_log_path"} <= event.keys()
+    assert event["snippet"] == "it\nis ready"
     assert told(work / "hits") == [event]
     assert (work / "names").read_text().split() == ["job.output.matched", job]
     assert event.items() <= json.loads((work / "file").read_text()).items()
@@ -248,6 +249,16 @@ def test_a_takeover_neither_misses_nor_repeats_a_hit(cli: Cli, work: Path) -> No
     assert [event["line"] for event in hits(cli, job)][: len(expected)] == expected
     assert sorted({event["line"] for event in told(work / "hits")}) == sorted(expected)
     assert hits(cli, job, "adopted")
+
+
+def test_a_successor_looks_for_what_was_set_later(cli: Cli, work: Path) -> None:
+    job = running(cli, "--watch", "old", "until [ -e go ]; do sleep 0.02; done; echo old; echo new; exec sleep 60")
+    cli.ok("notify", "set", job, "--watch", "new", "--remove-watch", "old")
+    pair.end(pair.supervisor(job))
+    (work / "go").touch()
+    until(lambda: hits(cli, job), what="the hit")
+    assert [(event["watch"], event["line"]) for event in hits(cli, job)] == [("w2", "new")]
+    cli.ok("kill", job)
 
 
 def test_what_was_not_delivered_is_delivered_by_the_successor(cli: Cli, root: Path, work: Path) -> None:

@@ -17,6 +17,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
     """The truth about one job, now."""
     with access.open_job(ctx, job) as found_job:
         found = access.look(ctx, found_job)
+        notification = found.definition.notification
         with Output(found_job) as output:
             idle = answers.idle_ms(found, output)
             sizes, end = output.sizes, output.end
@@ -36,6 +37,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             "descendants": len(access.descendants(found)),
             "supervised": found.supervised,
             "env_vars": answers.env_vars(found),
+            **({"notification": notification} if notification else {}),
         }
 
 
@@ -45,5 +47,5 @@ VERB = Verb(
     status,
     args=(JOB,),
     result="job_id state stdout_log_path stderr_log_path exit_code finished_at updated_at elapsed_ms idle_ms next_seq "
-    "stdout_bytes stderr_bytes supervised env_vars " + fields.DESCRIBING.replace("exit_code? ", ""),
+    "stdout_bytes stderr_bytes supervised env_vars notification? " + fields.DESCRIBING.replace("exit_code? ", ""),
 )

@@ -117,6 +117,10 @@ def _status(found: Found, process: bool) -> tuple[str, list[str]]:
     lines += [f"{key}: {found[key]}" for key in shown if found.get(key)]
     if found.get("tags"):
         lines.append(f"tags: {', '.join(found['tags'])}")
+    watches = (found.get("notification") or {}).get("watches")
+    if watches:
+        names = [f"{watch['id']} ({watch['pattern']})" for watch in watches]
+        lines.append(f"watches: {', '.join(names)}")
     if found.get("stdout_bytes") is not None:
         lines.append(f"output: {found['stdout_bytes']} bytes stdout, {found.get('stderr_bytes', 0)} bytes stderr")
     if found.get("state") == "running" and found.get("idle_ms") is not None:

@@ -60,7 +60,7 @@ def event_of(definition: Definition, state: State, job: JobDir) -> Event:
 
 
 def matched_event(definition: Definition, job: JobDir, found: dict[str, Any]) -> Event:
-    """The job.output.matched event of a hit {seq, watch, pattern, match_type, stream, line, match}."""
+    """The job.output.matched event of a hit {seq, watch, pattern, match_type, stream, line, match, snippet}."""
     return {
         "schema_version": limits.SCHEMA_VERSION,
         "event_type": MATCHED,

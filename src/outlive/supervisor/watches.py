@@ -14,7 +14,7 @@ from outlive.errors import OutliveError
 from outlive.store import events
 from outlive.store.jobdir import WATCHED
 from outlive.store.output import Output
-from outlive.store.patterns import Pattern
+from outlive.store.patterns import Pattern, seen
 from outlive.store.scan import Scanner
 
 TYPE_CHECKING = False
@@ -237,6 +237,8 @@ class Watches:
     def _hit(self, watch: _Watch, stream: int, start: int, hit: Hit, *, unfinished: bool) -> None:
         with Output(self._job) as output:
             seq = output.seq_of(stream, start)
+            end = seq + hit.end - hit.start
+            before = output.read(max(0, end - limits.SNIPPET_BYTES), end)
         if (watch.id, seq) in self._known:
             if not unfinished:
                 self._known.discard((watch.id, seq))
@@ -257,7 +259,7 @@ class Watches:
             "match": hit.match,
         }
         self._tell(events.WATCH_HIT, seq=seq, **event)
-        self._deliver(spec, {"seq": seq, **event})
+        self._deliver(spec, {"seq": seq, **event, "snippet": seen(before).decode("utf-8", "replace")})
         if spec["once"]:
             watch.done = True
             self._open_scanners()
