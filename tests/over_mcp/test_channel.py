@@ -60,7 +60,7 @@ def test_a_job_that_ends_wakes_the_client_that_started_it(raw_mcp: Raw, era: str
         assert word in content
     assert "\n" not in content
     assert found["meta"] == {
-        "event": "job_finished",
+        "event": "finished",
         "job_id": job,
         "name": "build <1>",
         "state": "exited",
@@ -70,6 +70,23 @@ def test_a_job_that_ends_wakes_the_client_that_started_it(raw_mcp: Raw, era: str
     assert all(re.fullmatch("[A-Za-z0-9_]+", key) for key in found["meta"])
     assert raw.call("process", action="poll", job_id=job)["output"] == "it broke\n"
     assert len(_messages(raw)) == 1
+
+
+def test_a_watch_that_is_hit_wakes_the_client(raw_mcp: Raw, era: str, work: Path) -> None:
+    raw = raw_mcp(era=era, args=("--channel",))
+    then = "until [ -e on ]; do sleep 0.02; done"
+    command = f"{GATE}; echo calm; echo the first needle; echo the last needle; {then}"
+    job = _begin(raw, command, watch=["needle"], title="seek")
+    (work / "go").touch()
+    found = _next_message(raw)
+    meta = found["meta"]
+    assert (meta["event"], meta["job_id"], meta["state"], meta["hits"]) == ("watch_hit", job, "running", "2")
+    assert "seek" in found["content"] and "the last needle" in found["content"] and job in found["content"]
+    assert all(isinstance(value, str) and re.fullmatch("[A-Za-z0-9_]+", key) for key, value in meta.items())
+    shown = raw.call("process", action="poll", job_id=job, since_seq=int(meta["seq"]))
+    assert shown["output"] == "the last needle\n"
+    (work / "on").touch()
+    assert _next_message(raw, already=1)["meta"]["event"] == "finished"
 
 
 def test_nobody_is_told_what_an_answer_told(raw_mcp: Raw, era: str, work: Path) -> None:
@@ -94,6 +111,21 @@ def test_nobody_is_told_what_an_answer_told(raw_mcp: Raw, era: str, work: Path) 
     other = _begin(raw, "sleep 0.5; exit 9")
     assert _next_message(raw)["meta"]["job_id"] == other
     assert len(_messages(raw)) == 1
+
+
+def test_an_end_that_a_notice_told_is_not_told_again(raw_mcp: Raw, era: str, work: Path) -> None:
+    raw = raw_mcp(era=era, args=("--channel",))
+    job = _begin(raw, f"{GATE}; echo out", title="noticed")
+    (work / "go").touch()
+    until(lambda: _noticed(raw, job), what="a notice with another answer")
+    before = len(_messages(raw))  # on a slow machine the message may have been first
+    other = _begin(raw, "sleep 0.5; exit 9")
+    assert _next_message(raw, already=before)["meta"]["job_id"] == other
+
+
+def _noticed(raw: RawMcp, job: str) -> bool:
+    told = raw.call("process", action="list", tags=["none"]).result.get("notices") or []
+    return any(one["job_id"] == job and one["event"] == "finished" for one in told)
 
 
 def test_a_job_that_somebody_else_kills_wakes_the_client(raw_mcp: Raw, cli: Cli, work: Path) -> None:

@@ -71,7 +71,7 @@ def test_three_templates_are_listed(mcp_session: McpSession) -> None:
     assert {one.uri_template: one.mime_type for one in found} == {
         "job://{id}": "application/json",
         "job://{id}/output{?since_seq}": "text/plain",
-        "job://{id}/events{?since_seq}": "application/json",
+        "job://{id}/events{?since_seq,since_event}": "application/json",
     }
     assert all(one.title and one.description for one in found)
 
@@ -131,6 +131,22 @@ def test_output_reads_from_a_position_and_moves_no_read_position(mcp_session: Mc
     assert mcp_session.ok("process", action="poll", job_id=fresh)["output"] == "new\n"
 
 
+def test_events_read_as_the_answer_of_events(mcp_session: McpSession) -> None:
+    job = mcp_session.ok("exec", command="echo hello; exit 4")["job_id"]
+    # The outcome is visible before it is history.
+    until(lambda: '"finished"' in _read(mcp_session, f"job://{job}/events").text, what="the whole history")
+    content = _read(mcp_session, f"job://{job}/events")
+    found = json.loads(content.text)
+    assert content.mime_type == "application/json"
+    assert (found["type"], found["job_id"], found["state"]) == ("events", job, "exited")
+    assert [event["type"] for event in found["events"]] == ["started", "finished"]
+    assert found == mcp_session.ok("process", action="events", job_id=job)
+    later = json.loads(_read(mcp_session, f"job://{job}/events?since_event=1").text)
+    assert [event["type"] for event in later["events"]] == ["finished"]
+    behind = json.loads(_read(mcp_session, f"job://{job}/events?since_seq=1&since_event=0").text)
+    assert [event["seq"] for event in behind["events"]] == [6]
+
+
 @ONE_ERA
 def test_long_output_reads_as_its_head_and_tail(mcp_session: McpSession) -> None:
     job = mcp_session.ok("exec", command="seq 100000")["job_id"]
@@ -160,6 +176,8 @@ def test_what_is_not_there_is_refused_as_the_protocol_has_it(mcp_session: McpSes
         f"job://{job}/output?since_seq=-1",
         f"job://{job}/output?since_seq=x",
         f"job://{job}/output?since=1",
+        f"job://{job}/output?since_event=1",
+        f"job://{job}/events?since_event=1&since_event=2",
         f"job://{job}/../{job}",
         f"file:///{job}",
         "%",
@@ -190,6 +208,22 @@ def test_a_subscriber_is_told_of_output_of_the_end_and_then_costs_nothing(mcp_se
         last = mcp_session.updates(status), mcp_session.updates(output)
         assert last[1] >= 2, "its end is a change of the output too: nothing more will come"
     assert last == (mcp_session.updates(status), mcp_session.updates(output))
+
+
+def test_a_subscriber_of_events_is_told_of_a_watch_that_is_hit(mcp_session: McpSession, work: Path) -> None:
+    command = f"{GATE}; echo calm; echo needle; until [ -e on ]; do sleep 0.02; done"
+    job = _background(mcp_session, command, watch=["needle"])
+    uri = f"job://{job}/events"
+    with mcp_session.subscribed(uri):
+        until(lambda: _is_followed(mcp_session, job), what="the job followed")
+        known = mcp_session.updates(uri)
+        (work / "go").touch()
+        until(lambda: mcp_session.updates(uri) > known, what="an update of the events")
+        found = json.loads(_read(mcp_session, uri).text)["events"]
+        assert [event["line"] for event in found if event["type"] == "watch_hit"] == ["needle"]
+        (work / "on").touch()
+        until(lambda: not _is_followed(mcp_session, job), what="the last update")
+        assert json.loads(_read(mcp_session, uri).text)["events"][-1]["type"] == "finished"
 
 
 def test_a_subscription_to_a_finished_job_gives_one_update(mcp_session: McpSession) -> None:

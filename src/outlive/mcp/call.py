@@ -206,7 +206,7 @@ class Calls:
         try:
             async with nullcontext() if beside is None else beside(verb, ctx, args):
                 result: dict[str, Any] = await drive.run(verb, ctx, args)
-                return result
+            return result
         except OutliveError:
             raise
         except OSError as error:

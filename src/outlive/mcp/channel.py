@@ -19,6 +19,7 @@ from outlive.job import FINISHED, short_id
 from outlive.mcp import follow, text
 from outlive.mcp.call import SPAWNING
 from outlive.mcp.wire import encodable
+from outlive.store import events
 from outlive.store.output import Output
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 CAPABILITY = "claude/channel"
 METHOD = f"notifications/{CAPABILITY}"
-WATCH_HIT = "watch_hit"
 REMOVED = "removed"  # no state of a job: it is not there
 
 
@@ -46,7 +46,7 @@ class _Followed:
         self.session = session
         self.scope = anyio.CancelScope()
         self.signalled = False
-        self.next_event = 0  # of its events
+        self.offset = 0  # in its history: what was looked at
 
 
 class Channel:
@@ -69,13 +69,13 @@ class Channel:
         """After an answer: the ends that it tells need no message."""
         if found.get("deduplicated") and found.get("state") not in FINISHED:
             self._begin(ctx, owner, found["job_id"])
-        for job in (found, *(found.get("jobs") or ())):
+        for job in (found, *(found.get("jobs") or ()), *(found.get("notices") or ())):
             followed = self._followed.get((owner, str(job.get("job_id"))))
             if followed is None:
                 continue
-            if job.get("state") in FINISHED or found["type"] in ("clear", "remove"):
+            if job.get("state") in FINISHED or (job is found and found["type"] == "remove"):
                 followed.scope.cancel()
-            elif found["type"] == "kill":
+            elif job is found and found["type"] == "kill":
                 followed.signalled = True
 
     def _begin(self, ctx: ServerRequestContext[Any], owner: str, job_id: str) -> None:
@@ -104,32 +104,35 @@ class Channel:
                     except OutliveError:
                         found["state"] = REMOVED
                         break
-                    await self._tell_hits(owner, found, followed)
+                    await self._tell_hits(owner, found, job, followed)
                     if found["state"] in FINISHED:
                         break
             # Whoever waits for the job is being told in this moment; `told` then cancels us.
             await anyio.sleep(limits.CHANNEL_EVERY_S)
             by_client = found.get("ended_by") == owner or (followed.signalled and found.get("reason") == "signal")
             if "name" in found and not by_client:
-                await _send(followed.session, self._words(found, job), _meta(found, "job_finished"))
+                await _send(followed.session, self._words(found, job), _meta(found, events.FINISHED))
 
     def _words(self, found: Found, job: JobDir) -> str:
         if found["state"] == REMOVED:
             return f"{_name(found)} was removed, with its output."
         return f"{_name(found)}: {text.ended(found)}{_last_line(job)} {self._next(job.job_id)}"
 
-    async def _tell_hits(self, owner: str, found: Found, followed: _Followed) -> None:
-        """One message for all that came since the last look."""
-        seen = await self._calls.show("events", owner, job_id=found["job_id"], since_event=followed.next_event, limit=0)
-        followed.next_event = seen["next_event"]
-        hits = [event for event in seen["events"] if event["type"] == WATCH_HIT]
-        if hits:
-            line = hits[-1].get("line")
-            more = f" ({len(hits)} hits)" if len(hits) > 1 else ""
-            words = (
-                f"{_name(found)} hit its watch {hits[-1].get('pattern')!r}{more}: {line} {self._next(found['job_id'])}"
-            )
-            await _send(followed.session, words, _meta(found, WATCH_HIT))
+    async def _tell_hits(self, owner: str, found: Found, job: JobDir, followed: _Followed) -> None:
+        """One message for all that came since the last look, but for lines that the client has read itself."""
+        ctx = self._calls.observer(owner)
+        ctx.client = owner
+        fresh, followed.offset = events.read(job, offset=followed.offset)
+        unread = access.seen(ctx, job)
+        hits = [event for event in fresh if event["type"] == events.WATCH_HIT and event["seq"] >= unread]
+        if not hits:
+            return
+        last = hits[-1]
+        more = f", {len(hits)} times" if len(hits) > 1 else ""
+        line = repr(last["line"][: limits.LAST_LINE_CHARS])
+        words = f"{_name(found)} printed what {last['watch']} watches for{more}: {line}. {self._next(job.job_id)}"
+        meta = {"watch": last["watch"], "seq": str(last["seq"]), "hits": str(len(hits))}
+        await _send(followed.session, words, _meta(found, events.WATCH_HIT) | meta)
 
     def _next(self, job_id: str) -> str:
         if self._calls.tools.exec_alone:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 JSON, PLAIN = "application/json", "text/plain"
 STATUS, OUTPUT, EVENTS = "status", "output", "events"
-_URI = re.compile(r"job://(?P<job>[0-9A-Za-z]+)(?:/(?P<part>output|events))?/?(?:\?since_seq=(?P<since>[0-9]{1,18}))?")
+_URI = re.compile(
+    r"job://(?P<job>[0-9A-Za-z]+)(?:/(?P<part>output|events))?/?(?:\?(?P<query>[a-z_]+=[0-9]{1,18}(?:&[a-z_]+=[0-9]{1,18})*))?"
+)
+_TAKES = {STATUS: (), OUTPUT: ("since_seq",), EVENTS: ("since_seq", "since_event")}
 _POSITION = ("since_seq", "next_seq", "truncated", "state")
 _NOWHERE = frozenset({"job_not_found", "ambiguous_job_id", "invalid_argument"})
 
@@ -46,7 +49,7 @@ TEMPLATES = [
     types.ResourceTemplate(
         name="job-events",
         title="A job's events",
-        uri_template="job://{id}/events{?since_seq}",
+        uri_template="job://{id}/events{?since_seq,since_event}",
         description="What happened to a job: the answer of `events`.",
         mime_type=JSON,
     ),
@@ -58,17 +61,21 @@ class Place(NamedTuple):
 
     job: str
     part: str
-    since_seq: int | None
+    since: dict[str, int]  # since_seq, since_event
 
 
 def place_of(uri: str) -> Place:
     """Errors: MCPError, as the protocol has it for a resource that is not there."""
     # Clients that take URIs apart put them together again with a lower-case host, or with a slash at its end.
     found = _URI.fullmatch(uri)
-    if found is None or (found["since"] and not found["part"]):
-        known = ", ".join(template.uri_template for template in TEMPLATES)
-        raise MCPError(types.INVALID_PARAMS, f"Not a resource: {uri[:200]}. Resources: {known}.", {"uri": uri})
-    return Place(found["job"], found["part"] or STATUS, int(found["since"]) if found["since"] else None)
+    if found is not None:
+        part = found["part"] or STATUS
+        pairs = [pair.split("=") for pair in (found["query"] or "").split("&") if pair]
+        since = {name: int(value) for name, value in pairs}
+        if since.keys() <= set(_TAKES[part]) and len(since) == len(pairs):
+            return Place(found["job"], part, since)
+    known = ", ".join(template.uri_template for template in TEMPLATES)
+    raise MCPError(types.INVALID_PARAMS, f"Not a resource: {uri[:200]}. Resources: {known}.", {"uri": uri})
 
 
 @contextmanager
@@ -106,11 +113,11 @@ class Resources:
         self, ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         place = place_of(params.uri)
-        given: dict[str, Any] = {"job_id": place.job}
-        if place.part == OUTPUT:
-            given["since_seq"] = place.since_seq or 0
-        elif place.since_seq is not None:
-            given["since_seq"] = place.since_seq
+        given: dict[str, Any] = {
+            "job_id": place.job,
+            **({"since_seq": 0} if place.part == OUTPUT else {}),
+            **place.since,
+        }
         with refusing(params.uri):
             verb = "poll" if place.part == OUTPUT else place.part
             found = encodable(await self._calls.show(verb, self._owner_of(ctx), **given))

@@ -109,17 +109,17 @@ class Handlers:
         # An answer that is about to become a task reaches nobody: the notices come with the next one
         becomes_task = found.get("state") == "running" and params.name == EXEC and tasks.declared(ctx)
         notices = [] if becomes_task else self._calls.notices(owner, found.get("job_id"))
-        return _result(found | ({"notices": notices} if notices else {}), process=PROCESS in self._calls.tools.offers)
+        found |= {"notices": notices} if notices else {}
+        if self._channel is not None:
+            self._channel.told(ctx, owner, found)
+        return _result(found, process=PROCESS in self._calls.tools.offers)
 
     async def _answer(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, owner: str
     ) -> dict[str, Any]:
         try:
             beside, handle = self._beside(ctx, owner), tasks.declared(ctx)
-            found = await self._calls.run(params.name, params.arguments or {}, owner, handle=handle, beside=beside)
-            if self._channel is not None:
-                self._channel.told(ctx, owner, found)
-            return found
+            return await self._calls.run(params.name, params.arguments or {}, owner, handle=handle, beside=beside)
         except OutliveError as error:
             if error.code == "internal_error":
                 traceback.print_exc(file=sys.stderr)

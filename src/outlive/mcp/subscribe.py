@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from contextlib import aclosing, asynccontextmanager
@@ -19,7 +18,7 @@ from outlive.actions import access
 from outlive.errors import OutliveError
 from outlive.mcp import follow
 from outlive.mcp.resources import EVENTS, OUTPUT, place_of, refusing
-from outlive.store.jobdir import EVENTS as EVENTS_FILE
+from outlive.store import events
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -121,17 +120,10 @@ class Watches:
             if part == OUTPUT:
                 return (job.log_size(0), job.log_size(1), state.finished), state.finished
             if part == EVENTS:
-                return (_size(job, EVENTS_FILE), state.state), state.finished
+                return (events.size(job), state.state), state.finished
             return (state.to_dict(), found.definition.to_dict(), found.supervised), state.finished
         except (OSError, OutliveError):  # removed or damaged under us
             return "unreadable", True
-
-
-def _size(job: JobDir, name: str) -> int:
-    try:
-        return os.stat(name, dir_fd=job.fd, follow_symlinks=False).st_size
-    except FileNotFoundError:
-        return 0
 
 
 class Listening(ListenHandler):
