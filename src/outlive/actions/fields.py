@@ -239,6 +239,7 @@ FIELDS: dict[str, Schema] = {
             "notify_command": _maybe_string("Shell command that gets the event on its stdin."),
             "notify_file": _maybe_string("File that gets the event as one line."),
             "watches": {"type": "array", "description": "Lines that are watched for.", "items": _WATCH},
+            "last_watch": _count("The number of the last watch it ever had."),
             "on_output_match": {**_MATCH, "description": "The one pattern of output_pattern."},
         },
     ),

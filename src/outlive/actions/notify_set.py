@@ -35,9 +35,11 @@ def notify_set(
 
         def changed(old: dict[str, Any]) -> dict[str, Any]:
             found = old | define.notification(ctx, command, file)
-            watches = watching.parsed(ctx, args, watching.without(old.get("watches") or [], remove_watch), end)
+            before = old.get("watches") or []
+            number = max(old.get("last_watch", 0), watching.last_number(before, 0))
+            watches = watching.parsed(ctx, args, watching.without(before, remove_watch), number=number, from_seq=end)
             if watches or "watches" in old:
-                found["watches"] = watches
+                found |= {"watches": watches, "last_watch": watching.last_number(watches, number)}
             return found | _on_output_match(ctx, old.get("on_output_match"), match, end)
 
         with access.writing_meta(found_job):

@@ -41,8 +41,13 @@ ARGS = (
 NAMES = tuple(arg.name for arg in ARGS)
 
 
-def parsed(ctx: Context, args: dict[str, Any], known: list[Watch], from_seq: int = 0) -> list[Watch]:
-    """`known` and behind them the new ones, with ids of their own. Errors: invalid_argument; nothing is kept then."""
+def parsed(
+    ctx: Context, args: dict[str, Any], known: list[Watch], *, number: int = 0, from_seq: int = 0
+) -> list[Watch]:
+    """`known` and behind them the new ones, with ids of their own. `number`: of the last watch the job ever had.
+
+    Errors: invalid_argument; nothing is kept then.
+    """
     given = args.get("watch") or ()
     common = {
         "match_type": args.get("watch_match_type") or REGEX,
@@ -54,7 +59,6 @@ def parsed(ctx: Context, args: dict[str, Any], known: list[Watch], from_seq: int
     if not given and args.get("watch_command") is not None:
         raise invalid("watch_command", "--watch-command needs --watch", hint="Say what it waits for: --watch PATTERN.")
     found = list(known)
-    number = max((int(watch["id"][1:]) for watch in known), default=0)
     for item in given:
         number += 1
         asked = _asked(item)
@@ -131,6 +135,11 @@ def _file(ctx: Context, given: Any, field: str) -> str | None:
     if not isinstance(given, str) or not given.strip() or "\0" in given:
         raise invalid(field, "the file of a watch is a path (a string that is not empty)")
     return os.path.normpath(os.path.join(ctx.cwd or "/", given))
+
+
+def last_number(watches: list[Watch], before: int) -> int:
+    """Of the last watch the job ever had: an id is never given twice, because the history tells of it."""
+    return max([before, *(int(watch["id"][1:]) for watch in watches)])
 
 
 def without(watches: list[Watch], remove: Any) -> list[Watch]:
