@@ -38,7 +38,7 @@ FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, message
 
 _HELD_BYTES = 65_536
 # Written first in every line, so that a reader finds its place without parsing everything before it
-_PLACE = re.compile(rb'\{"n":(\d+),"seq":(\d+),')
+_PLACE = rb'\{"n":(\d+),"seq":(\d+),'
 
 
 class History:
@@ -118,7 +118,7 @@ def read(job: JobDir, *, after: int = 0, since_seq: int = 0, offset: int = 0) ->
     found = []
     whole = data.rfind(b"\n") + 1
     for line in data[:whole].splitlines():
-        place = _PLACE.match(line)
+        place = re.match(_PLACE, line)
         if place and int(place[1]) > after and int(place[2]) >= since_seq:
             try:
                 found.append(json.loads(line))
