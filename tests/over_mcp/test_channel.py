@@ -154,6 +154,7 @@ def test_an_end_that_a_call_that_was_taken_back_did_not_tell_wakes_the_client(
     call = raw.begin_call("exec", command=f"touch started; {GATE}", yield_ms=40_000)
     until((work / "started").exists, what="the job")
     raw.cancel(call)
+    raw.request("tools/list")  # by its answer the call is taken back
     (work / "go").touch()
     assert _next_message(raw)["meta"]["state"] == "exited"
 
@@ -175,6 +176,7 @@ def test_exec_alone_names_no_tool_that_is_not_there(raw_mcp: Raw, work: Path) ->
     call = raw.begin_call("exec", command=f"touch started; {GATE}")
     until((work / "started").exists, what="the job")
     raw.cancel(call)
+    raw.request("tools/list")  # by its answer the call is taken back
     (work / "go").touch()
     content = _next_message(raw)["content"]
     assert "process action" not in content and "outlive log" in content
