@@ -99,10 +99,9 @@ class Channel:
         with access.open_job(self._calls.observer(owner), job_id) as job:
             async with aclosing(follow.changes(job, output=False, every_s=limits.CHANNEL_EVERY_S)) as changes:
                 async for _ in changes:
-                    try:
-                        found |= await self._calls.show("status", owner, job_id=job_id)
-                    except OutliveError:
-                        found["state"] = REMOVED
+                    now = await self._status(owner, job)
+                    found |= now
+                    if now["state"] == REMOVED:
                         break
                     await self._tell_hits(owner, found, job, followed)
                     if found["state"] in FINISHED:
@@ -112,6 +111,16 @@ class Channel:
             by_client = found.get("ended_by") == owner or (followed.signalled and found.get("reason") == "signal")
             if "name" in found and not by_client:
                 await _send(followed.session, self._words(found, job), _meta(found, events.FINISHED))
+
+    async def _status(self, owner: str, job: JobDir) -> Found:
+        """The answer of status; of a job that is not there any more, also if that was seen half-way, the state alone."""
+        try:
+            found = await self._calls.show("status", owner, job_id=job.job_id)
+        except OutliveError:
+            if job.is_in_place():
+                raise
+            return {"state": REMOVED}
+        return found if job.is_in_place() else {"state": REMOVED}
 
     def _words(self, found: Found, job: JobDir) -> str:
         if found["state"] == REMOVED:
@@ -145,8 +154,11 @@ def _name(found: Found) -> str:
 
 
 def _last_line(job: JobDir) -> str:
-    with Output(job) as output:
-        last = window.last_line(output)
+    try:
+        with Output(job) as output:
+            last = window.last_line(output)
+    except OSError:  # removed since it ended
+        return ""
     return f" Last line: {last!r}." if last else " It printed nothing."
 
 
