@@ -90,11 +90,12 @@ def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
     if fired and not _is_exit(fired):
         lines.append(_condition(fired))
     if found.get("timed_out"):
-        lines.append(f"Nothing happened in {_ms(found, 'waited_ms')}; the job goes on. Call process wait again.")
-    lines.append(_state(found, process))
-    for other in found.get("jobs") or []:
-        if isinstance(other, dict) and other.get("job_id") != found.get("job_id"):
-            lines.append(f"job {other.get('job_id')}: {_short_state(other)}")
+        advice = "" if found.get("state") == "created" else "; the job goes on. Call process wait again"
+        lines.append(f"Not yet, after {_ms(found, 'waited_ms')}{advice}.")
+    others = [one for one in found.get("jobs") or [] if isinstance(one, dict) and one.get("job_id") != found["job_id"]]
+    whose = f"job {found['job_id']}: " if others and found.get("state") in FINISHED else ""  # else the line names it
+    lines.append(f"{whose}{_state(found, process)}")
+    lines += [f"job {other.get('job_id')}: {_short_state(other)}" for other in others]
     return _output(found, ""), [*lines, *_left_behind(found, process), *_hint(found)]
 
 
@@ -383,7 +384,8 @@ def _left_behind(found: Found, process: bool) -> list[str]:
     count = len(left) if isinstance(left, (list, dict)) else left
     if not count or found.get("hint") or found.get("state") in ("running", "created"):
         return []
-    end = f" process action=kill job_id={found.get('job_id')} ends them." if process else ""
+    them = "it" if count == 1 else "them"
+    end = f" process action=kill job_id={found.get('job_id')} ends {them}." if process else ""
     return [f"{_count(count, 'process')} it started still {'runs' if count == 1 else 'run'}.{end}"]
 
 
