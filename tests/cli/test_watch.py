@@ -304,6 +304,15 @@ def test_a_bad_watch_starts_nothing(cli: Cli, root: Path, work: Path, watch: str
     assert not (work / "ran").exists()
 
 
+def test_a_watch_named_like_a_condition_of_wait_is_told_its_name(cli: Cli) -> None:
+    for watch, meant in (
+        ('{"pattern":"x","regex":"x"}', "pattern"),
+        ('{"pattern":"x","contains":"x"}', "pattern, with"),
+    ):
+        error = cli.error("run", "--watch", watch, "true", code="invalid_argument")
+        assert error["hint"].startswith(f"Did you mean {meant}")
+
+
 def test_seventeen_watches_are_too_many(cli: Cli, jobs: Jobs) -> None:
     flags = [word for number in range(17) for word in ("--watch", f"p{number}")]
     cli.error("run", *flags, "true", code="invalid_argument")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 STREAMS = ("both", "stdout", "stderr")
 _KEYS = ("pattern", "match_type", "stream", "once", "command", "file")
+_MEANT = {"regex": "pattern", "text": "pattern", "line": "pattern", "contains": "pattern, with match_type contains"}
 
 WATCH = Arg(
     "watch",
@@ -88,7 +89,7 @@ def _snake(item: dict[str, Any]) -> dict[str, Any]:
 def _check_keys(watch: Watch) -> None:
     for name in watch:
         if name not in _KEYS:
-            near = nearest(name, list(_KEYS))
+            near = _MEANT.get(name) or nearest(name, list(_KEYS))
             hint = f"Did you mean {near}?" if near else f"A watch has: {', '.join(_KEYS)}."
             raise invalid("watch", f"a watch has no {name!r}", hint=hint)
 
