@@ -144,6 +144,25 @@ def test_a_wait_for_several_jobs_says_which_job_ended_how() -> None:
     assert said("wait", state="exited", exit_code=2, jobs=jobs[:1]) == "Command exited with code 2"
 
 
+def test_watches_are_named_in_a_line() -> None:
+    watches = [{"id": "w1", "pattern": "ERROR"}, {"id": "w3", "pattern": "x"}]
+    set_ = said("notify_set", state="running", notification={"watches": watches, "notify_command": "true"})
+    assert set_.splitlines() == [
+        f"Watches of job {ID}: w1 (ERROR), w3 (x). Hits come with your next call.",
+        "Set as well: notify_command.",
+    ]
+    over = said("notify_set", state="exited", notification={"watches": watches[:1]}, hint="The job has ended.")
+    assert over.splitlines() == [f"Watches of job {ID}: w1 (ERROR).", "The job has ended."]
+    assert said("notify_set", state="running", notification={}) == f"Watches of job {ID}: none."
+
+
+def test_an_event_is_a_line_without_python_in_it() -> None:
+    asked = {"seq": 6, "at": "2026-11-21T16:46:19.000Z", "type": "waiting_for_input", "echo": True, "prompt": "Name?"}
+    assert said("events", events=[asked], next_event=2).splitlines()[0] == (
+        "16:46:19 seq 6 waiting_for_input echo true, prompt Name?"
+    )
+
+
 def test_log_and_tail() -> None:
     found = said("log", output="a\nb\n", first_line=9, last_line=10, total_lines=10, truncated=False)
     assert found == "a\nb\n\n[lines 9-10 of 10; offset (from 0) and limit show others]"

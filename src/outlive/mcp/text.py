@@ -212,7 +212,13 @@ def _tag_set(found: Found, _process: bool) -> tuple[str, list[str]]:
 
 
 def _notify_set(found: Found, _process: bool) -> tuple[str, list[str]]:
-    return "", [f"Notification of job {found['job_id']}: {_json(found.get('notification'))}", *_hint(found)]
+    wanted = found.get("notification") or {}
+    watches = [f"{watch['id']} ({_command(watch['pattern'])})" for watch in wanted.get("watches") or []]
+    lines = [f"Watches of job {found['job_id']}: {', '.join(watches) or 'none'}."]
+    if watches and found.get("state") not in FINISHED:
+        lines[0] += " Hits come with your next call."
+    others = [key for key in ("notify_command", "notify_file", "on_output_match") if wanted.get(key)]
+    return "", [*lines, *([f"Set as well: {', '.join(others)}."] if others else []), *_hint(found)]
 
 
 def _gc(found: Found, _process: bool) -> tuple[str, list[str]]:
