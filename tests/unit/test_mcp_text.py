@@ -127,6 +127,9 @@ def test_wait() -> None:
 def test_a_wait_that_timed_out_says_nothing_that_is_not_so() -> None:
     printed = said("wait", state="running", timed_out=True, waited_ms=1_000, output="busy\n")
     assert printed.startswith("busy\n\nNot yet, after 1 s; the job goes on.")
+    asking = said("wait", state="running", timed_out=True, waited_ms=9, waiting_for_input=True, hint="Answer it.")
+    assert "wait again" not in asking
+    assert asking.endswith("Answer it.")
     created = said("wait", state="created", timed_out=True, waited_ms=300, output="")
     assert created.splitlines() == [
         "Not yet, after 300 ms.",

@@ -90,8 +90,9 @@ def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
     if fired and not _is_exit(fired):
         lines.append(_condition(fired))
     if found.get("timed_out"):
-        advice = "" if found.get("state") == "created" else "; the job goes on. Call process wait again"
-        lines.append(f"Not yet, after {_ms(found, 'waited_ms')}{advice}.")
+        again = "" if found.get("waiting_for_input") else " Call process wait again."
+        advice = "." if found.get("state") == "created" else f"; the job goes on.{again}"
+        lines.append(f"Not yet, after {_ms(found, 'waited_ms')}{advice}")
     others = [one for one in found.get("jobs") or [] if isinstance(one, dict) and one.get("job_id") != found["job_id"]]
     whose = f"job {found['job_id']}: " if others and found.get("state") in FINISHED else ""  # else the line names it
     lines.append(f"{whose}{_state(found, process)}")
