@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -292,6 +293,42 @@ def test_bad_conditions_are_errors(cli: Cli, condition: str, jobs: Jobs) -> None
     assert error["details"]["field"] == "until"
     assert cli.ok("status", job)["state"] == "running"
     jobs.end()
+
+
+@pytest.mark.parametrize(
+    ("condition", "hint"),
+    [
+        ('{"pattern":"x"}', "Did you mean regex=listening?"),
+        ('{"type":"regex","pattern":"x"}', "Did you mean regex=listening?"),
+        ("text=x", "Did you mean regex=listening?"),
+        ('{"url":"http://127.0.0.1/"}', "Did you mean http=http://127.0.0.1:8080/health?"),
+        ("finished", "Did you mean exit?"),
+        ("prt=80", "Did you mean port=8080?"),
+        ('{"regex":"x","port":80}', "Give several conditions as several objects."),
+    ],
+)
+def test_a_wrong_condition_is_told_the_right_one(cli: Cli, condition: str, hint: str) -> None:
+    job = cli.ok("run", "--wait", "true")["job_id"]
+    assert cli.error("wait", job, "--until", condition, code="invalid_argument")["hint"] == hint
+    unknown = cli.error("wait", job, "--until", "when=x", code="invalid_argument")
+    assert "regex=…" in unknown["hint"]
+
+
+def test_every_condition_that_the_help_shows_is_one(cli: Cli) -> None:
+    words = shlex.split(cli.text("wait", "--help").stdout.partition("for example: ")[2].partition("Arguments:")[0])
+    shown = [word.rstrip(",;.") for word in words if "=" in word or word.startswith("{")]
+    assert len(shown) == 7
+    job = cli.ok("run", "--wait", "true")["job_id"]
+    for condition in shown:
+        cli.ok("wait", job, "--until", condition)
+
+
+def test_a_port_may_be_a_float_that_is_whole(cli: Cli, port: int) -> None:
+    job = running(cli, "exec sleep 60")
+    answer = wait(cli, job, json.dumps({"port": float(port)}), timeout_ms=0)
+    assert (answer["timed_out"], answer["fired"]) == (True, None)
+    cli.error("wait", job, "--until", '{"port":80.5}', code="invalid_argument")
+    cli.ok("kill", job)
 
 
 def test_seventeen_conditions_are_too_many(cli: Cli) -> None:

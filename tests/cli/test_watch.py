@@ -304,6 +304,36 @@ def test_a_bad_watch_starts_nothing(cli: Cli, root: Path, work: Path, watch: str
     assert not (work / "ran").exists()
 
 
+def test_a_watch_named_like_a_condition_of_wait_is_told_its_name(cli: Cli) -> None:
+    for watch, meant in (
+        ('{"pattern":"x","regex":"x"}', "pattern"),
+        ('{"pattern":"x","contains":"x"}', "pattern, with"),
+    ):
+        error = cli.error("run", "--watch", watch, "true", code="invalid_argument")
+        assert error["hint"].startswith(f"Did you mean {meant}")
+
+
+def test_the_same_watch_again_tells_nothing_twice(cli: Cli) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--watch", "x", "--watch", "x", "exec sleep 60")["job_id"]
+    for more in ([], ["--watch-stream", "stdout"], ["--watch-once"], ["--watch-once"]):
+        cli.ok("notify", "set", job, "--watch", "x", *more)
+    watches = cli.ok("notify", "set", job)["notification"]["watches"]
+    assert [(watch["stream"], watch["once"]) for watch in watches] == [
+        ("both", False),
+        ("stdout", False),
+        ("both", True),  # to be told once, and once more
+        ("both", True),
+    ]
+    assert [watch["id"] for watch in watches] == ["w1", "w2", "w3", "w4"]
+    cli.ok("kill", job)
+
+
+@pytest.mark.parametrize("flag", ["--watch-command", "--watch-file"])
+def test_a_sink_without_a_watch_is_an_error(cli: Cli, flag: str) -> None:
+    error = cli.error("run", flag, "x", "true", code="invalid_argument")
+    assert flag in error["message"]
+
+
 def test_seventeen_watches_are_too_many(cli: Cli, jobs: Jobs) -> None:
     flags = [word for number in range(17) for word in ("--watch", f"p{number}")]
     cli.error("run", *flags, "true", code="invalid_argument")

@@ -120,6 +120,27 @@ def test_a_hit_the_client_has_read_is_no_news(mcp_session: McpSession, cli: Cli)
     cli.ok("kill", job)
 
 
+def test_whoever_learns_of_the_end_finds_the_hits_in_the_last_words(mcp_session: McpSession) -> None:
+    for _ in range(10):  # the moment between the outcome and the history was short
+        job = start(mcp_session, "echo boom ERROR; exit 1", watch=["ERROR"])
+        assert mcp_session.ok("process", action="wait", job_id=job)["exit_code"] == 1
+        found = mcp_session.ok("process", action="events", job_id=job)["events"]
+        assert [event["type"] for event in found] == ["started", "watch_hit", "finished"]
+
+
+def test_a_hit_in_the_last_words_is_told_with_the_end(mcp_session: McpSession) -> None:
+    for _ in range(10):
+        start(mcp_session, "echo boom ERROR; exit 1", watch=["ERROR"])
+        seen: list[str] = []
+
+        def both(seen: list[str] = seen) -> bool:
+            seen += [notice["event"] for notice in told(mcp_session)]
+            return "finished" in seen
+
+        until(both, what="the notice of the end")
+        assert seen == ["watch_hit", "finished"]
+
+
 def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli) -> None:
     first = mcp_connect()
     job = start(first, "echo ERROR seen; sleep 0.3; echo over; exit 5", watch=["ERROR"])

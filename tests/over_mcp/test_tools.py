@@ -272,6 +272,15 @@ WRONG: list[tuple[str, dict[str, Any], str, str | None, str]] = [
 ]
 
 
+@ONE_ERA
+@pytest.mark.parametrize("action", ["wait", "poll"])
+def test_a_timeout_in_the_seconds_of_exec_is_no_timeout_of_30_ms(mcp_session: McpSession, action: str) -> None:
+    job = _background(mcp_session, "exec sleep 60")
+    refused = mcp_session.error("process", action=action, job_id=job, timeout=30, code="invalid_argument")
+    assert "timeout_ms (milliseconds)" in refused.text
+    mcp_session.ok("process", action="remove", job_id=job)
+
+
 def test_a_wrong_argument_is_a_failed_call_that_says_what_to_do_and_starts_nothing(
     mcp_session: McpSession, root: Path, work: Path
 ) -> None:

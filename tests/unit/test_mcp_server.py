@@ -15,6 +15,7 @@ from mcp import Client, MCPError, types
 from test_mcp_fakes import ID, OPEN, Recorder, fake_server, tools
 
 from outlive import actions, config
+from outlive.actions import conditions
 from outlive.actions.spec import INT
 from outlive.mcp import server
 from outlive.mcp.call import WAIT_ARGUMENTS, Tools, process_verbs
@@ -218,6 +219,11 @@ def test_instructions_and_descriptions_stay_below_what_clients_cut(place: Path, 
         fake = fake_server(Recorder(), str(place / "jobs"), offers=offers)
         instructions, listed = with_client(fake, era, talk)
         assert len("".join([instructions, *(tool.description for tool in listed)]).encode()) < 2_048
+
+
+def test_the_conditions_that_the_instructions_show_are_some() -> None:
+    shown, _ = json.JSONDecoder().raw_decode(server.INSTRUCTIONS.partition("until=")[2])
+    assert [condition.name for condition in conditions.parsed(shown)] == ["port", "fail_regex"]
 
 
 def test_there_are_no_prompts_but_a_list_of_them(place: Path, era: str) -> None:

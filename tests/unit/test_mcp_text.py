@@ -90,7 +90,8 @@ def test_what_was_left_out_names_the_call_that_shows_it() -> None:
 def test_processes_left_behind_are_told() -> None:
     found = said("run", state="exited", exit_code=0, output="x", descendants=2)
     assert found == f"x\n\n2 processes it started still run. process action=kill job_id={ID} ends them."
-    assert "1 process it started still runs" in said("run", state="exited", exit_code=0, descendants=[{"pid": 3}])
+    one = said("run", state="exited", exit_code=0, descendants=[{"pid": 3}])
+    assert one.endswith(f"1 process it started still runs. process action=kill job_id={ID} ends it.")
     assert "started still" not in said("run", state="running", pid=1, descendants=4)
 
 
@@ -108,7 +109,7 @@ def test_poll() -> None:
 
 def test_wait() -> None:
     found = said("wait", state="running", pid=7, timed_out=True, waited_ms=50_000, output="", fired=None)
-    assert found.startswith("Nothing happened in 50 s; the job goes on. Call process wait again.")
+    assert found.startswith("Not yet, after 50 s; the job goes on. Call process wait again.")
     place = {"pattern": "ready on", "match": "ready on", "line": "it is ready on 80", "seq": 7, "stream": "stdout"}
     found = said("wait", state="running", pid=7, fired={"condition": "regex", **place}, output="")
     assert found.startswith("The output matched ready on at seq 7 (stdout): it is ready on 80")
@@ -121,8 +122,48 @@ def test_wait() -> None:
     quiet = said("wait", state="running", fired={"condition": "idle_ms", "idle_ms": 5000}, output="")
     assert quiet.startswith("It has been quiet for 5 s.")
     assert said("wait", state="exited", exit_code=0, fired={"condition": "exit"}) == "Command exited with code 0"
-    both = said("wait", state="exited", exit_code=0, jobs=[{"job_id": ID}, {"job_id": "B", "state": "running"}])
-    assert both.endswith("job B: running")
+
+
+def test_a_wait_that_timed_out_says_nothing_that_is_not_so() -> None:
+    printed = said("wait", state="running", timed_out=True, waited_ms=1_000, output="busy\n")
+    assert printed.startswith("busy\n\nNot yet, after 1 s; the job goes on.")
+    asking = said("wait", state="running", timed_out=True, waited_ms=9, waiting_for_input=True, hint="Answer it.")
+    assert "wait again" not in asking
+    assert asking.endswith("Answer it.")
+    created = said("wait", state="created", timed_out=True, waited_ms=300, output="")
+    assert created.splitlines() == [
+        "Not yet, after 300 ms.",
+        f"Job {ID} is created, not started. process action=start starts it.",
+    ]
+
+
+def test_a_wait_for_several_jobs_says_which_job_ended_how() -> None:
+    jobs = [{"job_id": ID, "state": "exited"}, {"job_id": "B", "state": "running"}]
+    assert said("wait", state="exited", exit_code=2, jobs=jobs).splitlines() == [
+        f"job {ID}: Command exited with code 2",
+        "job B: running",
+    ]
+    assert said("wait", state="running", jobs=jobs).startswith(f"Command still running (job {ID})")
+    assert said("wait", state="exited", exit_code=2, jobs=jobs[:1]) == "Command exited with code 2"
+
+
+def test_watches_are_named_in_a_line() -> None:
+    watches = [{"id": "w1", "pattern": "ERROR"}, {"id": "w3", "pattern": "x"}]
+    set_ = said("notify_set", state="running", notification={"watches": watches, "notify_command": "true"})
+    assert set_.splitlines() == [
+        f"Watches of job {ID}: w1 (ERROR), w3 (x). Hits come with your next call.",
+        "Set as well: notify_command.",
+    ]
+    over = said("notify_set", state="exited", notification={"watches": watches[:1]}, hint="The job has ended.")
+    assert over.splitlines() == [f"Watches of job {ID}: w1 (ERROR).", "The job has ended."]
+    assert said("notify_set", state="running", notification={}) == f"Watches of job {ID}: none."
+
+
+def test_an_event_is_a_line_without_python_in_it() -> None:
+    asked = {"seq": 6, "at": "2026-11-21T16:46:19.000Z", "type": "waiting_for_input", "echo": True, "prompt": "Name?"}
+    assert said("events", events=[asked], next_event=2).splitlines()[0] == (
+        "16:46:19 seq 6 waiting_for_input echo true, prompt Name?"
+    )
 
 
 def test_log_and_tail() -> None:

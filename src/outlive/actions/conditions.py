@@ -29,6 +29,16 @@ OBJECTS: dict[str, tuple[str, ...]] = {
 }
 NAMES = (*WORDS, *OBJECTS)
 _STREAMS = ("both", "stdout", "stderr")
+# What models and people write instead; the edit distance would lead from `text` to `exit`.
+_MEANT = {
+    "regex": "pattern contains text line match string log",
+    "http": "url health",
+    "port": "listen listening",
+    "file": "path",
+    "idle_ms": "quiet silence",
+    "exit": "done finished completed ended state status exit_code",
+    "input": "prompt stdin",
+}
 
 
 class Condition:
@@ -80,8 +90,9 @@ def _from_object(given: dict[str, Any]) -> Condition:
     names = [_known(name) for name in found if _known(name)]
     if len(names) != 1 or names[0] is None:
         if not names and found:
-            _name(next(iter(found)))
-        raise invalid("until", f"a condition is an object with one of {', '.join(OBJECTS)}", hint=_hint())
+            _name(next((key for key in found if _meant(key)), next(iter(found))))
+        hint = "Give several conditions as several objects." if names else _hint()
+        raise invalid("until", f"a condition is an object with one of {', '.join(OBJECTS)}", hint=hint)
     name = names[0]
     if name in WORDS:
         return Condition(name)
@@ -103,13 +114,20 @@ def _known(name: str) -> str | None:
 def _name(given: str) -> str:
     found = _known(given)
     if found is None:
-        near = nearest(given, list(NAMES))
-        raise invalid("until", f"unknown condition {given!r}", hint=f"Did you mean {near}?" if near else _hint())
+        near = _meant(given) or nearest(given, list(NAMES))
+        hint = f"Did you mean {_EXAMPLES.get(near, near)}?" if near else _hint()
+        raise invalid("until", f"unknown condition {given!r}", hint=hint)
     return found
 
 
+def _meant(name: str) -> str | None:
+    return next((known for known, words in _MEANT.items() if name.lower() in words.split()), None)
+
+
 def _hint() -> str:
-    return f"Known: {', '.join(NAMES)}."
+    return (
+        f'Known: {", ".join(WORDS)}, {", ".join(f"{name}=…" for name in OBJECTS)}; or an object: {{"regex": "ready"}}.'
+    )
 
 
 _EXAMPLES = {
@@ -146,6 +164,8 @@ def _port(value: Any, more: dict[str, Any]) -> Condition:
         if colon and before:
             host = before.strip("[]")
         value = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else digits
+    if isinstance(value, float) and value.is_integer():  # some clients write every number so
+        value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 65_535:
         raise invalid("until", f"a port is a number from 1 to 65535, not {value!r}")
     if host is not None and (not isinstance(host, str) or not host.strip() or "\0" in host):

@@ -84,7 +84,6 @@ VERB = Verb(
             "Wait at most this long for output, a prompt or the end; 0: not at all.",
             default=0,
             minimum=0,
-            aliases=("timeout",),
             metavar="DURATION",
         ),
         MAX_BYTES,

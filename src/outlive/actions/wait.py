@@ -213,10 +213,10 @@ VERB = Verb(
         Arg("job", STRS, "The job or jobs.", required=True, cli="JOB", mcp="job_id",
             aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB"),
         Arg("until", ITEMS, "What to wait for, any of: exit, output, input (a prompt), {regex, stream}, {fail_regex} "
-            "(ends it early), {port, host}, {http, status}, {file}, {idle_ms}. CLI: regex=PATTERN, port=8080 and so on.",
+            "(ends it early), {port, host}, {http: URL, status}, {file}, {idle_ms}. CLI: regex=PATTERN, port=8080 and so on.",
             default=("exit",), mcp_default=("exit", "input"), metavar="CONDITION"),
         Arg("timeout_ms", MS, "Answer after this long in any case (CLI: without limit by default).", minimum=0,
-            mcp_default=30_000, aliases=("timeout",), metavar="DURATION"),
+            mcp_default=30_000, metavar="DURATION"),
         Arg("mode", STR, "Of several jobs: any one, or all.", default="any", choices=("any", "all")),
         Arg("since_seq", INT, "Where output and matches count from; without it a match counts from the job's start.",
             minimum=0, aliases=("sinceSeq",), metavar="SEQ"),
@@ -228,5 +228,7 @@ VERB = Verb(
     result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated idle_ms waiting_for_input prompt? echo? snippet? "
     "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? hint? jobs? "
     "requested_ms? effective_ms?",
-    detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.",
+    detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.\n\n"
+    "Conditions, for example: --until port=8080 --until regex='ready in .* ms' --until fail_regex=ERROR; or "
+    "http=http://127.0.0.1:8080/, file=build/app, idle=5s. With more: '{\"regex\":\"ready\",\"stream\":\"stderr\"}'.",
 )  # fmt: skip

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 STREAMS = ("both", "stdout", "stderr")
 _KEYS = ("pattern", "match_type", "stream", "once", "command", "file")
+_MEANT = {"regex": "pattern", "text": "pattern", "line": "pattern", "contains": "pattern, with match_type contains"}
 
 WATCH = Arg(
     "watch",
@@ -56,17 +57,26 @@ def parsed(
         "command": args.get("watch_command"),
         "file": args.get("watch_file"),
     }
-    if not given and args.get("watch_command") is not None:
-        raise invalid("watch_command", "--watch-command needs --watch", hint="Say what it waits for: --watch PATTERN.")
+    for sink in ("watch_command", "watch_file"):
+        if not given and args.get(sink) is not None:
+            flag = f"--{sink.replace('_', '-')}"
+            raise invalid(sink, f"{flag} needs --watch", hint="Say what it waits for: --watch PATTERN.")
     found = list(known)
     for item in given:
-        number += 1
         asked = _asked(item)
         _check_keys(asked)
-        found.append(checked(ctx, f"w{number}", {**common, **asked}, from_seq))
+        watch = checked(ctx, f"w{number + 1}", {**common, **asked}, from_seq)
+        if not any(_is_same(watch, other) for other in found):
+            number += 1
+            found.append(watch)
     if len(found) > limits.MAX_WATCHES:
         raise invalid("watch", f"{len(found)} watches; a job has at most {limits.MAX_WATCHES}")
     return found
+
+
+def _is_same(one: Watch, other: Watch) -> bool:
+    """Would every hit be told twice? A call that is repeated must not do that; `once` may be wanted once more."""
+    return not one["once"] and one | {"id": "", "from_seq": 0} == other | {"id": "", "from_seq": 0}
 
 
 def _asked(item: Any) -> Watch:
@@ -88,7 +98,7 @@ def _snake(item: dict[str, Any]) -> dict[str, Any]:
 def _check_keys(watch: Watch) -> None:
     for name in watch:
         if name not in _KEYS:
-            near = nearest(name, list(_KEYS))
+            near = _MEANT.get(name) or nearest(name, list(_KEYS))
             hint = f"Did you mean {near}?" if near else f"A watch has: {', '.join(_KEYS)}."
             raise invalid("watch", f"a watch has no {name!r}", hint=hint)
 

@@ -52,7 +52,8 @@ kept on disk.
 - Start a command once with exec. If it is still running after yield_ms the answer has a job_id and the job goes on: \
 follow it with process.
 - No sleep loops and no repeated polling: `process wait` returns when it ends or `until` holds (a line, a port, a URL, a \
-file, silence), at most 50 s a call; call it again, nothing is lost. What ended meanwhile comes with your next call.
+file, silence), for example until=[{"port":8080},{"fail_regex":"ERROR"}], at most 50 s a call; call it again, nothing is lost. \
+What ended or hit a `watch` meanwhile comes with your next call.
 - After a restart, or without a job_id: `process list` (all=true: jobs of other sessions too).
 - waiting_for_input: the job is blocked on a prompt; answer with write, send-keys or submit. A password (echo false) is for a \
 person to type.

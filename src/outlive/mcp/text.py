@@ -90,11 +90,13 @@ def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
     if fired and not _is_exit(fired):
         lines.append(_condition(fired))
     if found.get("timed_out"):
-        lines.append(f"Nothing happened in {_ms(found, 'waited_ms')}; the job goes on. Call process wait again.")
-    lines.append(_state(found, process))
-    for other in found.get("jobs") or []:
-        if isinstance(other, dict) and other.get("job_id") != found.get("job_id"):
-            lines.append(f"job {other.get('job_id')}: {_short_state(other)}")
+        again = "" if found.get("waiting_for_input") else " Call process wait again."
+        advice = "." if found.get("state") == "created" else f"; the job goes on.{again}"
+        lines.append(f"Not yet, after {_ms(found, 'waited_ms')}{advice}")
+    others = [one for one in found.get("jobs") or [] if isinstance(one, dict) and one.get("job_id") != found["job_id"]]
+    whose = f"job {found['job_id']}: " if others and found.get("state") in FINISHED else ""  # else the line names it
+    lines.append(f"{whose}{_state(found, process)}")
+    lines += [f"job {other.get('job_id')}: {_short_state(other)}" for other in others]
     return _output(found, ""), [*lines, *_left_behind(found, process), *_hint(found)]
 
 
@@ -211,7 +213,13 @@ def _tag_set(found: Found, _process: bool) -> tuple[str, list[str]]:
 
 
 def _notify_set(found: Found, _process: bool) -> tuple[str, list[str]]:
-    return "", [f"Notification of job {found['job_id']}: {_json(found.get('notification'))}", *_hint(found)]
+    wanted = found.get("notification") or {}
+    watches = [f"{watch['id']} ({_command(watch['pattern'])})" for watch in wanted.get("watches") or []]
+    lines = [f"Watches of job {found['job_id']}: {', '.join(watches) or 'none'}."]
+    if watches and found.get("state") not in FINISHED:
+        lines[0] += " Hits come with your next call."
+    others = [key for key in ("notify_command", "notify_file", "on_output_match") if wanted.get(key)]
+    return "", [*lines, *([f"Set as well: {', '.join(others)}."] if others else []), *_hint(found)]
 
 
 def _gc(found: Found, _process: bool) -> tuple[str, list[str]]:
@@ -383,7 +391,8 @@ def _left_behind(found: Found, process: bool) -> list[str]:
     count = len(left) if isinstance(left, (list, dict)) else left
     if not count or found.get("hint") or found.get("state") in ("running", "created"):
         return []
-    end = f" process action=kill job_id={found.get('job_id')} ends them." if process else ""
+    them = "it" if count == 1 else "them"
+    end = f" process action=kill job_id={found.get('job_id')} ends {them}." if process else ""
     return [f"{_count(count, 'process')} it started still {'runs' if count == 1 else 'run'}.{end}"]
 
 

@@ -119,6 +119,8 @@ class Supervisor:
             self._phase = LINGERING
             self._reap_command()
             self._resume_ending()
+            self._tell_last_hits()
+            self._tell_of_end()
             self._after_end()
         else:
             self._look_for(self._definition_now() if self._state.adopted else self._definition)
@@ -174,7 +176,7 @@ class Supervisor:
     # --- the end of the command ---
 
     def _settle(self) -> None:
-        """The order that must hold: output moved, status looked at, outcome visible, reaped, synced, told."""
+        """The order that must hold: output moved, status looked at, hits told, outcome visible, reaped, synced, told."""
         self._pump.take_what_is_there()
         self._input.look()
         finished = self._outcome()
@@ -182,6 +184,7 @@ class Supervisor:
             if self._pidfd is not None or not self._parent:  # else every SIGCHLD asks again
                 self._loop.after("settle", limits.SWEEP_INTERVAL_S, self._settle)
             return
+        self._tell_last_hits()
         try:
             self._state = self._job.write_state(finished)
         except OSError:  # a full disk: stay, hold the truth, try again (the child is not reaped before it is written)
@@ -190,6 +193,7 @@ class Supervisor:
             else:  # somebody deleted the directory: there is nobody left to tell
                 self._loop.stop()
             return
+        self._tell_of_end()  # before anybody is woken: whoever waited for the end finds it in the history
         self._phase = LINGERING
         self._input.end()
         for timer in ("timeout", "idle", "progress", "settle", "sync"):
@@ -234,12 +238,7 @@ class Supervisor:
     def _after_end(self) -> None:
         self._unmark_live()
         self._sync()
-        definition = self._definition_now()
-        self._look_for(definition)
-        if self._watches is not None and not self._doomed:
-            self._watches.finish()
-        self._tell_of_end()
-        self._sinks.finished(definition, self._state)
+        self._sinks.finished(self._definition_now(), self._state)
         self._input.end()
         self._reap_orphans()
         self._tell_of_descendants()
@@ -388,6 +387,7 @@ class Supervisor:
 
     def _tell_of_end(self) -> None:
         if not self._end_told:
+            self._end_told = True
             self._tell(events.FINISHED, **events.outcome_of(self._state))
 
     def _tell_of_kill(self) -> None:
@@ -401,6 +401,12 @@ class Supervisor:
             self._tell(events.DESCENDANTS, count=left)
 
     # --- watches ---
+
+    def _tell_last_hits(self) -> None:
+        """The last words of a job are what matters most: whoever learns of its end finds their hits told."""
+        self._look_for(self._definition_now())
+        if self._watches is not None and not self._doomed:
+            self._watches.finish()
 
     def _definition_now(self) -> Definition:
         """`notify set` may have changed it meanwhile."""

@@ -14,4 +14,8 @@ def about(event: dict[str, Any]) -> str:
         return f"{rest['watch']} ({rest['pattern']}) {rest['stream']}: {rest['line']}"
     if event["type"] == "watch_suppressed":
         return f"{rest['watch']} ({rest['pattern']}) {rest['count']} more matches up to here; the last: {rest['line']}"
-    return ", ".join(f"{name} {value}" for name, value in rest.items() if value is not None)
+    return ", ".join(f"{name} {_word(value)}" for name, value in rest.items() if value is not None)
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
