@@ -251,3 +251,20 @@ def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, w
             ended(cli, task.task_id)
         assert get(session, known.task_id).status == "completed"
         assert [notice["job_id"] for notice in told(session)] == [news.task_id]
+
+
+def test_a_hit_that_is_found_after_the_end_is_told_too(mcp_connect: Connect, cli: Cli) -> None:
+    session = mcp_connect()
+    job = start(session, "yes ERROR line | head -n 200000; echo FATAL now; exit 1", watch=["ERROR", "FATAL"])
+    ended(cli, job)
+    found: list[dict[str, Any]] = []
+
+    def all_told() -> bool:
+        found.extend(told(session))
+        return any(notice.get("pattern") == "FATAL" for notice in found)
+
+    until(all_told, what="the last hit")
+    assert [notice["event"] for notice in found].count("finished") == 1
+    until(lambda: not cli.ok("status", job)["supervised"], what="the search is over")
+    told(session)
+    assert told(session) == []

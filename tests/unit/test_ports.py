@@ -323,7 +323,7 @@ def test_it_says_what_a_connection_would_find(address: str, host: str, listen: L
     sock = listen(address)
     (found,) = ports.listeners(port_of(sock))
     there = {"0.0.0.0": ["127.0.0.1"], "::": ["::1"], "localhost": ["127.0.0.1", "::1"]}.get(host, [host])
-    answered = any(ports.answers(one, port_of(sock), 5) for one in there)
+    answered = any(ports.refusal(one, port_of(sock), 5) is None for one in there)
     assert ports.listens_on(found.address, host) is answered
 
 
@@ -353,15 +353,15 @@ def test_which_hosts_are_this_machine(host: str | None, expected: bool) -> None:
 def test_a_port_that_listens_answers_and_another_does_not(listen: Listen) -> None:
     sock = listen("127.0.0.1")
     port = port_of(sock)
-    assert ports.answers("127.0.0.1", port, 5)
-    assert ports.answers("localhost", port, 5)
+    assert ports.refusal("127.0.0.1", port, 5) is None
+    assert ports.refusal("localhost", port, 5) is None
     sock.close()
-    assert not ports.answers("127.0.0.1", port, 5)
+    assert "refused" in (ports.refusal("127.0.0.1", port, 5) or "").lower()
 
 
 @pytest.mark.parametrize("host", ["nobody.invalid", "a..b", "x" * 64])
 def test_a_name_nobody_has_does_not_answer(host: str) -> None:
-    assert not ports.answers(host, 80, 5)
+    assert ports.refusal(host, 80, 5)
 
 
 def test_meeting_oneself_is_no_answer(stack: contextlib.ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,4 +369,4 @@ def test_meeting_oneself_is_no_answer(stack: contextlib.ExitStack, monkeypatch: 
     sock.bind(("127.0.0.1", 0))
     sock.connect(sock.getsockname())  # TCP's simultaneous open, with itself
     monkeypatch.setattr(socket, "create_connection", lambda *_: sock)
-    assert not ports.answers("127.0.0.1", 1, 5)
+    assert ports.refusal("127.0.0.1", 1, 5) == "nobody listens"

@@ -85,7 +85,7 @@ VERB = Verb(
         Arg("since_event", INT, "Only events after this one (a next_event): misses and repeats none.", minimum=0,
             metavar="N"),
         Arg("limit", INT, "At most so many; 0: all.", default=limits.EVENTS, minimum=0, metavar="N"),
-        Arg("follow", BOOL, "Print each event as one line, also those to come, until the job is over.", default=False,
+        Arg("follow", BOOL, "Print each event as one line of JSON, also those to come, until the job is over.", default=False,
             mcp=""),
     ),
     result="job_id state events next_event next_seq truncated hint?",

@@ -7,7 +7,7 @@ import time
 from outlive import limits
 from outlive.actions import access, window
 from outlive.errors import OutliveError
-from outlive.job import FINISHED
+from outlive.job import FINISHED, watches_of
 from outlive.store import events
 from outlive.store.jobdir import JobDir
 from outlive.store.output import Output
@@ -27,7 +27,7 @@ class Notices:
     """What one server found out so far; everything that must survive it is on disk."""
 
     def __init__(self) -> None:
-        self._told: dict[str, int] = {}  # job → bytes of its history that the client was told of
+        self._told: dict[str, tuple[int, bool]] = {}  # job → as Owed.told
         self._looked: dict[str, float] = {}
 
     def known(self, ctx: Context, result: dict[str, Any]) -> None:
@@ -70,24 +70,25 @@ class Notices:
         job_id = job.job_id
         size = events.size(job)
         if job_id not in self._told:
-            self._told[job_id] = owed.told_bytes(job_id)
+            self._told[job_id] = owed.told(job_id)
+        told, end_told = self._told[job_id]
         now = time.monotonic()
         # A job whose supervisors were killed is still marked as live: somebody has to look
-        if live and size == self._told[job_id] and now - self._looked.get(job_id, now) < limits.NOTICE_LOOK_S:
+        if (live or end_told) and size == told and now - self._looked.get(job_id, now) < limits.NOTICE_LOOK_S:
             self._looked.setdefault(job_id, now)
             return []
         self._looked[job_id] = now
         look = access.look(ctx, job)
-        fresh, end = events.read(job, offset=self._told[job_id])
+        fresh, end = events.read(job, offset=told)
         found = _hits(ctx, job, look, fresh)
-        if look.state.finished:
+        if look.state.finished and not end_told:
+            found += _end(ctx, job, look)
+        if look.state.finished and not (look.supervised and watches_of(look.definition.notification)):
             self._told.pop(job_id, None)
             self._looked.pop(job_id, None)
-            if not owed.settle(job_id):  # another server of this client tells it
-                return []
-            return found + _end(ctx, job, look)
-        self._told[job_id] = end
-        owed.tell(job_id, end)
+            return found if owed.settle(job_id) else []  # else another server of this client tells it
+        self._told[job_id] = (end, look.state.finished)
+        owed.tell(job_id, end, end=look.state.finished)
         return found
 
 

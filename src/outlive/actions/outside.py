@@ -142,7 +142,11 @@ class Port(_Asked):
     def check(self, found: Look) -> Fired:
         told: dict[str, Any] = {"condition": "port", "port": self._port, "host": self._host}
         if not self._here:
-            return told | {"owned": False, "pid": None} if self._ask() else None
+            answer = self._ask()
+            if answer is None:
+                return None
+            self.last = answer and f"{self._host}:{self._port}: {answer}"
+            return None if answer else told | {"owned": False, "pid": None}
         listening = self._listeners()
         if not listening:
             self._later()
@@ -162,8 +166,8 @@ class Port(_Asked):
             return []
         return [one for one in found if one.serves(self._host)]
 
-    def _question(self) -> bool:
-        return ports.answers(self._host or "localhost", self._port, limits.HTTP_S)
+    def _question(self) -> str:
+        return ports.refusal(self._host or "localhost", self._port, limits.HTTP_S) or ""
 
 
 class Http(_Asked):

@@ -25,8 +25,9 @@ Usage: outlive mcp [--tools exec,process] [--channel] [--root PATH] [--config PA
 Serve MCP on stdin and stdout, for one client. Jobs outlive the server: they go on when the client closes it.
 
   --tools LIST    The tools to offer: exec, process, or both (default). exec alone answers when the command has ended.
-  --channel       Wake the client when a job that it started ends or hits a watch: notifications/claude/channel, for
-                  clients that take it (Claude Code, started with --channels or as its documentation says).
+  --channel       Wake the client when a job that it started ends or hits a watch: notifications/claude/channel. Claude
+                  Code shows them if it was started with --channels, or while that is a preview with
+                  --dangerously-load-development-channels server:NAME, NAME being this server's in its configuration.
   --root PATH     The job root, instead of OUTLIVE_ROOT or the platform's place.
   --config PATH   The configuration file, instead of the one in the configuration directory.
   -h, --help      Print this help.

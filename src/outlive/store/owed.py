@@ -1,5 +1,6 @@
 """What clients are still to be told: `.owed/<client>/<ULID>` under the root, made when a client starts a job, gone once
-it knows how the job ended. The content is how much of the job's history it was told of.
+it knows how the job ended. The content is how many bytes of the job's history it was told of, and whether it was told of the
+end: a job whose output is still searched for what is watched for may have more to tell.
 """
 
 from __future__ import annotations
@@ -58,28 +59,29 @@ class Owed:
         finally:
             os.close(fd)
 
-    def told_bytes(self, job_id: str) -> int:
-        """How much of the job's history the client was told of."""
+    def told(self, job_id: str) -> tuple[int, bool]:
+        """(how much of the job's history the client was told of, was it told of the end?)"""
         try:
             fd = os.open(f"{self._place}/{job_id}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._store.fd)
         except OSError:
-            return 0
+            return 0, False
         try:
-            return int(os.read(fd, 32).strip() or b"0")
-        except (OSError, ValueError):
-            return 0
+            words = os.read(fd, 32).split()
+            return int(words[0]), words[1:] == [b"1"]
+        except (OSError, ValueError, IndexError):
+            return 0, False
         finally:
             os.close(fd)
 
-    def tell(self, job_id: str, told_bytes: int) -> None:
+    def tell(self, job_id: str, told_bytes: int, *, end: bool) -> None:
         with contextlib.suppress(OSError):
-            self._write(job_id, told_bytes, 0)
+            self._write(job_id, told_bytes, 0, end=end)
 
-    def _write(self, job_id: str, told_bytes: int, flags: int) -> None:
+    def _write(self, job_id: str, told_bytes: int, flags: int, *, end: bool = False) -> None:
         flags |= os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(f"{self._place}/{job_id}", flags, 0o600, dir_fd=self._store.fd)
         try:
-            os.pwrite(fd, b"%020d\n" % told_bytes, 0)
+            os.pwrite(fd, b"%020d %d\n" % (told_bytes, end), 0)
         finally:
             os.close(fd)
 

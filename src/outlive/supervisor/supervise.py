@@ -119,6 +119,7 @@ class Supervisor:
             self._phase = LINGERING
             self._reap_command()
             self._resume_ending()
+            self._look_for(self._definition_now())
             self._tell_last_hits()
             self._tell_of_end()
             self._after_end()
@@ -404,7 +405,6 @@ class Supervisor:
 
     def _tell_last_hits(self) -> None:
         """The last words of a job are what matters most: whoever learns of its end finds their hits told."""
-        self._look_for(self._definition_now())
         if self._watches is not None and not self._doomed:
             self._watches.finish()
 

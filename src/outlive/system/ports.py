@@ -208,11 +208,12 @@ def _family(address: str) -> int:
     return 0
 
 
-def answers(host: str, port: int, timeout_s: float) -> bool:
-    """Does somebody take a connection there? May take `timeout_s` for each address of a name, and its look-up longer."""
+def refusal(host: str, port: int, timeout_s: float) -> str | None:
+    """Why nobody takes a connection there; None: somebody does. May take `timeout_s` for each address of a name, and its
+    look-up longer."""
     try:
         with socket.create_connection((host.removeprefix("[").removesuffix("]"), port), timeout_s) as sock:
             # Who asks often for a port nobody listens on is given that very port as his own one day, and is answered
-            return bool(sock.getsockname() != sock.getpeername())
-    except (OSError, UnicodeError):  # UnicodeError: a label that is empty or too long
-        return False
+            return "nobody listens" if sock.getsockname() == sock.getpeername() else None
+    except (OSError, UnicodeError) as error:  # UnicodeError: a label that is empty or too long
+        return str(error) or type(error).__name__
