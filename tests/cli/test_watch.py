@@ -65,6 +65,28 @@ def test_a_prompt_without_newline_is_told_once(cli: Cli, work: Path) -> None:
     assert [(event["line"].strip(), event["seq"]) for event in hits(cli, job)] == [("continue?", 0)]
 
 
+def test_a_prompt_that_is_told_once_costs_the_job_no_supervisor(cli: Cli, work: Path) -> None:
+    job = running(cli, "--watch-once", "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done")
+    until(lambda: hits(cli, job), what="the prompt")
+    (work / "go").touch()
+    over(cli, job)
+    assert [event["type"] for event in cli.ok("events", job)["events"] if event["type"] != "started"] == [
+        "watch_hit",
+        "finished",
+    ]
+
+
+def test_a_watch_that_is_done_ends_no_other(cli: Cli, work: Path) -> None:
+    watches = ({"pattern": "ready", "once": True}, {"pattern": "later", "stream": "stdout"})
+    flags = [word for watch in watches for word in ("--watch", json.dumps(watch))]
+    job = running(cli, *flags, "echo before >&2; echo ready; until [ -e go ]; do sleep 0.02; done; echo later")
+    until(lambda: hits(cli, job), what="the first hit")
+    (work / "go").touch()
+    over(cli, job)
+    assert [event["line"] for event in hits(cli, job)] == ["ready", "later"]
+    assert not hits(cli, job, "watch_failed")
+
+
 def test_streams_kinds_and_once(cli: Cli) -> None:
     watches = (
         {"pattern": "a.c", "match_type": "contains"},
@@ -248,6 +270,16 @@ def test_a_takeover_neither_misses_nor_repeats_a_hit(cli: Cli, work: Path) -> No
     assert [event["line"] for event in hits(cli, job)][: len(expected)] == expected
     assert sorted({event["line"] for event in told(work / "hits")}) == sorted(expected)
     assert hits(cli, job, "adopted")
+
+
+def test_a_takeover_before_any_whole_line_tells_of_no_prompt_twice(cli: Cli, work: Path) -> None:
+    job = running(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done; echo yes")
+    until(lambda: hits(cli, job), what="the prompt")
+    pair.end(pair.supervisor(job))
+    until(lambda: hits(cli, job, "adopted"), what="the guardian took over")
+    (work / "go").touch()
+    over(cli, job)
+    assert [event["line"] for event in hits(cli, job)] == ["continue? "]
 
 
 def test_what_was_not_delivered_is_delivered_by_the_successor(cli: Cli, root: Path, work: Path) -> None:

@@ -19,7 +19,7 @@ from outlive.store.scan import Scanner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from outlive.store.jobdir import JobDir
@@ -75,8 +75,7 @@ class Watches:
         self._told = 0  # of all watches, in this minute
         self._ending = False
         self._saved = self._load()
-        if self._saved is not None:
-            self._remember()
+        self._remember()  # also without `.watched`: it is written after the first hits are
 
     # --- which ---
 
@@ -184,7 +183,7 @@ class Watches:
             self._loop.after("watch", pause, self._slice)
         elif not self._ending:
             if any(scanner.behind for scanner in self._scanners.values()):
-                self._loop.after("watch-quiet", limits.WATCH_QUIET_S, self._search_unfinished)
+                self._loop.after("watch-quiet", limits.WATCH_QUIET_S, self._look_at_prompt)
         else:
             self._search_unfinished()
             self._summarize()
@@ -193,7 +192,7 @@ class Watches:
     def _search_some(self) -> bool:
         """One piece of each stream; False if no whole line is left."""
         found = False
-        for scanner in list(self._scanners.values()):
+        for scanner in self._open():
             at, text = scanner.whole_lines()
             if text:
                 found = True
@@ -203,9 +202,18 @@ class Watches:
             self._save()
         return found
 
+    def _look_at_prompt(self) -> None:
+        self._guarded(self._search_unfinished)
+
+    def _open(self) -> Iterator[Scanner]:
+        """One after the other: the first hit of a `once` watch may close the other stream's too."""
+        for stream in (0, 1):
+            if stream in self._scanners:
+                yield self._scanners[stream]
+
     def _search_unfinished(self) -> None:
         """A line that goes on later is told of once: `_known` holds it until then."""
-        for scanner in list(self._scanners.values()):
+        for scanner in self._open():
             at, text = scanner.unfinished()
             if text:
                 self._search(scanner.stream, at, text, unfinished=True)
