@@ -66,7 +66,9 @@ def test_a_prompt_without_newline_is_told_once(cli: Cli, work: Path) -> None:
 
 
 def test_a_prompt_that_is_told_once_costs_the_job_no_supervisor(cli: Cli, work: Path) -> None:
-    job = running(cli, "--watch-once", "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done")
+    job = running(
+        cli, "--watch-once", "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done"
+    )
     until(lambda: hits(cli, job), what="the prompt")
     (work / "go").touch()
     over(cli, job)
@@ -280,6 +282,24 @@ def test_a_takeover_before_any_whole_line_tells_of_no_prompt_twice(cli: Cli, wor
     (work / "go").touch()
     over(cli, job)
     assert [event["line"] for event in hits(cli, job)] == ["continue? "]
+
+
+def test_a_takeover_looks_for_what_was_set_last(cli: Cli, work: Path) -> None:
+    job = running(
+        cli,
+        "--watch",
+        "old",
+        "echo old 1; until [ -e go ]; do sleep 0.02; done; echo old 2; echo new; until [ -e end ]; do sleep 0.02; done",
+    )
+    until(lambda: hits(cli, job), what="the first hit")
+    cli.ok("notify", "set", job, "--remove-watch", "w1", "--watch", "new", "--watch-once")
+    pair.end(pair.supervisor(job))
+    until(lambda: hits(cli, job, "adopted"), what="the guardian took over")
+    (work / "go").touch()
+    until(lambda: len(hits(cli, job)) > 1, what="the hit of the watch that was set later")
+    (work / "end").touch()
+    over(cli, job)
+    assert [event["line"] for event in hits(cli, job)] == ["old 1", "new"]
 
 
 def test_what_was_not_delivered_is_delivered_by_the_successor(cli: Cli, root: Path, work: Path) -> None:

@@ -121,7 +121,7 @@ class Supervisor:
             self._resume_ending()
             self._after_end()
         else:
-            self._look_for(self._definition)
+            self._look_for(self._definition_now() if self._state.adopted else self._definition)
             self._watch_command()
             self._set_timers()
             self._input.start()

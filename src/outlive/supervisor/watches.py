@@ -51,6 +51,10 @@ class _Watch:
         found: str = self.spec["id"]
         return found
 
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.id, self.spec["pattern"]
+
 
 class Watches:
     """`tell(type, seq=…, **content)` puts an event into the history, `deliver(spec, event)` hands a hit to its sinks."""
@@ -71,7 +75,8 @@ class Watches:
         self._on_done = on_done
         self._watches: list[_Watch] = []
         self._scanners: dict[int, Scanner] = {}
-        self._known: set[tuple[str, int]] = set()  # (watch, seq) of hits that were told and may be found again
+        # (watch, pattern, seq) of hits that were told and may be found again; a watch may have the id of one that was removed
+        self._known: set[tuple[str, str, int]] = set()
         self._told = 0  # of all watches, in this minute
         self._ending = False
         self._saved = self._load()
@@ -106,7 +111,7 @@ class Watches:
             scanner = Scanner(self._job, stream, 0)
             watch.first[stream] = scanner.line_start(first[stream])
             scanner.close()
-        watch.done = bool(spec["once"]) and any(name == watch.id for name, _ in self._known)
+        watch.done = bool(spec["once"]) and any(known[:2] == watch.key for known in self._known)
         return watch
 
     def _open_scanners(self) -> None:
@@ -245,12 +250,13 @@ class Watches:
     def _hit(self, watch: _Watch, stream: int, start: int, hit: Hit, *, unfinished: bool) -> None:
         with Output(self._job) as output:
             seq = output.seq_of(stream, start)
-        if (watch.id, seq) in self._known:
+        known = (*watch.key, seq)
+        if known in self._known:
             if not unfinished:
-                self._known.discard((watch.id, seq))
+                self._known.discard(known)
             return
         if unfinished:
-            self._known.add((watch.id, seq))
+            self._known.add(known)
         if not self._loop.is_set("watch-minute"):
             self._loop.after("watch-minute", limits.HIT_WINDOW_S, self._new_minute)
         watch.told += 1
@@ -335,4 +341,6 @@ class Watches:
     def _remember(self) -> None:
         """What a predecessor told of. It may have been killed before it wrote down how far it came."""
         found, _ = events.read(self._job)
-        self._known = {(event["watch"], event["seq"]) for event in found if event["type"] == events.WATCH_HIT}
+        self._known = {
+            (event["watch"], event["pattern"], event["seq"]) for event in found if event["type"] == events.WATCH_HIT
+        }
