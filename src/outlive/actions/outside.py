@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import threading
 import time
 
@@ -14,12 +16,19 @@ from outlive.system import inotify, ports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any
 
     from outlive.actions.conditions import Condition
     from outlive.store.truth import Look
 
     Fired = dict[str, Any] | None
+
+
+_STATUS = re.compile(rb"HTTP/\d\.\d (\d{3})[ \r]")
+_STATUS_BEGINS = re.compile(rb"(?:HTTP/\d\.\d |H?T?T?P?/?\d?\.?\d?\Z)")
+_HEAD_BYTES = 65_536
+_PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as it is
 
 
 class _Polled(Probe):
@@ -191,9 +200,10 @@ def _status_of(url: str) -> tuple[int | None, str]:
     """(status of one GET, what to say of it): no redirect is followed, no proxy asked, and no certificate checked,
     because nothing but the status is looked at."""
     import http.client
-    from urllib.parse import urlsplit
+    from urllib.parse import quote, urlsplit
 
     parts = urlsplit(url)
+    until = time.monotonic() + limits.HTTP_S
     try:
         line: http.client.HTTPConnection
         if parts.scheme == "https":
@@ -206,9 +216,36 @@ def _status_of(url: str) -> tuple[int | None, str]:
         else:
             line = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=limits.HTTP_S)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        line.request("GET", target, headers={"User-Agent": "outlive", "Connection": "close"})
-        status = line.getresponse().status
-        line.close()
+        with contextlib.closing(line):
+            line.request(
+                "GET", quote(target, safe=_PRINTABLE), headers={"User-Agent": "outlive", "Connection": "close"}
+            )
+            status = _first_status(line.sock, until)
     except (OSError, http.client.HTTPException, ValueError) as error:
         return None, f"{url}: {error or type(error).__name__}"
     return status, f"{url} answered with status {status}"
+
+
+def _first_status(sock: socket.socket, until: float) -> int:
+    """The status of the first answer that is none of 1xx. http.client's own time-out is one for each byte: a server that
+    drips, or says 100 for ever, would keep the thread. Errors: OSError, ValueError."""
+    data = b""
+    while True:
+        found = _STATUS.match(data)
+        if found and found[1][:1] != b"1":
+            return int(found[1])
+        end = data.find(b"\r\n\r\n") if found else -1
+        if end >= 0:
+            data = data[end + 4 :]
+            if time.monotonic() < until:
+                continue
+        if not _STATUS_BEGINS.match(data) or len(data) > _HEAD_BYTES:
+            raise ValueError("that is no HTTP answer")
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        sock.settimeout(left)
+        more = sock.recv(4096)
+        if not more:
+            raise ConnectionError("it closed the connection without an answer")
+        data += more
