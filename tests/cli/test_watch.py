@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from outlive import limits
 from support import pair
-from support.cli import Cli, Jobs
+from support.cli import OUTLIVE, Cli, Jobs
 from support.wait import until
 
 
@@ -300,6 +301,33 @@ def test_a_takeover_looks_for_what_was_set_last(cli: Cli, work: Path) -> None:
     (work / "end").touch()
     over(cli, job)
     assert [event["line"] for event in hits(cli, job)] == ["old 1", "new"]
+
+
+def test_a_takeover_does_not_tell_what_was_suppressed_before(cli: Cli, root: Path, work: Path) -> None:
+    script = (
+        "for i in $(seq 100); do printf 'hit %d %4000s\\n' $i x; done; touch all; until [ -e go ]; do sleep 0.02; done"
+    )
+    job = running(cli, "--watch", "hit", "--watch-file", "hits", script)
+    until((work / "all").exists, what="all lines")
+    until(lambda: len(told(work / "hits")) >= limits.HITS_A_MINUTE, what="as many hits as are told")
+    size = (root / job / "stdout.log").stat().st_size
+    until(lambda: int((root / job / ".watched").read_text().split()[0]) == size, what="all of it was searched")
+    pair.end(pair.supervisor(job))
+    until(lambda: hits(cli, job, "adopted"), what="the guardian took over")
+    (work / "go").touch()
+    over(cli, job)
+    assert len(hits(cli, job)) == len(told(work / "hits")) == limits.HITS_A_MINUTE
+
+
+def test_removing_a_job_tells_of_no_hit_again(cli: Cli, work: Path) -> None:
+    job = running(cli, "--watch", "hit", "--watch-file", "hits", "echo a hit; sleep 60")
+    until(lambda: told(work / "hits"), what="the hit")
+    events = subprocess.Popen([*OUTLIVE, "events", job, "--follow"], stdout=subprocess.PIPE, text=True)
+    assert events.stdout is not None
+    assert '"started"' in events.stdout.readline()
+    cli.ok("remove", job)
+    rest = [json.loads(line)["type"] for line in events.communicate(timeout=60)[0].splitlines()]
+    assert rest.count("watch_hit") == len(told(work / "hits")) == 1
 
 
 def test_what_was_not_delivered_is_delivered_by_the_successor(cli: Cli, root: Path, work: Path) -> None:

@@ -235,9 +235,10 @@ class Supervisor:
         self._unmark_live()
         self._sync()
         definition = self._definition_now()
-        self._look_for(definition)
-        if self._watches is not None and not self._doomed:
-            self._watches.finish()
+        if not self._doomed:  # else its watches are stopped
+            self._look_for(definition)
+            if self._watches is not None:
+                self._watches.finish()
         self._tell_of_end()
         self._sinks.finished(definition, self._state)
         self._input.end()
@@ -351,7 +352,8 @@ class Supervisor:
             self._kill_request(request)
             connection.answer(ok=True)
         elif request["op"] == "reload":
-            self._look_for(self._definition_now())
+            if not self._doomed:
+                self._look_for(self._definition_now())
             connection.answer(ok=True)
         elif not self._input.serve(connection, request, files_sent):
             connection.answer(ok=False, code="invalid_argument", message=f"unknown op {request['op']!r}")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from outlive.store.patterns import Hit
     from outlive.supervisor.loop import Loop
 
+_WATCHED_BYTES = 255  # two positions, and the ids of the watches that were looked for up to there
 _STREAMS = {"stdout": (0,), "stderr": (1,), "both": (0, 1)}
 _NAMES = ("stdout", "stderr")
 
@@ -79,6 +80,7 @@ class Watches:
         self._known: set[tuple[str, str, int]] = set()
         self._told = 0  # of all watches, in this minute
         self._ending = False
+        self._covered: set[str] = set()  # watches that a predecessor had looked for as far as it came
         self._saved = self._load()
         self._remember()  # also without `.watched`: it is written after the first hits are
 
@@ -100,7 +102,8 @@ class Watches:
             except (OutliveError, ImportError) as error:
                 self._tell(events.WATCH_FAILED, watch=spec["id"], message=str(error))
         self._open_scanners()
-        self._rewind(new)
+        self._rewind([watch for watch in new if watch.id not in self._covered])
+        self._covered.clear()
         self._loop.after("watch", 0, self._slice)
 
     def _new(self, spec: dict[str, Any]) -> _Watch:
@@ -314,7 +317,8 @@ class Watches:
         except OSError:
             return None
         try:
-            words = os.read(fd, 64).split()
+            words = os.read(fd, 2 * _WATCHED_BYTES).split()
+            self._covered = {word.decode("ascii") for word in words[2:]}
             return [int(words[0]), int(words[1])]
         except (ValueError, IndexError):
             return None
@@ -332,7 +336,9 @@ class Watches:
         except OSError:  # full or removed
             return
         try:
-            os.pwrite(fd, b"%020d %020d\n" % tuple(self._saved), 0)  # one write of fixed width: old or new
+            ids = " ".join(watch.id for watch in self._watches)
+            line = f"{self._saved[0]:020} {self._saved[1]:020} {ids}".ljust(_WATCHED_BYTES) + "\n"
+            os.pwrite(fd, line.encode("ascii"), 0)  # one write of fixed width: old or new
         except OSError:
             return
         finally:
