@@ -77,6 +77,7 @@ class Notices:
             self._looked.setdefault(job_id, now)
             return []
         self._looked[job_id] = now
+        self._told[job_id] = max(self._told[job_id], owed.told_bytes(job_id))  # by another server of this client
         look = access.look(ctx, job)
         fresh, end = events.read(job, offset=self._told[job_id])
         found = _hits(ctx, job, look, fresh)
