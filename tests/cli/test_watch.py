@@ -65,6 +65,42 @@ def test_a_prompt_without_newline_is_told_once(cli: Cli, work: Path) -> None:
     assert [(event["line"].strip(), event["seq"]) for event in hits(cli, job)] == [("continue?", 0)]
 
 
+def test_a_progress_line_that_never_rests_is_told_of_while_it_goes_on(cli: Cli, work: Path) -> None:
+    script = "printf '\\rERROR 1'; until [ -e go ]; do printf '\\rstep'; sleep 0.05; done; printf '\\r\\nERROR 2\\r\\n'"
+    job = running(cli, "--watch", "ERROR", "--watch", "^$", script)
+    until(lambda: hits(cli, job), what="the hit in a line that goes on")
+    (work / "go").touch()
+    over(cli, job)
+    merged = cli.ok("log", job, "--since-seq", "0", "--raw")["output"]
+    found = [event for event in hits(cli, job) if event["pattern"] == "ERROR"]
+    assert [event["line"] for event in found] == ["ERROR 1", "ERROR 2"]
+    assert all(merged[event["seq"] :].startswith(event["line"]) for event in found)
+
+
+def test_a_prompt_that_is_told_once_costs_the_job_no_supervisor(cli: Cli, work: Path) -> None:
+    job = running(
+        cli, "--watch-once", "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done"
+    )
+    until(lambda: hits(cli, job), what="the prompt")
+    (work / "go").touch()
+    over(cli, job)
+    assert [event["type"] for event in cli.ok("events", job)["events"] if event["type"] != "started"] == [
+        "watch_hit",
+        "finished",
+    ]
+
+
+def test_a_watch_that_is_done_ends_no_other(cli: Cli, work: Path) -> None:
+    watches = ({"pattern": "ready", "once": True}, {"pattern": "later", "stream": "stdout"})
+    flags = [word for watch in watches for word in ("--watch", json.dumps(watch))]
+    job = running(cli, *flags, "echo before >&2; echo ready; until [ -e go ]; do sleep 0.02; done; echo later")
+    until(lambda: hits(cli, job), what="the first hit")
+    (work / "go").touch()
+    over(cli, job)
+    assert [event["line"] for event in hits(cli, job)] == ["ready", "later"]
+    assert not hits(cli, job, "watch_failed")
+
+
 def test_streams_kinds_and_once(cli: Cli) -> None:
     watches = (
         {"pattern": "a.c", "match_type": "contains"},
@@ -259,6 +295,57 @@ def test_a_successor_looks_for_what_was_set_later(cli: Cli, work: Path) -> None:
     until(lambda: hits(cli, job), what="the hit")
     assert [(event["watch"], event["line"]) for event in hits(cli, job)] == [("w2", "new")]
     cli.ok("kill", job)
+
+
+def test_a_takeover_before_any_whole_line_tells_of_no_prompt_twice(cli: Cli, work: Path) -> None:
+    job = running(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done; echo yes")
+    until(lambda: hits(cli, job), what="the prompt")
+    pair.end(pair.supervisor(job))
+    until(lambda: hits(cli, job, "adopted"), what="the guardian took over")
+    (work / "go").touch()
+    over(cli, job)
+    assert [event["line"] for event in hits(cli, job)] == ["continue? "]
+
+
+def test_a_takeover_looks_for_what_was_set_last(cli: Cli, work: Path) -> None:
+    job = running(
+        cli,
+        "--watch",
+        "old",
+        "echo old 1; until [ -e go ]; do sleep 0.02; done; echo old 2; echo new; until [ -e end ]; do sleep 0.02; done",
+    )
+    until(lambda: hits(cli, job), what="the first hit")
+    cli.ok("notify", "set", job, "--remove-watch", "w1", "--watch", "new", "--watch-once")
+    pair.end(pair.supervisor(job))
+    until(lambda: hits(cli, job, "adopted"), what="the guardian took over")
+    (work / "go").touch()
+    until(lambda: len(hits(cli, job)) > 1, what="the hit of the watch that was set later")
+    (work / "end").touch()
+    over(cli, job)
+    assert [event["line"] for event in hits(cli, job)] == ["old 1", "new"]
+
+
+def test_a_takeover_does_not_tell_what_was_suppressed_before(cli: Cli, root: Path, work: Path) -> None:
+    script = (
+        "for i in $(seq 100); do printf 'hit %d %4000s\\n' $i x; done; touch all; until [ -e go ]; do sleep 0.02; done"
+    )
+    job = running(cli, "--watch", "hit", "--watch-file", "hits", script)
+    until((work / "all").exists, what="all lines")
+    until(lambda: len(told(work / "hits")) >= limits.HITS_A_MINUTE, what="as many hits as are told")
+    size = (root / job / "stdout.log").stat().st_size
+    until(lambda: int((root / job / ".watched").read_text().split()[0]) == size, what="all of it was searched")
+    pair.end(pair.supervisor(job))
+    until(lambda: hits(cli, job, "adopted"), what="the guardian took over")
+    (work / "go").touch()
+    over(cli, job)
+    assert len(hits(cli, job)) == len(told(work / "hits")) == limits.HITS_A_MINUTE
+
+
+def test_removing_a_job_tells_of_no_hit_again(cli: Cli, work: Path) -> None:
+    job = running(cli, "--watch", "hit", "--watch-file", "hits", "echo a hit; sleep 60")
+    until(lambda: told(work / "hits"), what="the hit")
+    cli.ok("remove", job)
+    assert len(told(work / "hits")) == 1
 
 
 def test_what_was_not_delivered_is_delivered_by_the_successor(cli: Cli, root: Path, work: Path) -> None:

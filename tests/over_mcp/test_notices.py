@@ -50,6 +50,16 @@ def test_an_end_is_told_once_with_name_and_last_line(mcp_session: McpSession, cl
     assert told(mcp_session) == []
 
 
+def test_two_servers_of_one_client_tell_a_hit_once(mcp_connect: Connect, cli: Cli, work: Path) -> None:
+    one, other = mcp_connect(), mcp_connect()
+    command = "for i in 1 2; do echo hit $i; until [ -e go$i ]; do sleep 0.02; done; done"
+    job = start(one, command, watch=["hit"], workdir=str(work))
+    for number in (1, 2):
+        until(lambda number=number: len(cli.ok("events", job)["events"]) > number, what="the hit")
+        assert [notice["event"] for notice in told(one) + told(other)] == ["watch_hit"]
+        (work / f"go{number}").touch()
+
+
 def test_what_the_client_knows_is_no_news(mcp_session: McpSession, cli: Cli) -> None:
     for action in ("poll", "status", "wait", "log"):
         job = start(mcp_session, "echo x; exit 1")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 from outlive import limits
 from outlive.actions import access
+from outlive.actions.driver import Pause
 from outlive.actions.line import Line
 from outlive.actions.spec import BOOL, INT, JOB, Arg, Verb
 from outlive.store import events as log
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
     from outlive.actions.driver import Waiting
     from outlive.actions.spec import Context
+    from outlive.store.jobdir import JobDir
+    from outlive.store.truth import Look
 
 
 def events(
@@ -25,10 +30,12 @@ def events(
     since_event: int | None = None,
     limit: int = limits.EVENTS,
     follow: bool = False,
-) -> dict[str, Any]:
+) -> Waiting[dict[str, Any]]:
     """In the order of the output. Without a cursor the newest, else the first ones behind it."""
     with access.open_job(ctx, job) as found_job:
-        state = access.look(ctx, found_job).state
+        look = access.look(ctx, found_job)
+        yield from _end_told(found_job, look)
+        state = look.state
         found, _ = log.read(found_job, after=since_event or 0, since_seq=since_seq or 0)
         more = bool(limit) and len(found) > limit
         if more:
@@ -46,6 +53,15 @@ def events(
             behind = "those before" if since_seq is None and since_event is None else f"since_event={last}: those after"
             answer["hint"] = f"There are more: limit=0 shows all, {behind} are left out here."
         return answer
+
+
+def _end_told(job: JobDir, look: Look) -> Waiting[None]:
+    """The end of a job is visible a moment before it is in its history: whoever knows of it waits for that moment."""
+    until = time.monotonic() + limits.CONTROL_S
+    while look.state.finished and time.monotonic() < until and job.is_supervised():
+        if any(event["type"] == log.FINISHED for event in log.read(job)[0]):
+            return
+        yield Pause((), time.monotonic() + limits.HINT_INTERVAL_S)
 
 
 def follow_events(

@@ -78,6 +78,9 @@ class Notices:
             self._looked.setdefault(job_id, now)
             return []
         self._looked[job_id] = now
+        told, end_told = self._told[job_id] = max(
+            self._told[job_id], owed.told(job_id)
+        )  # by another server of this client
         look = access.look(ctx, job)
         fresh, end = events.read(job, offset=told)
         found = _hits(ctx, job, look, fresh)

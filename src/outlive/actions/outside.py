@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -14,12 +15,16 @@ from outlive.system import inotify, ports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any
 
     from outlive.actions.conditions import Condition
     from outlive.store.truth import Look
 
     Fired = dict[str, Any] | None
+
+
+_PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as it is
 
 
 class _Polled(Probe):
@@ -195,7 +200,7 @@ def _status_of(url: str) -> tuple[int | None, str]:
     """(status of one GET, what to say of it): no redirect is followed, no proxy asked, and no certificate checked,
     because nothing but the status is looked at."""
     import http.client
-    from urllib.parse import urlsplit
+    from urllib.parse import quote, urlsplit
 
     parts = urlsplit(url)
     try:
@@ -210,9 +215,22 @@ def _status_of(url: str) -> tuple[int | None, str]:
         else:
             line = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=limits.HTTP_S)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        line.request("GET", target, headers={"User-Agent": "outlive", "Connection": "close"})
-        status = line.getresponse().status
-        line.close()
+        with contextlib.closing(line):
+            line.connect()
+            # Its own time-out is one for each byte: a server that drips, or says 100 for ever, would keep the thread
+            watchdog = threading.Timer(limits.HTTP_S, _hang_up, [line.sock])
+            watchdog.start()
+            try:
+                headers = {"User-Agent": "outlive", "Connection": "close"}
+                line.request("GET", quote(target, safe=_PRINTABLE), headers=headers)
+                status = line.getresponse().status
+            finally:
+                watchdog.cancel()
     except (OSError, http.client.HTTPException, ValueError) as error:
         return None, f"{url}: {error or type(error).__name__}"
     return status, f"{url} answered with status {status}"
+
+
+def _hang_up(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        sock.shutdown(2)  # SHUT_RDWR; the thread that reads closes it

@@ -39,7 +39,8 @@ class Scanner:
         self._began = time.monotonic()
         at = self.offset
         data = os.pread(self._fd, self._size, at)
-        cut = data.rfind(b"\n") + 1
+        # A progress line may go on for hours without a newline: each state that another one has replaced is whole
+        cut = data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, -1) + 1
         if not cut and len(data) == self._size:  # a long line: read on to its end, or to what is too much
             data = os.pread(self._fd, limits.LINE_BYTES, at)
             cut = data.find(b"\n") + 1 or (len(data) if len(data) == limits.LINE_BYTES else 0)
@@ -63,7 +64,8 @@ class Scanner:
     def line_start(self, offset: int) -> int:
         """Where the line begins in which byte `offset` stands (at most LINE_BYTES before it)."""
         first = max(0, offset - limits.LINE_BYTES)
-        return first + os.pread(self._fd, offset - first, first).rfind(b"\n") + 1
+        before = os.pread(self._fd, offset - first, first)
+        return first + max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
 
     def close(self) -> None:
         if self._fd >= 0:

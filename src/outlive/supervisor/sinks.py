@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Event = dict[str, Any]
     Result = dict[str, Any]
 
+_TOO_OFTEN = "not run: it was killed for taking too long several times in a row"
 FINISHED, MATCHED = "job.finished", "job.output.matched"
 # Without O_NONBLOCK a FIFO that nobody reads would hold up the supervisor for ever (open(2), fifo(7))
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
@@ -82,12 +83,12 @@ class Sinks:
         self._job = job
         self._on_done = on_done
         self._tell = tell
-        self._lanes = [_Lane(job, loop, request, kind) for kind in (FINISHED, MATCHED)]
+        self._lanes = [_Lane(job, loop, request, kind, self._refused) for kind in (FINISHED, MATCHED)]
         self._strikes: dict[str, int] = {}  # watch → how often in a row its command ran into the time limit
 
     @property
     def busy(self) -> bool:
-        return any(lane.pid is not None for lane in self._lanes)
+        return any(lane.pid is not None or lane.queue for lane in self._lanes)
 
     @property
     def pids(self) -> list[int]:
@@ -140,10 +141,8 @@ class Sinks:
 
     def matched(self, event: Event, cwd: str, command: str | None, path: str | None) -> None:
         """Deliver one hit of a watch. Recorded also where it has no sink."""
-        if command and self._strikes.get(event["watch"], 0) >= limits.SINK_STRIKES:
-            self._record(
-                event, [_not_run(command, "not run: it was killed for taking too long several times in a row")]
-            )
+        if command and self._refused(event):
+            self._record(event, [_not_run(command, _TOO_OFTEN)])
             return
         if command or path:
             self._record(event, None)
@@ -204,7 +203,9 @@ class Sinks:
 
         def ended(result: Result) -> None:
             watch = event.get("watch", "")
-            self._strikes[watch] = self._strikes.get(watch, 0) + 1 if result.pop("too_long", False) else 0
+            too_long = result.pop("too_long", None)
+            if too_long is not None:  # it was run
+                self._strikes[watch] = self._strikes.get(watch, 0) + 1 if too_long else 0
             done(event, [*results, self._said(event, result)])
             self._on_done()
 
@@ -219,6 +220,9 @@ class Sinks:
         else:
             self._tell(events.NOT_NOTIFIED, **content, error=result.get("error"))
         return result
+
+    def _refused(self, event: Event) -> bool:
+        return self._strikes.get(event.get("watch", ""), 0) >= limits.SINK_STRIKES
 
     def reaped(self, pid: int, status: int) -> None:
         """A child of ours ended: if it was the command of a sink, the next one may run."""
@@ -236,8 +240,9 @@ class Sinks:
 class _Lane:
     """Runs commands one after the other, each beside the loop and killed after its own time limit."""
 
-    def __init__(self, job: JobDir, loop: Loop, request: Request, kind: str) -> None:
+    def __init__(self, job: JobDir, loop: Loop, request: Request, kind: str, refused: Callable[[Event], bool]) -> None:
         self._job = job
+        self._refused = refused
         self._loop = loop
         self._request = request
         self._kind = kind
@@ -259,6 +264,9 @@ class _Lane:
     def _next(self) -> None:
         while self.pid is None and self.queue:
             event, command, cwd, done = self.queue.pop(0)
+            if self._refused(event):  # those before it ran into their time limit while it waited
+                done(_not_run(command, _TOO_OFTEN))
+                continue
             self._result, self._done, self._too_long = _result("command", command), done, False
             try:
                 self.pid = self._spawn(event, command, cwd)
@@ -290,7 +298,7 @@ class _Lane:
         self._loop.cancel(f"sink-{self._kind}")
         self.pid = None
         code = os.waitstatus_to_exitcode(status)
-        result = {**self._result, "exit_code": code if code >= 0 else None, "success": code == 0}
+        result = {**self._result, "exit_code": code if code >= 0 else None, "success": code == 0, "too_long": False}
         if code < 0:
             result["error"] = f"ended by signal {-code}"
         elif code:
@@ -298,9 +306,9 @@ class _Lane:
         if self._too_long:
             result |= {"error": f"killed after {limits.SINK_TIMEOUT_S:.0f} s", "success": False, "too_long": True}
         done, self._done = self._done, None
-        self._next()
-        if done is not None:
+        if done is not None:  # before the next one: it may be the one too many
             done(result)
+        self._next()
 
     def _overdue(self) -> None:
         self._too_long = True

@@ -351,7 +351,8 @@ class Supervisor:
             self._kill_request(request)
             connection.answer(ok=True)
         elif request["op"] == "reload":
-            self._look_for(self._definition_now())
+            if not self._doomed:
+                self._look_for(self._definition_now())
             connection.answer(ok=True)
         elif not self._input.serve(connection, request, files_sent):
             connection.answer(ok=False, code="invalid_argument", message=f"unknown op {request['op']!r}")

@@ -19,13 +19,14 @@ from outlive.store.scan import Scanner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from outlive.store.jobdir import JobDir
     from outlive.store.patterns import Hit
     from outlive.supervisor.loop import Loop
 
+_WATCHED_BYTES = 255  # two positions, and the ids of the watches that were looked for up to there
 _STREAMS = {"stdout": (0,), "stderr": (1,), "both": (0, 1)}
 _NAMES = ("stdout", "stderr")
 
@@ -51,6 +52,10 @@ class _Watch:
         found: str = self.spec["id"]
         return found
 
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.id, self.spec["pattern"]
+
 
 class Watches:
     """`tell(type, seq=…, **content)` puts an event into the history, `deliver(spec, event)` hands a hit to its sinks."""
@@ -71,12 +76,13 @@ class Watches:
         self._on_done = on_done
         self._watches: list[_Watch] = []
         self._scanners: dict[int, Scanner] = {}
-        self._known: set[tuple[str, int]] = set()  # (watch, seq) of hits that were told and may be found again
+        # (watch, pattern, seq) of hits that were told and may be found again; a watch may have the id of one that was removed
+        self._known: set[tuple[str, str, int]] = set()
         self._told = 0  # of all watches, in this minute
         self._ending = False
+        self._covered: set[str] = set()  # watches that a predecessor had looked for as far as it came
         self._saved = self._load()
-        if self._saved is not None:
-            self._remember()
+        self._remember()  # also without `.watched`: it is written after the first hits are
 
     # --- which ---
 
@@ -96,7 +102,8 @@ class Watches:
             except (OutliveError, ImportError) as error:
                 self._tell(events.WATCH_FAILED, watch=spec["id"], message=str(error))
         self._open_scanners()
-        self._rewind(new)
+        self._rewind([watch for watch in new if watch.id not in self._covered])
+        self._covered.clear()
         self._loop.after("watch", 0, self._slice)
 
     def _new(self, spec: dict[str, Any]) -> _Watch:
@@ -107,7 +114,7 @@ class Watches:
             scanner = Scanner(self._job, stream, 0)
             watch.first[stream] = scanner.line_start(first[stream])
             scanner.close()
-        watch.done = bool(spec["once"]) and any(name == watch.id for name, _ in self._known)
+        watch.done = bool(spec["once"]) and any(known[:2] == watch.key for known in self._known)
         return watch
 
     def _open_scanners(self) -> None:
@@ -184,7 +191,7 @@ class Watches:
             self._loop.after("watch", pause, self._slice)
         elif not self._ending:
             if any(scanner.behind for scanner in self._scanners.values()):
-                self._loop.after("watch-quiet", limits.WATCH_QUIET_S, self._search_unfinished)
+                self._loop.after("watch-quiet", limits.WATCH_QUIET_S, self._look_at_prompt)
         else:
             self._search_unfinished()
             self._summarize()
@@ -193,7 +200,7 @@ class Watches:
     def _search_some(self) -> bool:
         """One piece of each stream; False if no whole line is left."""
         found = False
-        for scanner in list(self._scanners.values()):
+        for scanner in self._open():
             at, text = scanner.whole_lines()
             if text:
                 found = True
@@ -203,9 +210,18 @@ class Watches:
             self._save()
         return found
 
+    def _look_at_prompt(self) -> None:
+        self._guarded(self._search_unfinished)
+
+    def _open(self) -> Iterator[Scanner]:
+        """One after the other: the first hit of a `once` watch may close the other stream's too."""
+        for stream in (0, 1):
+            if stream in self._scanners:
+                yield self._scanners[stream]
+
     def _search_unfinished(self) -> None:
         """A line that goes on later is told of once: `_known` holds it until then."""
-        for scanner in list(self._scanners.values()):
+        for scanner in self._open():
             at, text = scanner.unfinished()
             if text:
                 self._search(scanner.stream, at, text, unfinished=True)
@@ -239,12 +255,13 @@ class Watches:
             seq = output.seq_of(stream, start)
             end = seq + hit.end - hit.start
             before = output.read(max(0, end - limits.SNIPPET_BYTES), end)
-        if (watch.id, seq) in self._known:
+        known = (*watch.key, seq)
+        if known in self._known:
             if not unfinished:
-                self._known.discard((watch.id, seq))
+                self._known.discard(known)
             return
         if unfinished:
-            self._known.add((watch.id, seq))
+            self._known.add(known)
         if not self._loop.is_set("watch-minute"):
             self._loop.after("watch-minute", limits.HIT_WINDOW_S, self._new_minute)
         watch.told += 1
@@ -302,7 +319,8 @@ class Watches:
         except OSError:
             return None
         try:
-            words = os.read(fd, 64).split()
+            words = os.read(fd, 2 * _WATCHED_BYTES).split()
+            self._covered = {word.decode("ascii") for word in words[2:]}
             return [int(words[0]), int(words[1])]
         except (ValueError, IndexError):
             return None
@@ -320,7 +338,9 @@ class Watches:
         except OSError:  # full or removed
             return
         try:
-            os.pwrite(fd, b"%020d %020d\n" % tuple(self._saved), 0)  # one write of fixed width: old or new
+            ids = " ".join(watch.id for watch in self._watches)
+            line = f"{self._saved[0]:020} {self._saved[1]:020} {ids}".ljust(_WATCHED_BYTES) + "\n"
+            os.pwrite(fd, line.encode("ascii"), 0)  # one write of fixed width: old or new
         except OSError:
             return
         finally:
@@ -329,4 +349,6 @@ class Watches:
     def _remember(self) -> None:
         """What a predecessor told of. It may have been killed before it wrote down how far it came."""
         found, _ = events.read(self._job)
-        self._known = {(event["watch"], event["seq"]) for event in found if event["type"] == events.WATCH_HIT}
+        self._known = {
+            (event["watch"], event["pattern"], event["seq"]) for event in found if event["type"] == events.WATCH_HIT
+        }

@@ -1,0 +1,81 @@
+"""Notification commands that wait for their turn."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from outlive import limits
+from outlive.supervisor import sinks
+from outlive.supervisor.loop import Loop
+
+
+class Fake:
+    """Sinks whose commands are never really run. `said` has what became of each, `done` how often all were done."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pids = itertools.count(1)
+        monkeypatch.setattr(sinks._Lane, "_spawn", lambda *_: next(pids))
+        monkeypatch.setattr(sinks._Lane, "kill", lambda _: None)
+        self.said: list[str] = []
+        self.done = 0
+        job: Any = SimpleNamespace(open_file=self._no_file, path="/nowhere")
+        self.sinks = sinks.Sinks(job, Loop(), SimpleNamespace(), self._check, self._tell)  # type: ignore[arg-type]
+
+    def _no_file(self, *_: Any) -> int:
+        raise OSError
+
+    def _check(self) -> None:
+        self.done += not self.sinks.busy
+
+    def _tell(self, _: str, **content: Any) -> None:
+        self.said.append(content.get("error") or "delivered")
+
+    def hit(self) -> None:
+        self.sinks.matched({"event_type": sinks.MATCHED, "watch": "w1"}, "/", "slow", None)
+
+    def end(self, *, too_long: bool) -> None:
+        (pid,) = self.sinks.pids
+        if too_long:
+            self.sinks._lanes[1]._overdue()
+        self.sinks.reaped(pid, signal.SIGKILL if too_long else 0)
+
+
+def test_a_command_that_takes_too_long_too_often_is_not_run_for_those_that_wait_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake = Fake(monkeypatch)
+    for _ in range(10):
+        fake.hit()
+    for _ in range(limits.SINK_STRIKES):
+        fake.end(too_long=True)
+    assert not fake.sinks.busy
+    assert fake.done
+    assert len(fake.said) == 10
+    assert sum(one.startswith("not run") for one in fake.said) == 10 - limits.SINK_STRIKES
+
+
+def test_one_that_had_no_place_in_the_queue_forgives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = Fake(monkeypatch)
+    for _ in range(limits.SINK_QUEUE + 1):
+        fake.hit()
+    for _ in range(limits.SINK_STRIKES):
+        fake.hit()
+        fake.hit()
+        fake.end(too_long=True)
+    assert not fake.sinks.busy
+
+
+def test_a_command_that_ends_in_time_is_run_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = Fake(monkeypatch)
+    for _ in range(3):
+        fake.hit()
+    for _ in range(3):
+        assert fake.sinks.busy
+        fake.end(too_long=False)
+    assert fake.said == ["delivered"] * 3
+    assert not fake.sinks.busy
