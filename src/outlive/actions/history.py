@@ -34,7 +34,7 @@ def events(
     """In the order of the output. Without a cursor the newest, else the first ones behind it."""
     with access.open_job(ctx, job) as found_job:
         look = access.look(ctx, found_job)
-        yield from _end_told(found_job, look)
+        look = yield from _end_told(ctx, found_job, look)
         state = look.state
         found, _ = log.read(found_job, after=since_event or 0, since_seq=since_seq or 0)
         more = bool(limit) and len(found) > limit
@@ -55,13 +55,15 @@ def events(
         return answer
 
 
-def _end_told(job: JobDir, look: Look) -> Waiting[None]:
+def _end_told(ctx: Context, job: JobDir, look: Look) -> Waiting[Look]:
     """The end of a job is visible a moment before it is in its history: whoever knows of it waits for that moment."""
     until = time.monotonic() + limits.CONTROL_S
-    while look.state.finished and time.monotonic() < until and job.is_supervised():
+    while look.state.finished and look.supervised and time.monotonic() < until:
         if any(event["type"] == log.FINISHED for event in log.read(job)[0]):
-            return
+            break
         yield Pause((), time.monotonic() + limits.HINT_INTERVAL_S)
+        look = access.look(ctx, job)
+    return look
 
 
 def follow_events(
