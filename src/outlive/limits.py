@@ -111,6 +111,7 @@ MAX_CONDITIONS = 16  # of one wait
 UNFINISHED_QUIET_S = 0.1  # a match at the very end of an unfinished line counts after so much silence
 PROBE_S = (0.02, 0.25)  # how often ports, and files where the kernel tells nothing, are looked at
 HTTP_S = 5.0  # one request
+FIRST_ANSWER_S = 1.0  # a wait with less time than that still hears the first answer from outside
 HTTP_EVERY_S = 1.0
 FILE_LOOK_S = 2.0  # beside inotify(7), which says nothing of network file systems
 CLOCK_TICK_S = 0.01  # file times are cut to a tick of the kernel's clock: 4 ms at 250 Hz, 10 ms at 100 Hz

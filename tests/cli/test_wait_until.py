@@ -213,6 +213,7 @@ def test_a_web_server_that_is_up(cli: Cli, web: str) -> None:
     assert wait(cli, job, {"http": f"{web}/none", "status": 404})["fired"]["status"] == 404
     _Handler.ready.set()
     assert wait(cli, job, f"http={web}/health?x=1")["fired"]["url"] == f"{web}/health?x=1"
+    assert wait(cli, job, f"http={web}/health", timeout_ms=0)["fired"]["status"] == 200, "true already"
     cli.ok("kill", job)
 
 

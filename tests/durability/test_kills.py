@@ -176,6 +176,24 @@ def test_one_supervisor_after_the_other_may_be_killed(cli: Cli, work: Path) -> N
     counting.check_whole()
 
 
+def test_an_adopter_s_guardian_learns_the_code_as_the_adopter_does(cli: Cli, work: Path) -> None:
+    found = []
+    for name, kills in (("adopter", 0), ("guardian", 1)):
+        counting = Counting.start(cli, work, name)
+        pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
+        assert cli.ok("status", counting.job)["state"] == "running"
+        until(lambda job=counting.job: pair.supervisor(job), what="the adopter")
+        for _ in range(kills):
+            guardian = pair.guardian(counting.job)
+            pair.end(pair.supervisor(counting.job))
+            until(lambda job=counting.job: pair.supervisor(job), what="its guardian took over")
+            assert pair.supervisor(counting.job) == guardian
+        counting.grows()
+        ended = counting.end()
+        found.append((ended["state"], ended["exit_code"], ended["reason"]))
+    assert found[0] == found[1]
+
+
 def test_a_wait_goes_on_when_the_supervisor_it_listens_to_is_killed(cli: Cli, work: Path) -> None:
     counting = Counting.start(cli, work)
     with cli.spawn("wait", counting.job) as waiting:

@@ -28,6 +28,8 @@ def lines(pattern: str, text: bytes, match_type: str = "regex") -> list[tuple[in
         (r"a\sb", b"a\nb\n", []),
         ("é+", "caféé\n".encode(), [(0, "caféé", "éé")]),
         ("b", b"\xff\xfe b \xff\n", [(0, "\ufffd\ufffd b", "b")]),
+        ("error.*failed", b"x\nerror \xe9 failed\n", [(2, "error \ufffd failed", "error \ufffd failed")]),
+        ("caf.$", b"\x1b[1mcaf\xe9\x1b[m\n", [(0, "caf", "caf")]),  # what is cut at an end is not shown
         (r"\x1b\[31m", b"ok\n\x1b[31mred\x1b[0m\n", [(3, "red", "")]),
         ("two", b"\x1b]0;a title\x07one\ntwo\n\x1b[1mtwo\n", [(16, "two", "two"), (20, "two", "two")]),
     ],

@@ -100,7 +100,7 @@ class _Asked(_Polled):
     def __init__(self) -> None:
         super().__init__()
         self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self._asking = False
+        self._asking = self._asked = False
         self._answers: list[Any] = []
 
     def _ask(self) -> Any:
@@ -108,10 +108,13 @@ class _Asked(_Polled):
         if self._answers:
             os.read(self._read, 64)
             self._asking, self.fds = False, ()
+            self.undecided = False
             self._later()
             return self._answers.pop()
         if not self._asking and (self.again is None or time.monotonic() >= self.again):
             self._asking, self.again, self.fds = True, None, (self._read,)
+            self.undecided = not self._asked
+            self._asked = True
             threading.Thread(target=self._answer, args=(os.dup(self._write),), daemon=True).start()
         return None
 

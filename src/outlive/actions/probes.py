@@ -28,6 +28,7 @@ class Probe:
     needs_output = False  # is it to be told of output?
     fds: tuple[int, ...] = ()
     again: float | None = None
+    undecided = False  # was it asked, and has not answered for the first time yet?
     last: str | None = None  # what it saw last, for whoever waited in vain
 
     def check(self, found: Look) -> Fired:

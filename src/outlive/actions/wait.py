@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from outlive import limits
 from outlive.actions import access, answers, conditions, probes, window
 from outlive.actions.driver import Pause
 from outlive.actions.line import Line
@@ -52,9 +53,12 @@ def wait(
             fired = [one for one in jobs if one.fired]
             failed = [one for one in fired if one.in_vain]
             done = bool(fired) if mode == "any" else bool(failed) or len(fired) == len(jobs)
-            if done or (limit is not None and time.monotonic() >= limit):
+            # What is true already fires at once, also without any time to wait: but asking somebody else takes a moment
+            first = any(one.undecided for one in jobs)
+            until_then = limit if limit is None or not first else max(limit, began + limits.FIRST_ANSWER_S)
+            if done or (until_then is not None and time.monotonic() >= until_then):
                 break
-            yield from _pause([one for one in jobs if not one.fired], limit)
+            yield from _pause([one for one in jobs if not one.fired], until_then)
         chosen = _deciding(jobs, mode) if done else next(one for one in jobs if not one.fired)
         answer = chosen.answer(ctx, max_bytes, raw, done=done)
         if len(jobs) > 1:
@@ -125,9 +129,13 @@ class _Waited:
                 self.in_vain = fired["condition"] == "fail_regex"
                 return
         searching = any(isinstance(probe, probes.Matches) and probe.again is not None for probe in self.probes)
-        if over and not searching:  # nothing of what was waited for can come any more
+        if over and not searching and not self.undecided:  # nothing of what was waited for can come any more
             self.fired = {"condition": "exit", "job_id": self.job.job_id}
             self.in_vain = "exit" not in self._names
+
+    @property
+    def undecided(self) -> bool:
+        return not self.fired and any(probe.undecided for probe in self.probes)
 
     def _serves(self, found: Look) -> bool:
         """Did it start something in the background, and is that what is waited for? A failure left nothing to wait for."""

@@ -81,6 +81,8 @@ class Pattern:
     def _lines(self, text: bytes) -> Iterator[tuple[int, int, tuple[int, int]]]:
         """(start, end, (from, to) of the match) of each line that matches."""
         at = 0
+        if self.match_type != CONTAINS:
+            text = _valid(text)
         while at <= len(text):
             found = self._find(text, at)
             if found is None:
@@ -152,6 +154,11 @@ def compiled(pattern: str, field: str) -> Any:
             f"not an RE2 pattern: {text.replace(_MULTI_LINE, '', 1)}",
             hint="RE2 has no look-around and no back-references.",
         ) from error
+
+
+def _valid(data: bytes) -> bytes:
+    """A question mark in place of each byte that is no UTF-8: for RE2 it would be no character, and `.` would not match it."""
+    return data if data.isascii() else data.decode("utf-8", "surrogateescape").encode("utf-8", "replace")
 
 
 def _text(data: bytes) -> str:

@@ -77,11 +77,13 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
 
 
 def take_over(job: JobDir, request: Request, stdin_fd: int | None, escrow: Escrow, stdin_escrow: Escrow) -> None:
-    """The supervisor was killed; we are the command's parent now, and hold what it held and its lock."""
+    """The supervisor was killed; we hold what it held and its lock, and are the command's parent now unless it was an
+    adopter, which is nobody's."""
+    parent = request.mode != "adopt"
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     held = escrow.take()
     state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
-    if state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
+    if parent and state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
         # A command would be our child now, alive or not: none was ever started, so this is no second run
         for fd in (*held.values(), *stdin_escrow.take().values()):
             os.close(fd)
@@ -89,7 +91,7 @@ def take_over(job: JobDir, request: Request, stdin_fd: int | None, escrow: Escro
         start(request, stdin_fd, None, escrow, stdin_escrow)
         return
     ends = Ends.taken(job, held, stdin_escrow)
-    Supervisor(job, request, _recover(job, state, parent=True), ends, parent=True).run(None)
+    Supervisor(job, request, _recover(job, state, parent=parent), ends, parent=parent).run(None)
 
 
 def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, stdin_escrow: Escrow) -> None:
