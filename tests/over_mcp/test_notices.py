@@ -151,12 +151,14 @@ def test_a_hit_in_the_last_words_is_told_with_the_end(mcp_session: McpSession) -
         assert seen == ["watch_hit", "finished"]
 
 
-def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli) -> None:
+def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli, work: Path) -> None:
     first = mcp_connect()
-    job = start(first, "echo ERROR seen; sleep 0.3; echo over; exit 5", watch=["ERROR"])
+    job = start(first, "echo ERROR seen; until [ -e go ]; do sleep 0.02; done; echo over; exit 5", watch=["ERROR"],
+                workdir=str(work))  # fmt: skip
     until(lambda: cli.ok("events", job)["events"][1:], what="the hit")
     assert [notice["event"] for notice in told(first)] == ["watch_hit"]
     first.kill()
+    (work / "go").touch()
     ended(cli, job)
     second = mcp_connect()
     (notice,) = told(second)

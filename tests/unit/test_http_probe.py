@@ -50,8 +50,8 @@ def test_a_server_that_never_comes_to_its_answer_keeps_nobody(
         assert _status_of(url)[0] is None
 
 
-def test_the_status_after_a_provisional_one_counts_and_headers_are_not_waited_for() -> None:
-    parts = [b"HTTP/1.1 103 Early\r\nLink: x\r\n", b"\r\nHTTP/1.", b"1 204 No Content\r\n"]
+def test_the_status_after_a_provisional_one_counts_and_the_body_is_not_waited_for() -> None:
+    parts = [b"HTTP/1.1 103 Early\r\nLink: x\r\n", b"\r\nHTTP/1.", b"1 204 No Content\r\n\r\n"]
 
     def answer(line: socket.socket) -> None:
         for part in parts:

@@ -20,6 +20,7 @@ def lines(pattern: str, text: bytes, match_type: str = "regex") -> list[tuple[in
     ("pattern", "text", "expected"),
     [
         ("ERROR", b"a\nERROR x\nb ERROR ERROR\n", [(2, "ERROR x", "ERROR"), (10, "b ERROR ERROR", "ERROR")]),
+        (r"\Ab\z", b"a\nb\nbb\n", [(2, "b", "b")]),
         ("^b$", b"a\r\nb\r\nbb\r\n", [(3, "b", "b")]),
         ("^Ready in", b"\x1b[32mReady\x1b[0m in 3s\r\nno\r\n", [(0, "Ready in 3s", "Ready in")]),
         ("50%", b"\r10%\r50%\r100%", [(5, "50%", "50%")]),

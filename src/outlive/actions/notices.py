@@ -49,16 +49,19 @@ class Notices:
             return []
         owed = Owed(ctx.store, ctx.client)
         found: list[Notice] = []
+        jobs = 0
         live: set[str] | None = None
         for job_id in owed.ids():
-            if len(found) >= limits.NOTICES:
+            if jobs >= limits.NOTICES:
                 break
             if job_id == answered:
                 continue
             live = set(ctx.store.live_ids()) if live is None else live
             try:
                 with JobDir.open(ctx.store, job_id) as job:
-                    found += self._of_job(ctx, owed, job, live=job_id in live)
+                    told = self._of_job(ctx, owed, job, live=job_id in live)
+                    found += told
+                    jobs += bool(told)
             except OutliveError as error:
                 if error.code == "job_not_found":
                     owed.settle(job_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import time
@@ -17,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from typing import Any
+    from urllib.parse import SplitResult
 
     from outlive.actions.conditions import Condition
     from outlive.store.truth import Look
@@ -65,6 +65,7 @@ class File(_Polled):
             if self._first is not None or max(now[2], now[3]) / 1e9 >= self._started - limits.CLOCK_TICK_S:
                 return {"condition": "file", "path": self._path}
             self._first = now
+        self.last = f"{self._path} has not changed" if now else f"there is no {self._path}"
         if now is None:
             self._first = (0,)  # it is gone: whatever comes now is new
         self._later()
@@ -157,6 +158,7 @@ class Port(_Asked):
             return None if answer else told | {"owned": False, "pid": None}
         listening = self._listeners()
         if not listening:
+            self.last = f"nobody listens on port {self._port} of this machine"
             self._later()
             return None
         pids = [member.pid for member in access.survivors(found, self._job_id)]
@@ -202,38 +204,66 @@ class Http(_Asked):
 def _status_of(url: str) -> tuple[int | None, str]:
     """(status of one GET, what to say of it): no redirect is followed, no proxy asked, and no certificate checked,
     because nothing but the status is looked at."""
-    import http.client
-    from urllib.parse import quote, urlsplit
+    import h11  # http.client has a time-out for each byte only: a server that drips would keep the thread for ever
 
-    parts = urlsplit(url)
     try:
-        line: http.client.HTTPConnection
-        if parts.scheme == "https":
-            import ssl
-
-            context = ssl.create_default_context()
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-            line = http.client.HTTPSConnection(parts.hostname or "", parts.port, timeout=limits.HTTP_S, context=context)
-        else:
-            line = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=limits.HTTP_S)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        with contextlib.closing(line):
-            line.connect()
-            # Its own time-out is one for each byte: a server that drips, or says 100 for ever, would keep the thread
-            watchdog = threading.Timer(limits.HTTP_S, _hang_up, [line.sock])
-            watchdog.start()
-            try:
-                headers = {"User-Agent": "outlive", "Connection": "close"}
-                line.request("GET", quote(target, safe=_PRINTABLE), headers=headers)
-                status = line.getresponse().status
-            finally:
-                watchdog.cancel()
-    except (OSError, http.client.HTTPException, ValueError) as error:
+        status = _get(url, time.monotonic() + limits.HTTP_S)
+    except (OSError, h11.ProtocolError, ValueError) as error:
         return None, f"{url}: {error or type(error).__name__}"
     return status, f"{url} answered with status {status}"
 
 
-def _hang_up(sock: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        sock.shutdown(2)  # SHUT_RDWR; the thread that reads closes it
+def _get(url: str, until: float) -> int:
+    """The status of the first answer that is no provisional one (1xx). Errors: OSError, h11.ProtocolError, ValueError."""
+    from urllib.parse import quote, urlsplit
+
+    import h11
+
+    parts = urlsplit(url)
+    target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_PRINTABLE)
+    host = parts.netloc.rpartition("@")[2]
+    host = host if host.isascii() else host.encode("idna").decode("ascii")
+    headers = [("Host", host), ("User-Agent", "outlive"), ("Accept", "*/*"), ("Connection", "close")]
+    talk = h11.Connection(our_role=h11.CLIENT)
+    question = talk.send(h11.Request(method="GET", target=target, headers=headers)) or b""
+    question += talk.send(h11.EndOfMessage()) or b""
+    with _connected(parts, until) as sock:
+        sock.sendall(question)
+        while True:
+            event = talk.next_event()
+            if isinstance(event, h11.Response):
+                return int(event.status_code)
+            if event is h11.NEED_DATA:
+                sock.settimeout(_left(until))
+                talk.receive_data(sock.recv(65_536))
+            elif not isinstance(event, h11.InformationalResponse):
+                raise ConnectionError("it closed the connection without an answer")
+            _left(until)
+
+
+def _connected(parts: SplitResult, until: float) -> socket.socket:
+    import socket
+
+    secure = parts.scheme == "https"
+    sock = socket.create_connection((parts.hostname or "", parts.port or (443 if secure else 80)), _left(until))
+    if not secure:
+        return sock
+    import ssl
+
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        sock.settimeout(_left(until))
+        return context.wrap_socket(sock, server_hostname=parts.hostname)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _left(until: float) -> float:
+    """Seconds. Errors: TimeoutError."""
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("timed out")
+    return left

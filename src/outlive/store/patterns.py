@@ -145,7 +145,7 @@ def compiled(pattern: str, field: str) -> Any:
     options.log_errors = False
     options.never_nl = True  # [^x] and \s stay inside their line
     try:
-        return re2.compile((_MULTI_LINE + pattern).encode("utf-8", "surrogateescape"), options)
+        return re2.compile((_MULTI_LINE + _of_a_line(pattern)).encode("utf-8", "surrogateescape"), options)
     except re2.error as error:
         text = error.args[0] if error.args else error
         text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
@@ -159,6 +159,11 @@ def compiled(pattern: str, field: str) -> Any:
 def _valid(data: bytes) -> bytes:
     """A question mark in place of each byte that is no UTF-8: for RE2 it would be no character, and `.` would not match it."""
     return data if data.isascii() else data.decode("utf-8", "surrogateescape").encode("utf-8", "replace")
+
+
+def _of_a_line(pattern: str) -> str:
+    """The text of a match is a line: \\A and \\z are its ends, wherever the piece ends in which it was searched."""
+    return re.sub(r"(?<!\\)((?:\\\\)*)\\([Az])", lambda found: found[1] + {"A": "^", "z": "$"}[found[2]], pattern)
 
 
 def _text(data: bytes) -> str:
