@@ -41,6 +41,15 @@ def nursery(job: str) -> int:
     return found
 
 
+def end_both(supervisor: int) -> None:
+    """A supervisor and, if it has one, its guardian: stopped first, so that neither acts on the other's end."""
+    above = processes.parent(supervisor)
+    both = [pid for pid in (above, supervisor) if comm(pid) in (GUARDIAN, SUPERVISOR)]
+    for pid in both:
+        os.kill(pid, signal.SIGSTOP)
+    end(*both)
+
+
 def end(*pids: int) -> None:
     for pid in pids:
         os.kill(pid, signal.SIGKILL)

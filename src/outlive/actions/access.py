@@ -9,7 +9,7 @@ from outlive.errors import OutliveError, from_os
 from outlive.store import files, truth
 from outlive.store.jobdir import SEEN, JobDir, Locks
 from outlive.store.owed import mark_of
-from outlive.system import process, tree
+from outlive.system import crash, process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +27,17 @@ def open_job(ctx: Context, text: str) -> JobDir:
 def look(ctx: Context, job: JobDir) -> Look:
     """The truth about a job. One that runs without a supervisor gets a new one."""
     found = truth.look(ctx.store, job)
-    sinks = found.definition.notification
-    if found.orphaned or (found.just_ended and (sinks.get("notify_command") or sinks.get("notify_file"))):
+    if found.orphaned or _nobody_told(ctx, job, found):
         _adopt(ctx, job, found)
         found = truth.look(ctx.store, job)
     return found
+
+
+def _nobody_told(ctx: Context, job: JobDir, found: Look) -> bool:
+    """Is it over, has it sinks, and did whoever had to tell them die before?"""
+    if found.just_ended:
+        return truth.has_sinks(found.definition)
+    return found.state.finished and not found.supervised and truth.is_end_owed(ctx.store, job, found.definition)
 
 
 def look_for_ending(ctx: Context, job: JobDir) -> Look:
@@ -61,12 +67,14 @@ def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
         locks = Locks(job)
     except (BlockingIOError, FileNotFoundError):
         return  # another reader was faster
+    crash.at("adopt_locked")
     here, there = fds.pair()
     memory = request.to_file()
     try:
         files = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
         # Nobody waits for it: the locks are held from here on, by what travels, so the next look says "supervised"
         ctx.launcher.send(files)
+        crash.at("adopt_sent")
     except OSError as error:
         raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
     finally:

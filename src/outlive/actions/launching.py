@@ -16,7 +16,7 @@ from outlive.store.jobdir import STDIN_DATA, JobDir, Locks, NewJob
 from outlive.store.output import Output
 from outlive.store.owed import Owed
 from outlive.supervisor.request import Request
-from outlive.system import fds
+from outlive.system import crash, fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         if plan.stdin_data is not None:
             _write_new(new.dir, STDIN_DATA, plan.stdin_data)
         new.dir.write_meta(plan.definition)
+        crash.at("make_meta")
         if live:
             ctx.store.mark_live(plan.definition.job_id)
         else:
@@ -47,6 +48,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
         if ctx.client is not None:
             Owed(ctx.store, ctx.client).add(plan.definition.job_id)
+        crash.at("make_live")
         new.publish()
     except OSError as error:
         ctx.job_id = None
@@ -84,7 +86,9 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> s
         sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
         if plan.stdin_fd is not None:
             sent["stdin"] = plan.stdin_fd
+        crash.at("send_request")
         ctx.launcher.send(sent)
+        crash.at("send_done")
     except OSError as error:
         here.close()
         raise from_os("starting a supervisor", error, code="launch_failed") from error
@@ -119,6 +123,7 @@ def started(job: JobDir, sock: socket.socket, locks: Locks) -> Waiting[None]:
             failed = json.loads(message)
             raise from_os("starting the command", OSError(failed["errno"], failed["failed"]), code="launch_failed")
         locks.close()
+        crash.at("send_answered")
         if message or _goes_on(job):
             return
         raise OutliveError("launch_failed", "the supervisor ended before it could start the command", retryable=True)

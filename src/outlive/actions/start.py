@@ -6,6 +6,7 @@ from outlive.actions import access, define, fields, launching
 from outlive.actions.spec import JOB, Verb
 from outlive.errors import OutliveError, from_os
 from outlive.store.jobdir import Locks
+from outlive.system import crash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
     seen = launching.Observation.taken_from(args)
     with access.open_job(ctx, job) as found:
         locks = _take(found)
+        crash.at("start_taken")
         try:
             plan = _plan(ctx, found)
             ctx.store.mark_live(found.job_id)

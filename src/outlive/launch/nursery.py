@@ -9,7 +9,7 @@ import sys
 import time
 
 from outlive import limits
-from outlive.system import fds
+from outlive.system import crash, fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Launcher:
             moves = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
             moves.append((os.POSIX_SPAWN_DUP2, there.fileno(), _SOCKET_FD))
             # No environment: nothing of ours is for it, and an outer job's cookie would make it part of that job
-            self._middle = os.posix_spawn(sys.executable, argv, {}, file_actions=moves)
+            self._middle = os.posix_spawn(sys.executable, argv, crash.carried(), file_actions=moves)
         finally:
             os.close(null)
             there.close()

@@ -11,7 +11,7 @@ import socket
 
 from outlive import limits
 from outlive.supervisor.pair import Pair, fork_pair
-from outlive.system import fds, prctl, process, signals, tree
+from outlive.system import crash, fds, prctl, process, signals, tree
 
 _SOCKET_FD = 3
 
@@ -41,7 +41,9 @@ def main() -> None:
         message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
         if not message:
             break
+        crash.at("nursery_asked")
         _give(spare, dict(zip(message.decode().split(","), numbers, strict=False)))
+        crash.at("nursery_given")
         for fd in numbers:
             os.close(fd)
         if spare is not None:

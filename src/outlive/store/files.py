@@ -7,6 +7,7 @@ import os
 import zlib
 
 from outlive.errors import OutliveError
+from outlive.system import crash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,10 +28,11 @@ class Damaged(OutliveError):
         self.why = why
 
 
-def write_atomic(dir_fd: int, name: str, data: bytes) -> None:
+def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "") -> None:
     """Replace `name` in the directory behind `dir_fd` (mode 0600). Visible at once and whole; not synced.
 
     The temporary name holds pid and a counter and is created exclusively: two writers never share one.
+    `unrenamed`: the crash point between the two.
     """
     global _counter
     _counter += 1
@@ -45,6 +47,7 @@ def write_atomic(dir_fd: int, name: str, data: bytes) -> None:
         os.unlink(temporary, dir_fd=dir_fd)
         raise
     os.close(fd)
+    crash.at(unrenamed)
     os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
 

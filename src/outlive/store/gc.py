@@ -12,6 +12,7 @@ from outlive.store.jobdir import JobDir, Locks
 from outlive.store.owed import forget_removed
 from outlive.store.removal import remove_tree
 from outlive.store.root import TEMPORARY, TRASH
+from outlive.system import crash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def delete(store: Store, job: JobDir) -> int:
         freed = job.disk_bytes()
         trash = f"{TRASH}{job.job_id}-{new_id()[-6:]}"
         os.rename(job.job_id, trash, src_dir_fd=store.fd, dst_dir_fd=store.fd)
+        crash.at("delete_renamed")
         store.unmark_live(job.job_id)
         remove_tree(store.fd, trash)
     finally:

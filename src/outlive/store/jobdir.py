@@ -11,7 +11,7 @@ from outlive.errors import OutliveError, from_os
 from outlive.job import Definition, State, timestamp
 from outlive.store import files
 from outlive.store.root import TEMPORARY
-from outlive.system import locks
+from outlive.system import crash, locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ WATCHED = ".watched"  # how far each stream was searched for the lines that are 
 SEEN = ".seen"  # <client hash>: where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 
+# phase → the crash point before that state is visible
+_UNRENAMED = {"spawning": "start_unmarked", "running": "start_unrecorded", "finished": "end_unwritten"}
 _NEW = os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -103,7 +105,7 @@ class JobDir:
     def write_state(self, state: State) -> State:
         """Visible when this returns, to every reader, as a whole."""
         stamped: State = state.replace(updated_at=timestamp())
-        files.write_atomic(self.fd, STATE, files.dump(stamped.to_dict()))
+        files.write_atomic(self.fd, STATE, files.dump(stamped.to_dict()), _UNRENAMED.get(state.phase, ""))
         return stamped
 
     # --- locks: the sign of life ---
@@ -196,6 +198,7 @@ class NewJob:
         self.temporary = TEMPORARY + job_id
         self.locks: Locks | None = None
         os.mkdir(self.temporary, 0o700, dir_fd=store.fd)
+        crash.at("make_directory")
         fd = -1
         try:
             fd = os.open(self.temporary, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=store.fd)
@@ -212,11 +215,13 @@ class NewJob:
             os.close(os.open(name, _NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
         self.dir.make_io()
         self.locks = Locks(self.dir)
+        crash.at("make_files")
 
     def publish(self) -> None:
         """Rename into place: from here on readers see the job."""
         os.rename(self.temporary, self.dir.job_id, src_dir_fd=self.store.fd, dst_dir_fd=self.store.fd)
         self.temporary = self.dir.job_id
+        crash.at("make_visible")
 
     def discard(self) -> None:
         """Take everything back, published or not. The locks last: a guardian that waits for one must find it gone."""

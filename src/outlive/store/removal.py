@@ -6,6 +6,8 @@ import contextlib
 import os
 import stat
 
+from outlive.system import crash
+
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -25,6 +27,7 @@ def remove_tree(parent_fd: int, name: str) -> bool:
         _empty(fd, os.fstat(fd).st_dev)
     finally:
         os.close(fd)
+    crash.at("delete_emptied")
     with contextlib.suppress(FileNotFoundError):
         os.rmdir(name, dir_fd=parent_fd)
     return True

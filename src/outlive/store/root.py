@@ -97,6 +97,13 @@ class Store:
                 except FileExistsError:
                     continue
 
+    def is_marked_live(self, job_id: str) -> bool:
+        try:
+            os.stat(f"{LIVE}/{job_id}", dir_fd=self.fd, follow_symlinks=False)
+        except OSError:
+            return False
+        return True
+
     def unmark_live(self, job_id: str) -> None:
         try:
             os.unlink(f"{LIVE}/{job_id}", dir_fd=self.fd)

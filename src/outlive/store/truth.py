@@ -6,11 +6,13 @@ the lock between two looks; without the second look at the outcome a reader said
 
 from __future__ import annotations
 
+import json
+
 from outlive.errors import OutliveError
 from outlive.job import Definition, State, id_time_ms, timestamp
 from outlive.store import files
-from outlive.store.jobdir import STATE, Locks
-from outlive.system import process, tree
+from outlive.store.jobdir import COMPLETION, STATE, Locks
+from outlive.system import crash, process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +119,7 @@ def _dead(store: Store, job: JobDir, definition: Definition, state: State, damag
         finished_at=timestamp(),
         started_at=state.started_at or definition.created_at,
     )
-    return Look(definition, _write_down(store, job, ended), just_ended=True, damage=damage)
+    return Look(definition, _write_down(store, job, ended, definition), just_ended=True, damage=damage)
 
 
 def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
@@ -133,18 +135,22 @@ def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
     return "lost", MAYBE if state.pid is None else LOST
 
 
-def _write_down(store: Store, job: JobDir, ended: State) -> State:
+def _write_down(store: Store, job: JobDir, ended: State, definition: Definition) -> State:
     try:
         taken = Locks(job)
     except (BlockingIOError, OSError):
         return ended  # somebody else is at it, or the store is read-only: the answer is the same
+    crash.at("lost_locked")
     try:
         now = job.read_state()
         if now is not None and now.finished:
             return now
+        _tell(job, ended)  # first: who sees the outcome does not look for what is missing in the history
+        crash.at("lost_told")
         written = job.write_state(ended)
-        _tell(job, written)
-        store.unmark_live(job.job_id)
+        crash.at("lost_written")
+        if not has_sinks(definition):  # else whoever tells them takes the mark away
+            store.unmark_live(job.job_id)
     except (OSError, OutliveError):
         return ended
     finally:
@@ -159,6 +165,25 @@ def _tell(job: JobDir, ended: State) -> None:
 
     with Output(job) as output:
         seq = output.end
+    if any(event["type"] == events.FINISHED for event in events.read(job)[0]):  # a reader died here
+        return
     history = events.History(job)
     history.add(events.FINISHED, seq, **events.outcome_of(ended))
     history.close()
+
+
+def has_sinks(definition: Definition) -> bool:
+    """Is anybody to be told of the end?"""
+    return bool(definition.notification.get("notify_command") or definition.notification.get("notify_file"))
+
+
+def is_end_owed(store: Store, job: JobDir, definition: Definition) -> bool:
+    """Were all who had to tell of the end killed before they had? Only of a job that is finished and unsupervised."""
+    if not has_sinks(definition):
+        return False
+    try:
+        return not json.loads(files.read(job.fd, COMPLETION)).get("delivered")
+    except FileNotFoundError:  # nobody has begun; a sink that was given after the end is not for this end
+        return store.is_marked_live(job.job_id)
+    except (OSError, ValueError, AttributeError):
+        return False

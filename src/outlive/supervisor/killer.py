@@ -7,7 +7,7 @@ import signal
 import time
 
 from outlive import limits
-from outlive.system import process
+from outlive.system import crash, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class Killer:
             self._loop.at("grace", self._kill_at, self._grace_over)
             if not self._told:
                 self._loop.after("kill-look", limits.KILL_LOOK_S, self._look)
+        crash.at("kill_sent")
 
     def resume(self, kill_at: float) -> None:
         """Take over from a killer that died: KILL at this time (time.monotonic seconds)."""
@@ -107,6 +108,7 @@ class Killer:
             process.send_signal(member.pid, member.start, signal.SIGCONT)  # a stopped one could not act on it
 
     def _grace_over(self) -> None:
+        crash.at("kill_over")
         self._on_kill()
         self._start_sweeps()
 

@@ -15,7 +15,7 @@ from outlive.supervisor.escrow import Escrow, adopt_socket
 from outlive.supervisor.input import preload
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervise import SURVIVED
-from outlive.system import detach, fds, locks, prctl, signals, tree
+from outlive.system import crash, detach, fds, locks, prctl, signals, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Pair:
         # The guardian first: it must know the job before its supervisor can be lost in it.
         names = [name for name in ("lock1", "request", "stdin") if name in files]
         fds.send(self._guardian, ",".join(names).encode(), tuple(files[name] for name in names))
+        crash.at("send_guardian")
         try:
             fds.send(self._supervisor, ",".join(for_supervisor).encode(), tuple(for_supervisor.values()))
         except (BrokenPipeError, ConnectionResetError):  # it was killed: its guardian starts the job
@@ -81,9 +82,12 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
     request = Request.from_file(files["request"]) if files else None
     if request is not None:
         preload(request.definition)
+        crash.at("guardian_told")
     status = _reap(child)
     if request is None or os.waitstatus_to_exitcode(status) == 0:
         return 0
+    crash.succeed()
+    crash.at("takeover_seen")
     try:
         job = start.open_job(request)
     except FileNotFoundError:  # the launcher took it back: nothing ran
@@ -91,6 +95,7 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
     lock = job.open_lock()
     # A launcher that has not heard of the death yet still holds the byte, for milliseconds
     locks.wait_for(lock, SUPERVISOR_BYTE)
+    crash.at("takeover_locked")
     if job.is_in_place():
         start.take_over(job, request, files.get("stdin"), escrow, stdin_escrow)
     return 0

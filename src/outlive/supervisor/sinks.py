@@ -17,7 +17,7 @@ from outlive import limits
 from outlive.job import timestamp
 from outlive.store import events, files
 from outlive.store.jobdir import COMPLETION, NOTIFICATIONS
-from outlive.system import fds, process, spawn, tree
+from outlive.system import crash, fds, process, spawn, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,10 +113,13 @@ class Sinks:
             self._end_predecessors()
         event = event_of(definition, state, self._job)
         self._write_completion(event, [], done=False)
+        crash.at("end_owing")
         self._deliver(self._lanes[0], event, definition.cwd, command, path, self._finished_told)
 
     def _finished_told(self, event: Event, results: list[Result]) -> None:
+        crash.at("end_told")
         self._write_completion(event, results, done=True)
+        crash.at("end_done")
 
     def _was_delivered(self) -> bool | None:
         """None: nobody has begun."""

@@ -14,7 +14,7 @@ from outlive.store.jobdir import FIFOS, STDIN_DATA, JobDir
 from outlive.supervisor import outcome
 from outlive.supervisor.ends import Ends, open_readers
 from outlive.supervisor.supervise import Supervisor
-from outlive.system import fds, prctl, process, spawn, terminal, tree
+from outlive.system import crash, fds, prctl, process, spawn, terminal, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def start(
 ) -> None:
     """Run the command of `request` and see it to its end."""
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
+    crash.at("start_told")
     job = open_job(request)
     definition: Definition = Definition.of(request.definition)
     state = State(job_id=request.job_id, boot_id=process.boot_id(), supervisor=_self(), phase="spawning")
@@ -52,10 +53,13 @@ def start(
         if ends.data is not None:
             escrow.put({"data": ends.data})
         stdin = _stdin(definition, job, stdin_fd, ends)
+        crash.at("start_ends")
         job.write_state(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
+        crash.at("start_marked")
         if not job.is_in_place():  # the launcher gave up on us, and said that nothing ran
             return
         state = _spawn(job, request, definition, state, stdin, ends)
+        crash.at("start_recorded")
     except OSError as error:  # nothing ran: the launcher takes the job back, and says why
         _refuse(job, request, state, waiter, error)
         return
@@ -79,11 +83,14 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
 def take_over(job: JobDir, request: Request, stdin_fd: int | None, escrow: Escrow, stdin_escrow: Escrow) -> None:
     """The supervisor was killed; we hold what it held and its lock, and are the command's parent now unless it was an
     adopter, which is nobody's."""
-    parent = request.mode != "adopt"
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     held = escrow.take()
+    crash.at("takeover_taken")
+    if request.mode == "adopt":  # the command runs already, or did
+        adopt(request, None, escrow, stdin_escrow, held)
+        return
     state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
-    if parent and state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
+    if state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
         # A command would be our child now, alive or not: none was ever started, so this is no second run
         for fd in (*held.values(), *stdin_escrow.take().values()):
             os.close(fd)
@@ -91,17 +98,34 @@ def take_over(job: JobDir, request: Request, stdin_fd: int | None, escrow: Escro
         start(request, stdin_fd, None, escrow, stdin_escrow)
         return
     ends = Ends.taken(job, held, stdin_escrow)
-    Supervisor(job, request, _recover(job, state, parent=parent), ends, parent=parent).run(None)
+    state = _recover(job, state, parent=True)
+    crash.at("takeover_recorded")
+    Supervisor(job, request, state, ends, parent=True).run(None)
 
 
-def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, stdin_escrow: Escrow) -> None:
-    """Both were killed and a reader found the command running. The FIFOs kept what it wrote: it holds their other end."""
+def adopt(
+    request: Request,
+    waiter: socket.socket | None,
+    escrow: Escrow,
+    stdin_escrow: Escrow,
+    held: dict[str, int] | None = None,
+) -> None:
+    """Both were killed and a reader found the command running. The FIFOs kept what it wrote: it holds their other end.
+
+    `held`: what an adopter had open that was killed too. It stays open until the same is open again: what a command that
+    has ended left in a FIFO is gone with the last fd of it.
+    """
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
+    crash.at("adopt_told")
     job = open_job(request)
     pty = Definition.of(request.definition).pty
     ends = Ends.reopened(job, escrow, stdin_escrow, pty=pty)
-    state = job.read_state() or State(job_id=request.job_id)
-    Supervisor(job, request, _recover(job, state, parent=False), ends, parent=False).run(waiter)
+    for fd in (held or {}).values():
+        os.close(fd)
+    crash.at("adopt_opened")
+    state = _recover(job, job.read_state() or State(job_id=request.job_id), parent=False)
+    crash.at("adopt_recorded")
+    Supervisor(job, request, state, ends, parent=False).run(waiter)
 
 
 def _recover(job: JobDir, state: State, *, parent: bool) -> State:
@@ -180,6 +204,7 @@ def _spawn(job: JobDir, request: Request, definition: Definition, state: State, 
     finally:
         for fd in stdio.values():
             os.close(fd)
+    crash.at("start_spawned")
     state = state.replace(
         phase="running",
         pid=pid,

@@ -23,7 +23,7 @@ from outlive.supervisor.killer import Killer
 from outlive.supervisor.loop import Loop
 from outlive.supervisor.pump import Pump
 from outlive.supervisor.sinks import Sinks, matched_event
-from outlive.system import process, signals, tree
+from outlive.system import crash, process, signals, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,7 +178,9 @@ class Supervisor:
 
     def _settle(self) -> None:
         """The order that must hold: output moved, status looked at, hits told, outcome visible, reaped, synced, told."""
+        crash.at("end_seen")
         self._pump.take_what_is_there()
+        crash.at("end_moved")
         self._input.look()
         finished = self._outcome()
         if finished is None:
@@ -194,6 +196,7 @@ class Supervisor:
             else:  # somebody deleted the directory: there is nobody left to tell
                 self._loop.stop()
             return
+        crash.at("end_written")
         self._tell_of_end()  # before anybody is woken: whoever waited for the end finds it in the history
         self._phase = LINGERING
         self._input.end()
@@ -201,6 +204,7 @@ class Supervisor:
             self._loop.cancel(timer)
         self._control.state()
         self._reap_command()
+        crash.at("end_reaped")
         self._after_end()
 
     def _outcome(self) -> State | None:
@@ -237,9 +241,10 @@ class Supervisor:
         self._reaped = True
 
     def _after_end(self) -> None:
-        self._unmark_live()
         self._sync()
+        crash.at("end_synced")
         self._sinks.finished(self._definition_now(), self._state)
+        self._unmark_live()  # what is owed is on disk: a reader can see it without the mark
         self._input.end()
         self._reap_orphans()
         self._tell_of_descendants()
@@ -264,6 +269,7 @@ class Supervisor:
             self._pump.sync()
         self._control.state()
         self._job.remove_io()
+        crash.at("end_unlinked")
         self._history.close()
         self._control.close()
 
@@ -293,6 +299,7 @@ class Supervisor:
                 return
             ending = {**old, "kill_at_ns": min(old["kill_at_ns"], kill_at)}
         self._write(ending=ending)
+        crash.at("kill_recorded")
 
     def _members(self, full: bool) -> list[Member]:
         """Who of the job lives. `full` also looks for the cookie, in case somebody is not below us."""
@@ -391,6 +398,7 @@ class Supervisor:
         if not self._end_told:
             self._end_told = True
             self._tell(events.FINISHED, **events.outcome_of(self._state))
+        crash.at("end_history")
 
     def _tell_of_kill(self) -> None:
         """The grace is over."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from outlive.system import crash
+
 IN_KERNEL = hasattr(os, "splice")
 
 
@@ -16,8 +18,12 @@ def move(source: int, target: int, offset: int, count: int) -> int:
 
     Errors: BlockingIOError when the pipe is empty; OSError of the file (ENOSPC, EDQUOT, EIO, EFBIG).
     """
+    crash.at("output_ordered")
     if IN_KERNEL:
-        return os.splice(source, target, count, offset_dst=offset, flags=os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK)
+        moved = os.splice(source, target, count, offset_dst=offset, flags=os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK)
+        if moved:
+            crash.at("output_moved")
+        return moved
     data = os.read(source, count)
     at = 0
     while at < len(data):
@@ -31,7 +37,9 @@ def relay(source: int, target: int, count: int) -> int:
     Errors: BlockingIOError when there are none or the pipe is full, OSError EIO when nobody has the slave open.
     """
     if IN_KERNEL:
-        return os.splice(source, target, count, flags=os.SPLICE_F_NONBLOCK)
+        moved = os.splice(source, target, count, flags=os.SPLICE_F_NONBLOCK)
+        crash.at("output_relayed")
+        return moved
     data = os.read(source, min(count, 4096))  # PIPE_BUF: the pipe takes all of it or nothing
     return os.write(target, data)
 
@@ -42,7 +50,9 @@ def feed(source: int, target: int, count: int) -> int:
     Errors: BlockingIOError when the pipe is full, BrokenPipeError when nobody reads it any more.
     """
     if IN_KERNEL:
-        return os.splice(source, target, count, flags=os.SPLICE_F_NONBLOCK)
+        fed = os.splice(source, target, count, flags=os.SPLICE_F_NONBLOCK)
+        crash.at("input_moved")
+        return fed
     at = os.lseek(source, 0, os.SEEK_CUR)
     written = os.write(target, os.pread(source, count, at))
     os.lseek(source, at + written, os.SEEK_SET)

@@ -1,0 +1,403 @@
+"""Every point at which a process of ours may be killed, one by one: nothing ran, or the job is whole; never a second run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from outlive.store.jobdir import JobDir
+from outlive.system import crash
+from support import pair
+from support.cli import Cli, Text, one_object
+from support.mcp_client import RawMcp
+from support.wait import until
+
+CODE, LINES = 7, 40
+KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
+# Its first act tells that it runs. It counts on both streams, and ends when it may.
+COUNT = "i=0; while [ $i -lt {lines} ]; do i=$((i+1)); echo out $i; echo err $i >&2; done"
+COMMAND = f"echo run >> ran; {COUNT.format(lines=LINES)}; until [ -e go ]; do sleep 0.02; done; echo last; exit {CODE}"
+SINKS = {"notify_file": "told-file", "notify_command": "echo told >> told-command"}
+FACES = ("cli", "mcp")
+# Whose death leaves a job that never ran, and never will. All others leave a whole one.
+NEVER_RAN = {
+    "make_directory",
+    "make_files",
+    "make_meta",
+    "make_live",
+    "make_visible",
+    "send_request",
+    "send_guardian",
+    "nursery_asked",
+}
+# The caller's own process: it dies, and answers nothing.
+CALLER = {"make", "send"}
+
+
+def family(point: str) -> str:
+    return point.split("_", maxsplit=1)[0]
+
+
+def points(*families: str, without: tuple[str, ...] = ()) -> list[str]:
+    return [point for point in crash.POINTS if family(point) in families and point not in without]
+
+
+def at(point: str, work: Path) -> dict[str, str | None]:
+    """The environment in which a point is deadly, and says so."""
+    return {crash.VARIABLE: point, crash.REPORT: str(work / "crashes")}
+
+
+def crashed(work: Path) -> list[str]:
+    """The points at which somebody died."""
+    report = work / "crashes"
+    return report.read_text(encoding="utf-8").split() if report.exists() else []
+
+
+def ids(root: Path) -> list[str]:
+    return [name for name in os.listdir(root) if not name.startswith(".")] if root.exists() else []
+
+
+def runs(work: Path) -> int:
+    return (work / "ran").read_text(encoding="utf-8").count("run") if (work / "ran").exists() else 0
+
+
+# --- how a job is started ------------------------------------------------------------------------------------------
+
+
+class Started(NamedTuple):
+    """What the caller was told; None: it died, or its server did."""
+
+    answer: dict[str, Any] | None
+
+
+def by_cli(cli: Cli, env: dict[str, str | None], *words: str) -> Started:
+    with cli.spawn(*words, env=env) as call:
+        stdout, stderr = call.communicate(timeout=60)
+    if call.returncode == -signal.SIGKILL:
+        return Started(None)
+    return Started(one_object(Text(call.returncode, stdout.decode(), stderr.decode())))
+
+
+def run_by_cli(cli: Cli, env: dict[str, str | None]) -> Started:
+    flags = [word for name, value in SINKS.items() for word in (f"--{name.replace('_', '-')}", value)]
+    return by_cli(cli, env, "run", "--wait", *flags, COMMAND)
+
+
+def run_by_mcp(raw_mcp: Callable[..., RawMcp], env: dict[str, str | None]) -> Started:
+    server = raw_mcp(env=env)
+    request = server.begin_call("exec", command=COMMAND, yield_ms=20_000, **SINKS)
+    while server.read_one(30):
+        if not server.others or "method" not in server.others[-1]:
+            break
+    if server.process.poll() is not None or not server._answers:
+        assert server.wait() == -signal.SIGKILL
+        return Started(None)
+    return Started(server.tool_answer(request).result)
+
+
+@pytest.fixture
+def run(cli: Cli, raw_mcp: Callable[..., RawMcp], face: str) -> Callable[[dict[str, str | None]], Started]:
+    """`run(env)` starts COMMAND and waits for its end, as a person's script does, or a model."""
+    return (lambda env: run_by_cli(cli, env)) if face == "cli" else (lambda env: run_by_mcp(raw_mcp, env))
+
+
+# --- the recovery table --------------------------------------------------------------------------------------------
+
+
+def check_never_ran(cli: Cli, root: Path, work: Path) -> None:
+    """No trace of a run, then or later; what is left can be seen and deleted."""
+    for job in ids(root):
+        until(lambda job=job: not cli.ok("status", job)["supervised"], what="the end of whoever holds it")
+        for _ in range(2):
+            found = cli.ok("status", job)
+            assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "launch", None)
+        cli.ok("log", job)
+        cli.ok("remove", job)
+    for path in root.glob(".tmp-*"):
+        os.utime(path, (0, 0))
+    cli.ok("gc")
+    assert [path.name for path in root.iterdir() if path.name.startswith((".tmp", ".gc"))] == []
+    assert cli.ok("list", "--all")["jobs"] == []
+    assert runs(work) == 0
+
+
+def check_whole(
+    cli: Cli,
+    root: Path,
+    work: Path,
+    *,
+    told: bool = True,
+    code: int | None = CODE,
+) -> None:
+    """One run, every line in its place, the code, one outcome in the history, everybody told; nothing left behind."""
+    (job,) = ids(root)
+    ended = cli.ok("wait", job, "--timeout-ms", "30s")
+    if code is not None:
+        assert (ended["state"], ended["exit_code"], ended["reason"]) == ("exited", code, "exit")
+    until(lambda: not is_supervised(root, job), what="the end of its supervisors")
+    assert runs(work) == 1
+    check_output(cli, root / job)
+    if told:
+        event = json.loads((root / job / "completion_event.json").read_bytes())
+        assert event["delivered"] and event["exit_code"] == ended["exit_code"]
+        lines = [json.loads(line) for line in (work / "told-file").read_text(encoding="utf-8").splitlines()]
+        assert {(line["job_id"], line["exit_code"]) for line in lines} == {(job, ended["exit_code"])}
+        assert "told" in (work / "told-command").read_text(encoding="utf-8")
+    history = [json.loads(line)["type"] for line in (root / job / "events.ndjson").read_bytes().splitlines()]
+    assert history.count("finished") == 1, history
+    assert cli.ok("status", job)["exit_code"] == ended["exit_code"]
+    assert cli.ok("list")["jobs"] == [] or cli.ok("list")["jobs"][0]["state"] != "running"
+    cli.ok("remove", job)
+    assert ids(root) == []
+
+
+def check_output(cli: Cli, job: Path, last: str = "last\n") -> None:
+    out = "".join(f"out {n}\n" for n in range(1, LINES + 1)) + last
+    err = "".join(f"err {n}\n" for n in range(1, LINES + 1))
+    assert (job / "stdout.log").read_text(encoding="utf-8") == out
+    assert (job / "stderr.log").read_text(encoding="utf-8") == err
+    merged = cli.ok("poll", job.name, "--since-seq", "0", "--raw", "--max-bytes", "1048576")["output"].splitlines(True)
+    assert "".join(line for line in merged if not line.startswith("err")) == out
+    assert "".join(line for line in merged if line.startswith("err")) == err
+
+
+# --- one death -----------------------------------------------------------------------------------------------------
+
+EVERYWHERE = points(
+    "make", "send", "nursery", "guardian", "start", "output", "end", without=("start_taken", "output_relayed")
+)
+
+
+WAYS = [(point, face) for point in EVERYWHERE for face in FACES if face == "mcp" or family(point) != "nursery"]
+
+
+@pytest.mark.parametrize(("point", "face"), WAYS)
+def test_a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing(
+    cli: Cli, run: Callable[..., Started], root: Path, work: Path, point: str, face: str
+) -> None:
+    (work / "go").touch()
+    answer = run(at(point, work)).answer
+    until(lambda: crashed(work), what=f"a death at {point}")
+    assert set(crashed(work)) == {point}
+    of_caller = family(point) in CALLER and not (face == "mcp" and point == "send_guardian")
+    assert (answer is None) == of_caller
+    if point in NEVER_RAN:
+        assert answer is None or not answer["ok"] or (answer["state"], answer["reason"]) == ("failed", "launch")
+        check_never_ran(cli, root, work)
+        return
+    if answer is not None:
+        assert (answer["ok"], answer["state"], answer["exit_code"]) == (True, "exited", CODE)
+    check_whole(cli, root, work)
+
+
+def test_a_start_of_a_created_job_that_dies_can_be_done_again(cli: Cli, root: Path, work: Path) -> None:
+    (work / "go").touch()
+    job = cli.ok("create", COMMAND)["job_id"]
+    assert by_cli(cli, at("start_taken", work), "start", job).answer is None
+    assert crashed(work) == ["start_taken"]
+    assert (cli.ok("status", job)["state"], runs(work)) == ("created", 0)
+    assert cli.ok("start", job, "--wait")["exit_code"] == CODE
+    check_whole(cli, root, work, told=False)
+
+
+def test_bytes_of_a_terminal_between_two_pipes_are_not_lost(cli: Cli, work: Path, root: Path) -> None:
+    (work / "go").touch()
+    started = by_cli(cli, at("output_relayed", work), "run", "--wait", "--pty", COMMAND)
+    assert started.answer is not None and started.answer["exit_code"] == CODE
+    assert crashed(work) == ["output_relayed"]
+    job = started.answer["job_id"]
+    until(lambda: not pair.supervisor(job), what="the end of its supervisors")
+    log = (root / job / "stdout.log").read_text(encoding="utf-8").splitlines()
+    expected = [f"{word} {n}" for n in range(1, LINES + 1) for word in ("out", "err")] + ["last"]
+    assert log == expected
+    assert runs(work) == 1
+
+
+def test_data_that_a_job_has_taken_is_not_given_to_it_again(cli: Cli, work: Path) -> None:
+    data = "".join(f"line {n}\n" for n in range(11_000))  # more than a pipe holds
+    flags = ("--stdin", "open", "--stdin-data", data, "--snapshot-after", "0")
+    started = by_cli(cli, at("input_moved", work), "run", *flags, f"head -c {len(data)} | cksum")
+    assert started.answer is not None
+    job = started.answer["job_id"]
+    expected = subprocess.run(["cksum"], input=data.encode(), capture_output=True, check=True).stdout.decode()
+    ended = cli.ok("wait", job, "--timeout-ms", "20s")
+    assert crashed(work) == ["input_moved"]
+    assert (ended["exit_code"], ended["output"]) == (0, expected)
+
+
+@pytest.mark.parametrize("point", points("kill"))
+def test_an_end_that_was_asked_for_comes_though_whoever_was_at_it_dies(cli: Cli, work: Path, point: str) -> None:
+    stubborn = "trap '' TERM; echo run >> ran; echo ready; while :; do sleep 0.05; done"
+    started = by_cli(cli, at(point, work), "run", "--snapshot-after", "0", stubborn)
+    assert started.answer is not None
+    job = started.answer["job_id"]
+    cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
+    cli.ok("kill", job, "--grace-ms", "700", "--wait-ms", "0")
+    ended = cli.ok("wait", job, "--timeout-ms", "20s")
+    assert crashed(work) == [point]
+    assert (ended["state"], ended["signal"], ended["reason"]) == ("killed", "SIGKILL", "kill")
+    assert runs(work) == 1
+
+
+# --- a second death ------------------------------------------------------------------------------------------------
+
+
+def check_known(ended: dict[str, Any]) -> None:
+    """Nobody is the command's parent any more: the kernel tells the code from 6.15 on, else it is lost, and said so."""
+    told = (ended["state"], ended["reason"], ended["exit_code"])
+    assert told in (("exited", "exit", CODE), ("failed", "lost", None)), told
+    if KERNEL >= (6, 15):
+        assert told[0] == "exited", f"this kernel ({os.uname().release}) keeps the code"
+
+
+def check_adopted(cli: Cli, root: Path, work: Path) -> None:
+    """Nobody supervises it and it runs: the next reader finds it, and the end is known or said to be lost."""
+    (job,) = ids(root)
+    assert cli.ok("status", job)["state"] == "running"
+    assert is_supervised(root, job)
+    (work / "go").touch()
+    ended = cli.ok("wait", job, "--timeout-ms", "30s")
+    check_known(ended)
+    check_whole(cli, root, work, code=None)
+
+
+def start_and_lose(cli: Cli, work: Path, *deaths: str) -> str:
+    """A job whose command runs and whose processes died at these points."""
+    flags = [word for name, value in SINKS.items() for word in (f"--{name.replace('_', '-')}", value)]
+    started = by_cli(cli, at(",".join(deaths), work), "run", "--snapshot-after", "0", *flags, COMMAND)
+    assert started.answer is not None and started.answer["ok"], started.answer
+    until(lambda: len(crashed(work)) == len(deaths), what=f"deaths at {deaths}")
+    assert crashed(work) == list(deaths)
+    until(lambda: runs(work), what="the command's first act")
+    job: str = started.answer["job_id"]
+    until(lambda: lost_both(cli.root, job), what="the end of its processes")
+    return job
+
+
+def lost_both(root: Path, job: str) -> bool:
+    """Nobody supervises it? The `run` that started it may have found it without supervisor, and adopted it at once."""
+    supervisor = pair.supervisor(job)
+    if supervisor:
+        pair.end_both(supervisor)
+    return not is_supervised(root, job)
+
+
+def is_supervised(root: Path, job: str) -> bool:
+    with JobDir(str(root), job, os.open(root / job, os.O_RDONLY | os.O_DIRECTORY)) as found:
+        return found.is_supervised()
+
+
+@pytest.mark.parametrize("first", ["start_spawned", "start_recorded", "output_moved"])
+@pytest.mark.parametrize("point", points("takeover"))
+def test_a_guardian_that_dies_while_it_takes_over_leaves_a_job_to_adopt(
+    cli: Cli, root: Path, work: Path, first: str, point: str
+) -> None:
+    start_and_lose(cli, work, first, crash.SUCCESSOR + point)
+    check_adopted(cli, root, work)
+
+
+WRITTEN = ["end_written", "end_reaped", "end_synced", "end_history", "end_owing", "end_told"]
+
+
+@pytest.mark.parametrize("point", WRITTEN)
+def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path, work: Path, point: str) -> None:
+    (work / "go").touch()
+    seen = point if point not in ("end_written", "end_reaped") else "takeover_recorded"  # its outcome is there already
+    started = run_by_cli(cli, at(f"{point},{crash.SUCCESSOR}{seen}", work))
+    assert started.answer is not None
+    (job,) = ids(root)
+    assert (started.answer["state"], started.answer["exit_code"]) == ("exited", CODE)
+    until(lambda: len(crashed(work)) == 2, what="the end of both")
+    assert crashed(work) == [point, crash.SUCCESSOR + seen]
+    until(lambda: not is_supervised(root, job), what="the end of whoever had it")
+    assert cli.ok("status", job)["state"] == "exited"  # this look finds that nobody was told
+    check_whole(cli, root, work)
+
+
+def test_an_end_that_both_saw_and_neither_wrote_is_lost_and_told_so(cli: Cli, root: Path, work: Path) -> None:
+    (work / "go").touch()
+    started = run_by_cli(cli, at(f"end_moved,{crash.SUCCESSOR}end_moved", work))
+    assert started.answer is not None
+    told = (started.answer["state"], started.answer["reason"], started.answer["exit_code"])
+    assert told == ("failed", "lost", None), "no code is made up"
+    check_whole(cli, root, work, code=None)
+
+
+@pytest.mark.parametrize("first", ["start_marked", "start_spawned", "start_recorded"])
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("point", points("adopt"))
+def test_an_adoption_may_be_killed_at_any_point(
+    cli: Cli, raw_mcp: Callable[..., RawMcp], root: Path, work: Path, point: str, face: str, first: str
+) -> None:
+    second = "guardian:takeover_seen" if first != "start_marked" else "guardian:start_spawned"
+    job = start_and_lose(cli, work, first, second)
+    (work / "crashes").unlink()
+    if face == "cli":
+        answer = by_cli(cli, at(point, work), "status", job).answer
+    else:
+        server = raw_mcp(env=at(point, work))
+        request = server.begin_call("process", action="status", job_id=job)
+        server.read_one(30)
+        answer = server.tool_answer(request).result if server.process.poll() is None and server._answers else None
+    assert (answer is None) == (point in ("adopt_locked", "adopt_sent"))
+    until(lambda: crashed(work), what=f"a death at {point}")
+    assert crashed(work) == [point]
+    check_adopted(cli, root, work)
+
+
+@pytest.mark.parametrize("point", points("lost"))
+def test_a_reader_that_dies_over_a_lost_job_leaves_it_to_the_next(cli: Cli, root: Path, work: Path, point: str) -> None:
+    job = start_and_lose(cli, work, "output_moved", "guardian:takeover_seen")
+    os.kill(json.loads((root / job / "state.json").read_bytes())["pid"], signal.SIGKILL)
+    until(lambda: not cli_sees_command(root / job), what="the end of the command")
+    (work / "crashes").unlink()
+    assert by_cli(cli, at(point, work), "status", job).answer is None
+    assert crashed(work) == [point]
+    for _ in range(2):
+        found = cli.ok("status", job)
+        assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "lost", None)
+    until(lambda: not pair.supervisor(job), what="the end of who told it")
+    history = [json.loads(line)["type"] for line in (root / job / "events.ndjson").read_bytes().splitlines()]
+    assert history.count("finished") == 1, history
+    assert runs(work) == 1
+
+
+def cli_sees_command(job: Path) -> bool:
+    return os.path.exists(f"/proc/{json.loads((job / 'state.json').read_bytes())['pid']}")
+
+
+@pytest.mark.parametrize("verb", ["gc", "remove"])
+@pytest.mark.parametrize("point", points("delete"))
+def test_a_deletion_that_dies_is_finished_by_the_next_gc(
+    cli: Cli, root: Path, work: Path, point: str, verb: str
+) -> None:
+    job = cli.ok("run", "--wait", "echo kept")["job_id"]
+    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    words = ("gc", "--older-than", "0s") if verb == "gc" else ("remove", job)
+    assert by_cli(cli, at(point, work), *words).answer is None
+    assert crashed(work) == [point]
+    cli.error("status", job, code="job_not_found")
+    assert cli.ok("list", "--all")["jobs"] == []
+    assert cli.ok("gc")["leftovers"] == 1
+    assert [path.name for path in root.iterdir() if path.name.startswith((".tmp", ".gc")) or path.name == job] == []
+
+
+def test_every_point_is_reached_by_a_test() -> None:
+    alone = {"start_taken", "output_relayed", "input_moved"}
+    tested = {*EVERYWHERE, *alone, *points("kill", "takeover", "adopt", "lost", "delete")}
+    assert tested == set(crash.POINTS)
+
+
+def test_a_point_that_is_not_reached_changes_nothing(cli: Cli, root: Path, work: Path) -> None:
+    (work / "go").touch()
+    assert cli.ok("run", "--wait", COMMAND, env=at("kill_sent", work))["exit_code"] == CODE
+    assert crashed(work) == []
+    check_whole(cli, root, work, told=False)
