@@ -12,17 +12,17 @@ import time
 
 from outlive import limits
 from outlive.errors import OutliveError
-from outlive.job import Definition, timestamp, watches_of
+from outlive.job import Definition, timestamp
 from outlive.store import events, files
 from outlive.store.jobdir import META, STATE, JobDir
 from outlive.store.root import Store
 from outlive.supervisor import outcome
+from outlive.supervisor.chronicle import Chronicle
 from outlive.supervisor.control import Control
 from outlive.supervisor.input import Input
 from outlive.supervisor.killer import Killer
 from outlive.supervisor.loop import Loop
 from outlive.supervisor.pump import Pump
-from outlive.supervisor.sinks import Sinks, matched_event
 from outlive.system import crash, process, signals, tree
 
 TYPE_CHECKING = False
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from outlive.supervisor.control import Connection
     from outlive.supervisor.ends import Ends
     from outlive.supervisor.request import Request
-    from outlive.supervisor.watches import Watches
     from outlive.system.tree import Member
 
 RUNNING, LINGERING = "running", "lingering"
@@ -66,9 +65,18 @@ class Supervisor:
         self._ends = ends
         self._pump = Pump(job, self._loop, ends.sources, self._on_output, lambda: self.event("look"), self._on_drop)
         self._control = Control(self._loop, ends.listener, self._serve)
+        self._chronicle = Chronicle(
+            job,
+            self._loop,
+            request,
+            self._definition,
+            end=lambda: self._pump.end,
+            on_event=self._control.state,
+            on_idle=lambda: self.event("look"),
+        )
         hang_up = self._definition.pty
         self._killer = Killer(
-            self._loop, self._members, self._tree_gone, told=parent, hang_up=hang_up, on_kill=self._tell_of_kill
+            self._loop, self._members, self._tree_gone, told=parent, hang_up=hang_up, on_kill=self._grace_over
         )
         self._input = Input(
             job,
@@ -78,12 +86,8 @@ class Supervisor:
             pids=self._pids,
             record=state.terminal,
             write=self._write_if_running,
-            tell=self._tell,
+            tell=self._chronicle.tell,
         )
-        self._history = events.History(job)
-        self._end_told = False
-        self._watches: Watches | None = None
-        self._sinks = Sinks(job, self._loop, request, self._check_done, self._tell)
         self._pidfd: int | None = None
         self._reaped = False
         self._ended_ns: int | None = None  # when the end was seen; an adopter learns later how it ended
@@ -114,17 +118,17 @@ class Supervisor:
             self._control.add(waiter, wants_output=True)
         self._control.state()
         self._pump.start()
-        self._begin_history()
+        self._chronicle.begin(self._state)
         if self._state.finished:
             self._phase = LINGERING
             self._reap_command()
             self._resume_ending()
-            self._look_for(self._definition_now())
-            self._tell_last_hits()
-            self._tell_of_end()
+            self._chronicle.look_for(self._definition_now())
+            self._chronicle.last_hits()
+            self._chronicle.ended(self._state)
             self._after_end()
         else:
-            self._look_for(self._definition_now() if self._state.adopted else self._definition)
+            self._chronicle.look_for(self._definition_now() if self._state.adopted else self._definition)
             self._watch_command()
             self._set_timers()
             self._input.start()
@@ -187,7 +191,7 @@ class Supervisor:
             if self._pidfd is not None or not self._parent:  # else every SIGCHLD asks again
                 self._loop.after("settle", limits.SWEEP_INTERVAL_S, self._settle)
             return
-        self._tell_last_hits()
+        self._chronicle.last_hits()
         try:
             self._state = self._job.write_state(finished)
         except OSError:  # a full disk: stay, hold the truth, try again (the child is not reaped before it is written)
@@ -197,7 +201,9 @@ class Supervisor:
                 self._loop.stop()
             return
         crash.at("end_written")
-        self._tell_of_end()  # before anybody is woken: whoever waited for the end finds it in the history
+        self._chronicle.ended(
+            self._state
+        )  # before anybody is woken: whoever waited for the end finds it in the history
         self._phase = LINGERING
         self._input.end()
         for timer in ("timeout", "idle", "progress", "settle", "sync"):
@@ -243,16 +249,16 @@ class Supervisor:
     def _after_end(self) -> None:
         self._sync()
         crash.at("end_synced")
-        self._sinks.finished(self._definition_now(), self._state)
+        self._chronicle.sinks.finished(self._definition_now(), self._state)
         self._unmark_live()  # what is owed is on disk: a reader can see it without the mark
         self._input.end()
         self._reap_orphans()
-        self._tell_of_descendants()
+        self._chronicle.left_behind(len(self._members(not self._parent)))
         self._check_done()
 
     def _check_done(self) -> None:
         """Lingering ends when no descendant lives, both pipes are at their end, and everybody was told."""
-        if self._sinks.busy or self._killer.busy or (self._watches is not None and self._watches.busy):
+        if self._chronicle.busy or self._killer.busy:
             return
         living = bool(self._members(not self._parent))
         if not living and not self._pump.look_again():
@@ -270,7 +276,7 @@ class Supervisor:
         self._control.state()
         self._job.remove_io()
         crash.at("end_unlinked")
-        self._history.close()
+        self._chronicle.close()
         self._control.close()
 
     # --- ending it ---
@@ -289,7 +295,7 @@ class Supervisor:
 
     def _record_ending(self, cause: str, by: str, signal_name: str, grace_ms: int) -> None:
         """Before the signal is sent: a survivor goes on with it, and the outcome can say who asked."""
-        self._tell(events.SIGNAL, signal=signal_name, by=by, cause=cause)
+        self._chronicle.signal_sent(signal_name, by, cause)
         ends = signal_name in ("SIGTERM", "SIGKILL")
         kill_at = time.monotonic_ns() + grace_ms * 1_000_000 if ends else None
         ending = {"cause": cause, "by": by, "signal": signal_name, "at": timestamp(), "kill_at_ns": kill_at}
@@ -301,15 +307,19 @@ class Supervisor:
         self._write(ending=ending)
         crash.at("kill_recorded")
 
+    def _grace_over(self) -> None:
+        ending = self._state.ending or {}
+        self._chronicle.signal_sent("SIGKILL", ending.get("by", ""), ending.get("cause", "kill"))
+
     def _members(self, full: bool) -> list[Member]:
         """Who of the job lives. `full` also looks for the cookie, in case somebody is not below us."""
-        found = tree.below(os.getpid(), self._sinks.pids)
+        found = tree.below(os.getpid(), self._chronicle.sinks.pids)
         if not self._parent:  # the command is not below us, and may have dropped its cookie
             found += self._command_tree()
         if full or not self._parent:
             found += tree.with_cookie(self._request.job_id)
         members = {member.pid: member for member in found}
-        if self._sinks.started:  # what a notification command left behind is no part of the job
+        if self._chronicle.sinks.started:  # what a notification command left behind is no part of the job
             members = {pid: member for pid, member in members.items() if not tree.is_sink(pid)}
         return list(members.values())
 
@@ -333,7 +343,7 @@ class Supervisor:
             except ChildProcessError:
                 continue
             if done:
-                self._sinks.reaped(pid, status)
+                self._chronicle.sinks.reaped(pid, status)
 
     # --- readers ---
 
@@ -344,13 +354,12 @@ class Supervisor:
 
     def _record_dropped(self) -> None:
         self._write(dropped_bytes=self._pump.dropped)
-        self._tell(events.DROPPED, bytes=self._pump.dropped)
+        self._chronicle.tell(events.DROPPED, bytes=self._pump.dropped)
 
     def _on_output(self) -> None:
         self._input.output()
         self._control.output()
-        if self._watches is not None:
-            self._watches.output()
+        self._chronicle.output()
 
     def _serve(self, connection: Connection, request: dict[str, Any], files_sent: list[int]) -> None:
         """One request of a reader; its answer goes back on the connection."""
@@ -358,8 +367,7 @@ class Supervisor:
             self._kill_request(request)
             connection.answer(ok=True)
         elif request["op"] == "reload":
-            if not self._doomed:
-                self._look_for(self._definition_now())
+            self._chronicle.look_for(self._definition_now())
             connection.answer(ok=True)
         elif not self._input.serve(connection, request, files_sent):
             connection.answer(ok=False, code="invalid_argument", message=f"unknown op {request['op']!r}")
@@ -367,9 +375,7 @@ class Supervisor:
     def _kill_request(self, request: dict[str, Any]) -> None:
         if request.get("removing"):
             self._doomed = True
-            self._sinks.kill()
-            if self._watches is not None:
-                self._watches.stop()
+            self._chronicle.silence()
         number, grace_ms = int(request["signal"]), int(request.get("grace_ms", limits.KILL_GRACE_MS))
         self._record_ending("kill", str(request.get("by", "")), signals.name_of(number), grace_ms)
         if number in (signal.SIGTERM, signal.SIGKILL):
@@ -377,45 +383,7 @@ class Supervisor:
         else:
             self._killer.send(number, self._state.pid if self._parent and not self._reaped else None)
 
-    # --- history ---
-
-    def _tell(self, kind: str, *, seq: int | None = None, **content: Any) -> None:
-        """One more event. `seq`: where in the output; at its end if None."""
-        self._history.add(kind, self._pump.end if seq is None else seq, **content)
-        self._control.state()
-
-    def _begin_history(self) -> None:
-        """What a predecessor was killed before it could tell comes first."""
-        state = self._state
-        known = {event["type"] for event in events.read(self._job)[0]} if state.adopted else set()
-        if state.pid is not None and events.STARTED not in known:
-            self._tell(events.STARTED, seq=0, pid=state.pid)
-        if state.adopted:
-            self._tell(events.ADOPTED, by=os.getpid())
-        self._end_told = events.FINISHED in known
-
-    def _tell_of_end(self) -> None:
-        if not self._end_told:
-            self._end_told = True
-            self._tell(events.FINISHED, **events.outcome_of(self._state))
-        crash.at("end_history")
-
-    def _tell_of_kill(self) -> None:
-        """The grace is over."""
-        ending = self._state.ending or {}
-        self._tell(events.SIGNAL, signal="SIGKILL", by=ending.get("by", ""), cause=ending.get("cause", "kill"))
-
-    def _tell_of_descendants(self) -> None:
-        left = len(self._members(not self._parent))
-        if left and not self._doomed:
-            self._tell(events.DESCENDANTS, count=left)
-
-    # --- watches ---
-
-    def _tell_last_hits(self) -> None:
-        """The last words of a job are what matters most: whoever learns of its end finds their hits told."""
-        if self._watches is not None and not self._doomed:
-            self._watches.finish()
+    # --- records ---
 
     def _definition_now(self) -> Definition:
         """`notify set` may have changed it meanwhile."""
@@ -423,32 +391,6 @@ class Supervisor:
             return self._job.read_meta()
         except (OSError, OutliveError):
             return self._definition
-
-    def _look_for(self, definition: Definition) -> None:
-        """Watch for the lines that are asked for now."""
-        wanted = watches_of(definition.notification)
-        if self._watches is None:
-            if not wanted:
-                return
-            try:  # most jobs have none; and their files may be another version's by now
-                from outlive.supervisor.watches import Watches
-            except ImportError as error:
-                self._tell(events.WATCH_FAILED, message=str(error))
-                return
-            self._watches = Watches(
-                self._job, self._loop, tell=self._tell, deliver=self._hit, on_done=lambda: self.event("look")
-            )
-            if self._state.adopted:
-                sinks = {spec["id"]: (spec.get("command"), spec.get("file")) for spec in wanted}
-                self._sinks.resume(sinks, definition.cwd)
-        self._watches.configure(wanted)
-
-    def _hit(self, spec: dict[str, Any], found: dict[str, Any]) -> None:
-        definition = self._definition
-        event = matched_event(definition, self._job, found)
-        self._sinks.matched(event, definition.cwd, spec.get("command"), spec.get("file"))
-
-    # --- records ---
 
     def _write_if_running(self, **changes: Any) -> None:
         if self._phase == RUNNING:
