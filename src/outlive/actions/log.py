@@ -6,7 +6,8 @@ from outlive import limits
 from outlive.actions import access, answers, window
 from outlive.actions.spec import INT, JOB, MAX_BYTES, RAW, SINCE_SEQ, STR, Arg, Verb
 from outlive.errors import invalid
-from outlive.store.output import Lines, Output
+from outlive.store.lines import Lines
+from outlive.store.output import Output
 from outlive.view.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from outlive.store.output import Lines
+    from outlive.store.lines import Lines
 
 _CHUNK = 1 << 20
 _LINE_BYTES = 65_536  # of one line; the rest of a longer one is searched as a line of its own

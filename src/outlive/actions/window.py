@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.job import short_id
-from outlive.store.output import Lines, Output
+from outlive.store.lines import Lines
+from outlive.store.output import Output
 from outlive.view import budget
 from outlive.view.decode import MAX_HELD_BYTES, decode, decode_exact, leading_cut
 from outlive.view.render import readable

@@ -22,6 +22,7 @@ from outlive.supervisor.input import Input
 from outlive.supervisor.killer import Killer
 from outlive.supervisor.loop import Loop
 from outlive.supervisor.pump import Pump
+from outlive.supervisor.quota import Quota
 from outlive.supervisor.sinks import Sinks, matched_event
 from outlive.system import process, signals, tree
 
@@ -64,7 +65,10 @@ class Supervisor:
         self._phase = RUNNING
         self._loop = Loop()
         self._ends = ends
-        self._pump = Pump(job, self._loop, ends.sources, self._on_output, lambda: self.event("look"), self._on_drop)
+        self._quota = Quota(job, self._definition.quota_bytes, self._tell)
+        self._pump = Pump(
+            job, self._loop, ends.sources, self._on_output, lambda: self.event("look"), self._on_drop, self._quota
+        )
         self._control = Control(self._loop, ends.listener, self._serve)
         hang_up = self._definition.pty
         self._killer = Killer(
@@ -262,6 +266,8 @@ class Supervisor:
             self._write(dropped_bytes=self._pump.dropped)
         if not self._doomed:
             self._pump.sync()
+        self._quota.finish()
+        self._quota.close()
         self._control.state()
         self._job.remove_io()
         self._history.close()
@@ -388,6 +394,7 @@ class Supervisor:
         self._end_told = events.FINISHED in known
 
     def _tell_of_end(self) -> None:
+        self._quota.finish()
         if not self._end_told:
             self._end_told = True
             self._tell(events.FINISHED, **events.outcome_of(self._state))
