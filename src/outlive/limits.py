@@ -40,6 +40,7 @@ MAX_TAG_CHARS = 128
 MAX_TITLE_CHARS = 120
 MAX_ENV_FILE_BYTES = 1_048_576
 MAX_PATTERN_CHARS = 1_000
+MAX_QUOTA_BYTES = 2**62  # positions in files have 63 bits
 MAX_DURATION_MS = 10 * 366 * 86_400_000  # ten years: keeps every deadline inside what epoll and struct accept
 ID_PART_CHARS = 6  # shortest beginning or end of an id that names a job
 SHORT_ID_CHARS = 8
