@@ -267,7 +267,8 @@ def byte_count(text: str, field: str) -> int:
         raise invalid(field, f"{field} is not a size: {text!r}", hint="Write bytes, or a number with K, M, G or T.")
     power = " kmgt".index((match[2] or " ").lower())
     unit = 1000 if (match[3] or "").lower() == "b" else 1024
-    found = float(match[1]) * unit**power if "." in match[1] else int(match[1][:20]) * unit**power
+    number = float(match[1]) if "." in match[1] else int(match[1][:20])
+    found: float = number * unit**power
     if found > limits.MAX_QUOTA_BYTES:
         raise invalid(field, f"{field} is larger than any disk: {text[:40]!r}")
     return round(found)

@@ -134,7 +134,11 @@ class Quota:
         offsets = output.offsets_at(stop)
         first = [hole.start for hole in old.streams] if old is not NO_GAP else output.offsets_at(start)
         streams = [
-            Hole(first[stream], offsets[stream], old.streams[stream].lines + self._newlines(stream, done, offsets[stream]))
+            Hole(
+                first[stream],
+                offsets[stream],
+                old.streams[stream].lines + self._newlines(stream, done, offsets[stream]),
+            )
             for stream, done in enumerate(hole.stop or first[stream] for stream, hole in enumerate(old.streams))
         ]
         order_start = old.order.start if old is not NO_GAP else output.record_at(start) + 1
