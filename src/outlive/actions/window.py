@@ -165,7 +165,7 @@ def _fitted(source: _Merged | _Log, since: int, stop: int, room: int) -> Shown:
     hole = source.hole
     since = min(since, source.end)
     stop = min(max(stop, since), source.end)
-    if hole.start < stop < hole.stop:
+    if since < stop and hole.start < stop < hole.stop:
         stop = hole.stop
     gaps = gaps_in(hole, since, stop)
     parts = budget.split_budget(hole.kept(since, stop), room)

@@ -3,9 +3,9 @@
 It is one span of the merged output. The head before it stays for good, the tail behind it moves on: only the end of the
 span ever changes, and only upwards. Positions and line numbers mean what they always meant.
 
-The file `gap` has two slots of 88 bytes, written in turn, so that one of them is whole at any moment: eleven 64-bit
-integers, (from, to) of the merged output, (from, to, newlines) of each log, (from, to) of the records of `order`, and the
-CRC-32 of the ten. It is written *before* the bytes are given back. Who reads looks at the data first and at the gap second:
+The file `gap` has two slots of 96 bytes, written in turn, so that one of them is whole at any moment: twelve 64-bit
+integers, (from, to) of the merged output, (from, to, newlines) of each log, (from, to) of the records of `order`, which of
+the three spans of output end with a newline (1 merged, 2 stdout, 4 stderr), and the CRC-32 of the eleven. It is written *before* the bytes are given back. Who reads looks at the data first and at the gap second:
 what then lies in the gap may be zeros and counts for nothing.
 """
 
@@ -21,23 +21,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.store.jobdir import JobDir
 
-_SLOT = struct.Struct("<11Q")
+_SLOT = struct.Struct("<12Q")
 _TORN_LOOKS = 3
 
 
 class Hole:
     """A span of one coordinate system of which nothing is left. Empty at 0: there is none."""
 
-    __slots__ = ("lines", "start", "stop")
+    __slots__ = ("ends_line", "lines", "start", "stop")
 
-    def __init__(self, start: int = 0, stop: int = 0, lines: int = 0) -> None:
+    def __init__(self, start: int = 0, stop: int = 0, lines: int = 0, *, ends_line: bool = False) -> None:
         self.start = start
         self.stop = stop
         self.lines = lines  # newlines in it
+        self.ends_line = ends_line  # is its last byte one?
 
     def crossed_by(self, start: int, stop: int) -> bool:
         """Is something between these positions gone?"""
-        return start < self.stop and stop > self.start and self.start < self.stop
+        return max(start, self.start) < min(stop, self.stop)
 
     def holds(self, at: int) -> bool:
         return self.start <= at < self.stop
@@ -80,8 +81,9 @@ class Gap:
         numbers = [self.merged.start, self.merged.stop]
         for hole in self.streams:
             numbers += [hole.start, hole.stop, hole.lines]
-        numbers += [self.order.start, self.order.stop]
-        return _SLOT.pack(*numbers, zlib.crc32(struct.pack("<10Q", *numbers)))
+        flags = sum(hole.ends_line << bit for bit, hole in enumerate((self.merged, *self.streams)))
+        numbers += [self.order.start, self.order.stop, flags]
+        return _SLOT.pack(*numbers, zlib.crc32(struct.pack("<11Q", *numbers)))
 
 
 NO_GAP = Gap(Hole(), (Hole(), Hole()), Hole())
@@ -91,11 +93,12 @@ def _unpacked(data: bytes) -> Gap | None:
     """None: never written, or not as a whole."""
     if len(data) < _SLOT.size or zlib.crc32(data[:-8]) != int.from_bytes(data[-8:], "little"):
         return None
-    start, stop, *rest, _ = _SLOT.unpack(data)
-    streams = Hole(*rest[0:3]), Hole(*rest[3:6])
+    start, stop, *rest, flags, _ = _SLOT.unpack(data)
+    streams = Hole(*rest[0:3], ends_line=bool(flags & 2)), Hole(*rest[3:6], ends_line=bool(flags & 4))
     if not start <= stop or any(hole.start > hole.stop for hole in streams) or not stop:
         return None
-    return Gap(Hole(start, stop, streams[0].lines + streams[1].lines), streams, Hole(*rest[6:8]))
+    merged = Hole(start, stop, streams[0].lines + streams[1].lines, ends_line=bool(flags & 1))
+    return Gap(merged, streams, Hole(*rest[6:8]))
 
 
 class GapFile:

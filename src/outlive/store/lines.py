@@ -69,7 +69,10 @@ class Lines:
 
         def count() -> int:
             whole = self._before(self.end)
-            return whole + 1 if self.end and self.read(self.end - 1, self.end) != b"\n" else whole
+            if not self.end:
+                return 0
+            last = self.hole.ends_line if self.hole.holds(self.end - 1) else self.read(self.end - 1, self.end) == b"\n"
+            return whole if last else whole + 1
 
         return self._output.steady(count)
 
@@ -100,9 +103,9 @@ class Lines:
         first = self._before(hole.start)
         if line <= first:
             return self._behind_newline(line, 0, hole.start)
-        if line < first + hole.lines:
+        if line < first + hole.lines + (not hole.ends_line):
             return hole.stop if behind_gap else hole.start
-        if line == first + hole.lines:  # gaps end between lines, if there is any chance
+        if line == first + hole.lines:
             return hole.stop
         return self._behind_newline(line, hole.stop, self.end)
 

@@ -133,17 +133,23 @@ class Quota:
         stop = self._between_lines(output, max(begin, min(wanted, begin + 4 * self._step)), end)
         offsets = output.offsets_at(stop)
         first = [hole.start for hole in old.streams] if old is not NO_GAP else output.offsets_at(start)
-        streams = [
-            Hole(
-                first[stream],
-                offsets[stream],
-                old.streams[stream].lines + self._newlines(stream, done, offsets[stream]),
-            )
-            for stream, done in enumerate(hole.stop or first[stream] for stream, hole in enumerate(old.streams))
-        ]
+        streams = [self._longer(stream, old.streams[stream], first[stream], offsets[stream]) for stream in (0, 1)]
         order_start = old.order.start if old is not NO_GAP else output.record_at(start) + 1
         order = Hole(order_start, max(order_start, output.record_at(stop)))
-        return Gap(Hole(start, stop), (streams[0], streams[1]), order)
+        merged = Hole(start, stop, ends_line=output.read(stop - 1, stop) == b"\n")
+        return Gap(merged, (streams[0], streams[1]), order)
+
+    def _longer(self, stream: int, old: Hole, start: int, stop: int) -> Hole:
+        """The hole in one log; each byte of it is read once, for its newlines."""
+        at, lines, ends_line = old.stop or start, old.lines, old.ends_line
+        while at < stop:
+            data = os.pread(self._fds[stream], min(_READ, stop - at), at)
+            if not data:
+                break
+            at += len(data)
+            lines += data.count(b"\n")
+            ends_line = data.endswith(b"\n")
+        return Hole(start, stop, lines, ends_line=ends_line)
 
     def _head(self, output: Output) -> int:
         """Where the gap is to begin: behind a newline, if there is one near."""
@@ -159,16 +165,6 @@ class Quota:
         if newline >= 0:
             return at + newline + 1
         return at + min(3, len(data) - len(data.lstrip(_CONTINUATION)))
-
-    def _newlines(self, stream: int, start: int, stop: int) -> int:
-        count = 0
-        while start < stop:
-            data = os.pread(self._fds[stream], min(_READ, stop - start), start)
-            if not data:
-                break
-            count += data.count(b"\n")
-            start += len(data)
-        return count
 
     def _punch(self) -> None:
         """What is in the gap, and was not yet the last time. The last block was kept as a whole then: that one again."""
