@@ -296,6 +296,12 @@ class Interleaved:
         self._busy = True
         for _ in range(count):
             fill(self._job, [run for run in [next(self._runs, None)] if run])
+        if count:  # and somebody else, who looks later, writes into the index of lines
+            with Output(self._job.dir) as output:
+                for only in (None, 0, 1):
+                    lines = Lines(self._job.dir, output, only)
+                    lines.total()
+                    lines.close()
         self._busy = False
 
 
@@ -325,6 +331,28 @@ def test_a_gap_that_grows_while_somebody_reads_is_never_read_as_output(
             check_places(job, output, at[2])
             for only in (None, 0, 1):
                 check_lines(job, output, only, at[3], at[2] // 8)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("only", [None, 0])
+def test_an_entry_of_the_index_that_somebody_made_behind_the_gap_is_not_believed(
+    tmp_path: Path, only: int | None
+) -> None:
+    with made(tmp_path, 1_000) as job:
+        job.put(0, b"x\n" * 450)
+        with Output(job.dir) as output:  # looked before there was a gap
+            job.put(0, b"y\n" * 450)
+            with Output(job.dir) as later:
+                lines = Lines(job.dir, later, only)
+                assert lines.total() == 900
+                lines.close()
+                hole = later.gap.of(only)
+            inside = [seq for seq in range(0, 900, 64) if hole.start < seq < hole.stop]
+            assert len(inside) > 3
+            lines = Lines(job.dir, output, only)
+            assert lines.before(inside[0]) == hole.stop // 2, "as of every position that is gone"
+            assert [lines.before(seq) for seq in inside] == [hole.stop // 2] * len(inside)
+            lines.close()
 
 
 # --- what is shown -------------------------------------------------------------------------------------------------
@@ -409,32 +437,36 @@ def test_a_tail_does_not_reach_across_the_gap(tmp_path: Path) -> None:
         assert whole["truncated"] is True
 
 
-@given(st.lists(st.integers(1, 120), max_size=60), st.lists(st.booleans(), max_size=60))
+@given(RUNS, RUNS, st.lists(st.integers(0, 8), max_size=20))
+@settings(max_examples=200)
 def test_a_scanner_hands_out_every_line_that_is_there_and_none_that_is_not(
-    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], looks: list[bool]
+    tmp_path_factory: pytest.TempPathFactory,
+    first: list[tuple[int, list[bytes]]],
+    then: list[tuple[int, list[bytes]]],
+    steps: list[int],
 ) -> None:
-    with made(tmp_path_factory.getbasetemp(), 1_000) as job:
+    with made(tmp_path_factory.getbasetemp(), 200) as job, pytest.MonkeyPatch.context() as patch:
+        fill(job, first)
         scanner = Scanner(job.dir, 0, 0)
-        handed: list[tuple[int, bytes]] = []
-
-        def look() -> None:
-            while True:
-                at, data = scanner.whole_lines()
-                if not data:
-                    return
-                handed.append((at, data))
-
-        for number, size in enumerate(sizes):
-            job.put(0, b"%03d" % number + b"x" * size + b"\n")
-            if number < len(looks) and looks[number]:
-                look()
-        look()
-        text, hole = job.text(), job.gap().streams[0]
+        patch.setattr(os, "pread", Interleaved(job, then, steps).pread)
+        handed = [scanner.whole_lines() for _ in range(len(first) + len(then))]
+        patch.undo()
+        fill(job, then)
+        while True:
+            at, data = scanner.whole_lines()
+            if not data:
+                break
+            handed.append((at, data))
+        at, rest = scanner.unfinished()
+        handed.append((at, rest))
+        text, hole = job.text(only=0), job.gap().streams[0]
         for at, data in handed:
             assert text[at : at + len(data)] == data
         seen = {at for begin, data in handed for at in range(begin, begin + len(data))}
         assert seen >= {at for at in range(len(text)) if not hole.holds(at)}
-        assert scanner.behind == 0
+        for at, _ in handed[1:]:
+            before = text[at - 1 : at]
+            assert before == b"\n" or any(at == begin + len(data) for begin, data in handed) or at > hole.start
         scanner.close()
 
 

@@ -46,8 +46,8 @@ class Scanner:
         if not cut and len(data) == self._size:  # a long line: read on to its end, or to what is too much
             data = self._read(limits.LINE_BYTES)
             cut = data.find(b"\n") + 1 or (len(data) if len(data) == limits.LINE_BYTES else 0)
-        at = self.offset
-        if not cut and data and at + len(data) == self._gaps.newest().streams[self.stream].start:
+        at, hole = self.offset, self._gaps.newest().streams[self.stream]
+        if not cut and data and at + len(data) == hole.start < hole.stop:
             cut = len(data)  # its rest is gone
         self.offset += cut
         return at, data[:cut]
