@@ -20,7 +20,7 @@ MB = 1_000_000
 QUOTA = 1 << 20
 STEP = QUOTA // 16
 BLOCKS = 3 * 65_536  # what a file system may keep of blocks that are partly in the gap, both logs and `order`
-LINE = "line %07d of this job's output\n"
+LINE = "line %011d of this job's output\n"
 WIDTH = len(LINE % 0)
 COUNT = 50 * MB // WIDTH + 1
 PRINT = f"""
@@ -45,7 +45,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(line[5:12]) for line in _lines(text)]
+    return [int(line[5:16]) for line in _lines(text)]
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_head_and_tail_stay_whole_the_gap_is_exact_and_the_disk_is_spared(cli: C
     assert QUOTA // 8 < gap["from_seq"] <= QUOTA // 4
     assert _stored(cli, job) <= QUOTA + STEP + BLOCKS
     log = (cli.root / job / "stdout.log").read_bytes()
-    wanted = b"".join(b"line %07d of this job's output\n" % n for n in range(COUNT))
+    wanted = b"".join(b"line %011d of this job's output\n" % n for n in range(COUNT))
     assert log[: gap["from_seq"]] == wanted[: gap["from_seq"]]
     assert log[gap["to_seq"] :] == wanted[gap["to_seq"] :]
 
@@ -85,7 +85,7 @@ def test_every_answer_that_crosses_the_gap_says_so(cli: Cli, flood: dict[str, An
         "log by position": cli.ok("log", job, "--since-seq", str(gap["from_seq"] - 10 * WIDTH), "--max-bytes", "1000"),
         "log by line": cli.ok("log", job, "--offset", str(before - 5), "--limit", str(gap["lines"] + 10)),
         "log of one stream": cli.ok("log", job, "--stream", "stdout", "--limit", str(COUNT)),
-        "search": cli.ok("log", job, "--search", "0000007 of", "--context", "0"),
+        "search": cli.ok("log", job, "--search", "00000000007 of", "--context", "0"),
         "tail": cli.ok("tail", job, "--tail-lines", str(COUNT), "--max-bytes", "1048576"),
     }
     for what, answer in answers.items():
@@ -227,7 +227,7 @@ FOREVER = """
 import os, sys
 n = 0
 while not os.path.exists("stop"):
-    os.write(1, b"".join(b"line %07d of this job's output\\n" % i for i in range(n, n + 500)))
+    os.write(1, b"".join(b"line %011d of this job's output\\n" % i for i in range(n, n + 500)))
     n += 500
 with open("count", "w") as file:
     file.write(str(n))
@@ -267,9 +267,9 @@ def _check_live(cli: Cli, job: str) -> None:
         assert "\0" not in text
         lines = _lines(text)
         for line in lines[:-1]:
-            assert line == (LINE % int(line[5:12])).rstrip("\n"), words
+            assert line == (LINE % int(line[5:16])).rstrip("\n"), words
         if words[0] == "log" and len(lines) > 1:
-            assert found["first_line"] == int(lines[0][5:12]) + 1
+            assert found["first_line"] == int(lines[0][5:16]) + 1
 
 
 def test_a_terminal_behind_a_gap_is_drawn_from_there_and_says_so(cli: Cli, jobs: Jobs) -> None:

@@ -293,9 +293,7 @@ def _quota(ctx: Context, given: int | None) -> int:
     """0: everything is kept."""
     found: int = ctx.config.get("exec", "quota_bytes") if given is None else given
     if 0 < found < limits.MIN_QUOTA_BYTES:
-        raise invalid(
-            "quota_bytes", f"a quota is at least {limits.MIN_QUOTA_BYTES:,} bytes, not {found:,}; 0: no quota"
-        )
+        raise invalid("quota_bytes", f"quota_bytes is at least {limits.MIN_QUOTA_BYTES:,}, not {found:,}; 0: no quota")
     return found
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from outlive.store.jobdir import JobDir
 
 _BLOCK = 65_536  # a larger block of a file system would be given back one step later
-_READ = 1 << 20
+_READ = 1 << 18
 _RECORD_BYTES = 32  # of `order`
 _CONTINUATION = bytes(range(0x80, 0xC0))  # of UTF-8: a character does not begin with it
 NEVER = sys.maxsize
@@ -30,7 +30,7 @@ NEVER = sys.maxsize
 
 class Quota:
     """`full_at`: the merged output's length from which on `make_room` is to be called before more is stored; until then
-    a quota costs one comparison. `turn_bytes`: most to be stored between two such looks. `quota_bytes` 0: no quota."""
+    a quota makes no system call. `turn_bytes`: most to be stored between two such looks. `quota_bytes` 0: no quota."""
 
     def __init__(self, job: JobDir, quota_bytes: int, tell: Callable[..., None]) -> None:
         self._job = job
