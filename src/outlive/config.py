@@ -26,6 +26,7 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "max_output_bytes": ("integer", limits.SHOWN_BYTES),
         "pending_max_output_bytes": ("integer", limits.SHOWN_BYTES),
         "cleanup_ms": ("integer", 1_800_000),
+        "quota_bytes": ("integer", limits.QUOTA_BYTES),
         "notify_on_exit": ("boolean", True),
         "notify_on_exit_empty_success": ("boolean", False),
     },
@@ -152,6 +153,8 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
     }[kind]
     if not good:
         raise _error(f"{where}: {section}.{key} must be {kind}, not {value!r}")
+    if (section, key) == ("exec", "quota_bytes") and 0 < value < limits.MIN_QUOTA_BYTES:
+        raise _error(f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}")
     if (section, key) == ("gc", "older_than"):
         from outlive.job import duration_ms
 

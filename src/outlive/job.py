@@ -257,6 +257,23 @@ def duration_ms(text: str, field: str, *, bare_unit: str | None = "ms") -> int:
     return round(found)
 
 
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?b)?|b)?\Z", re.IGNORECASE)
+
+
+def byte_count(text: str, field: str) -> int:
+    """Bytes of `500`, `64K`, `500M`, `1.5GiB` (powers of 1024) or `2GB` (of 1000). Errors: invalid_argument."""
+    match = _SIZE.match(text.strip())
+    if not match or not text.isascii():
+        raise invalid(field, f"{field} is not a size: {text!r}", hint="Write bytes, or a number with K, M, G or T.")
+    power = " kmgt".index((match[2] or " ").lower())
+    unit = 1000 if (match[3] or "").lower() == "b" else 1024
+    number = float(match[1]) if "." in match[1] else int(match[1][:20])
+    found: float = number * unit**power
+    if found > limits.MAX_QUOTA_BYTES:
+        raise invalid(field, f"{field} is larger than any disk: {text[:40]!r}")
+    return round(found)
+
+
 _TAG = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*\Z")
 
 

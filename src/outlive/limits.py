@@ -26,6 +26,7 @@ GC_LISTED_JOBS = 500  # `jobs` of one gc answer
 COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a poll
 RETRY_MS = (1_000, 60_000)  # bounds of retry_after_ms
 QUOTA_BYTES = 10 * 1024**3
+MIN_QUOTA_BYTES = 65_536
 GC_OLDER_THAN = "30d"
 SEARCH_CONTEXT_LINES = 2
 TASK_MESSAGE_CHARS = 500  # statusMessage of a task that cannot be read
@@ -39,6 +40,7 @@ MAX_TAG_CHARS = 128
 MAX_TITLE_CHARS = 120
 MAX_ENV_FILE_BYTES = 1_048_576
 MAX_PATTERN_CHARS = 1_000
+MAX_QUOTA_BYTES = 2**62  # positions in files have 63 bits
 MAX_DURATION_MS = 10 * 366 * 86_400_000  # ten years: keeps every deadline inside what epoll and struct accept
 ID_PART_CHARS = 6  # shortest beginning or end of an id that names a job
 SHORT_ID_CHARS = 8
@@ -58,6 +60,11 @@ PIPE_BYTES = 65_536  # what one turn moves, and what a pipe holds by default (pi
 PIPE_FULL_BYTES = 1_048_576  # what a pipe found full is enlarged to; pipe-max-size default
 PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after so long without output
 KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, below bash's 255
+QUOTA_HEAD = 4  # the first quarter of the quota is for the head, the rest for the tail
+QUOTA_STEP = 16  # beyond it, output is given back in steps of a sixteenth, ...
+QUOTA_STEP_BYTES = 4 * 1024**2  # ... at most this: each byte of it is read once more, for its newlines
+GAP_LINE_BYTES = 65_536  # so far a gap is shifted to begin and end between lines
+GAP_EVENT_S = (20.0, 600.0)  # events about a growing gap: the second after so long, then less and less often
 HINT_INTERVAL_S = 0.005  # output hints to one waiter are at least this far apart
 
 # --- terminals -------------------------------------------------------------------------------------------------

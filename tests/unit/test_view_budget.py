@@ -69,7 +69,7 @@ def test_cuts_of_valid_text_are_valid_text(text: str, at: int) -> None:
 
 
 def test_the_marker_counts_and_names_the_call_that_shows_the_rest() -> None:
-    assert omitted(1_000, 13_345, 200, "7X3K9ABC") == (
+    assert omitted(1_000, 12_345, 200, "7X3K9ABC") == (
         "[... 12,345 bytes (200 lines) not shown: log job_id=7X3K9ABC since_seq=1000 shows them ...]"
     )
     assert omitted(0, 1, 1, "J") == "[... 1 byte (1 line) not shown: log job_id=J since_seq=0 shows them ...]"

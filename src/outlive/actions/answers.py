@@ -107,15 +107,15 @@ def outcome(found: Look) -> dict[str, Any]:
     return answer
 
 
-def losses(found: Look) -> dict[str, Any]:
+def losses(found: Look, output: Output) -> dict[str, Any]:
     """Output that no disk would take: said in every answer that shows output."""
-    lost = found.state.dropped_bytes
+    lost, quota = found.state.dropped_bytes, found.definition.quota_bytes
     if not lost:
         return {}
-    return {
-        "dropped_bytes": lost,
-        "hint": f"{lost:,} bytes of output are lost, because the disk under the job root was full. Free some space.",
-    }
+    why = "the disk under the job root was full. Free some space."
+    if 0 < quota <= output.end and not output.gap.merged.stop:
+        why = f"they came after the job's quota of {quota:,} bytes, and this file system cannot punch holes into files."
+    return {"dropped_bytes": lost, "hint": f"{lost:,} bytes of output are lost, because {why}"}
 
 
 def paths(job: JobDir) -> dict[str, str]:
@@ -173,6 +173,7 @@ def run_answer(
             more=not found.state.finished,
         )
         snapshot = window.tails(output, tail_lines, max_bytes or limits.TAIL_BYTES)
+        lost = losses(found, output)
     access.mark_seen(ctx, job, shown.next_seq)
     answer = {
         "job_id": job.job_id,
@@ -187,7 +188,7 @@ def run_answer(
         "env_vars": env_vars(found),
         "descendants": len(descendants),
     }
-    hint = losses(found).get("hint") or input_hint(found, answer) or next_step(found, len(descendants))
+    hint = lost.get("hint") or input_hint(found, answer) or next_step(found, len(descendants))
     return answer | ({"hint": hint} if hint else {})
 
 

@@ -10,7 +10,7 @@ import stat
 
 from outlive import limits
 from outlive.actions import watching
-from outlive.actions.spec import BOOL, ENV, INT, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
+from outlive.actions.spec import BOOL, BYTES, ENV, INT, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.job import Definition, check_tags, name_of, timestamp
 
@@ -50,6 +50,8 @@ ARGS = (
         metavar="PROG FLAGS"),
     Arg("progress_every_ms", MS, "Rewrite updated_at this often; 0: never.", default=0, minimum=0,
         cli="--progress-every", mcp="", metavar="DURATION"),
+    Arg("quota_bytes", BYTES, "Most bytes of output to keep: of more, head and tail; 0: all (default: the configuration's, "
+        "10G).", minimum=0, hidden="mcp", metavar="SIZE"),
     Arg("dedupe_key", STR, "Answer a running job of this directory with the same key instead of starting another.",
         metavar="KEY"),
     Arg("elevated", BOOL, "Run outside the sandbox. There is none, so this changes nothing.", default=False, cli=""),
@@ -144,6 +146,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         name=title or name_of(words),
         owner=ctx.owner,
         notification=notification(ctx, args.get("notify_command"), args.get("notify_file")) | watches,
+        quota_bytes=_quota(ctx, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),
         created_at=timestamp(),
         root=ctx.store.path,
@@ -284,6 +287,14 @@ def open_stdin(path: str) -> int:
         return fd
     except OSError as error:
         raise from_os(f"opening {path} for the job's stdin", error) from error
+
+
+def _quota(ctx: Context, given: int | None) -> int:
+    """0: everything is kept."""
+    found: int = ctx.config.get("exec", "quota_bytes") if given is None else given
+    if 0 < found < limits.MIN_QUOTA_BYTES:
+        raise invalid("quota_bytes", f"quota_bytes is at least {limits.MIN_QUOTA_BYTES:,}, not {found:,}; 0: no quota")
+    return found
 
 
 def _title(given: str | None) -> str | None:

@@ -72,6 +72,20 @@ _GAP = _object(
     },
 )
 
+_GAPS: Schema = {
+    "type": "array",
+    "description": "What lies between the bytes shown and no call can show any more: the output passed the job's quota.",
+    "items": _object(
+        "One gap, as a whole, also where only a part of it was asked for.",
+        {
+            "from_seq": _count("First byte that is gone."),
+            "to_seq": _count("First byte that is there again."),
+            "bytes": _count("How many bytes."),
+            "lines": _count("How many lines; the numbers of those behind it count them."),
+        },
+    ),
+}
+
 _PATTERN = {
     "pattern": _string("What a line has to hold."),
     "match_type": _string("How.", enum=["regex", "contains"]),
@@ -94,6 +108,7 @@ _EVENTS = {
     "signal_sent": ("signal", "by", "cause"),
     "resized": ("cols", "rows"),
     "output_dropped": ("bytes",),
+    "output_gap": ("from_seq", "to_seq", "bytes", "lines"),
     "notification_delivered": ("event_type", "sink_type", "target", "watch"),
     "notification_failed": ("event_type", "sink_type", "target", "watch", "error"),
     "finished": ("state", "exit_code", "signal", "reason", "duration_ms", "message"),
@@ -134,7 +149,7 @@ FIELDS: dict[str, Schema] = {
     "errno": _string("Why exec(2) failed, as ENOENT."),
     "message": _string("One sentence about a failed job."),
     "damage": _string("What could not be read of its directory."),
-    "dropped_bytes": _count("Bytes of output that the disk would not take."),
+    "dropped_bytes": _count("Bytes of output that could not be stored."),
     "adopted": _count("How often supervision was taken over after a supervisor was killed."),
     "timeout_ms": _count("The job is ended so long after its start; 0: never."),
     "waiting_for_input": _flag("Is it blocked reading its input?"),
@@ -155,7 +170,7 @@ FIELDS: dict[str, Schema] = {
     "restarted_from": _string("The job this one repeats."),
     "hint": _string("What to do next."),
     "warnings": _strings("What was not as asked."),
-    "snapshot": _object("The ends of both streams.", _TAILS),
+    "snapshot": _object("The ends of both streams.", _TAILS, {"gaps": _GAPS}),
     **_TAILS,
     "stdout_log_path": _string("The file with all of stdout."),
     "stderr_log_path": _string("The file with all of stderr."),
@@ -166,8 +181,11 @@ FIELDS: dict[str, Schema] = {
     "since_seq": _count("Position at which output starts."),
     "next_seq": _count("Pass this as since_seq to go on."),
     "idle_ms": _maybe_count("How long ago it last put something out (or started); null once it ended."),
-    "stdout_bytes": _count("Bytes of stdout there are."),
-    "stderr_bytes": _count("Bytes of stderr there are."),
+    "gaps": _GAPS,
+    "quota_bytes": _count("Most bytes of output that are kept: of more, the head and the tail; 0: all."),
+    "stored_bytes": _count("Bytes of output that are kept now."),
+    "stdout_bytes": _count("Bytes of stdout there are, or were."),
+    "stderr_bytes": _count("Bytes of stderr there are, or were."),
     "snippet": _string("The end of what it put out so far, when output is empty."),
     "retry_after_ms": _maybe_count("When polling again makes sense; grows while it is quiet, null at the end."),
     "first_line": _maybe_count("Number of the first line shown, from 1."),
@@ -299,7 +317,7 @@ DESCRIBING = (
 )
 RUN = (
     "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
-    "truncated requested_ms? effective_ms? deduplicated? hint? " + DESCRIBING
+    "truncated gaps? requested_ms? effective_ms? deduplicated? hint? " + DESCRIBING
 )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from outlive import limits
 from outlive.actions import access, answers, window
 from outlive.actions.spec import INT, JOB, MAX_BYTES, RAW, SINCE_SEQ, STR, Arg, Verb
 from outlive.errors import invalid
-from outlive.store.output import Lines, Output
+from outlive.store.lines import Lines
+from outlive.store.output import Output
 from outlive.view.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 
 TYPE_CHECKING = False
@@ -47,13 +50,13 @@ def log(
                     first = since_seq if since_seq is not None else reader.lines.start_of(offset or 0)
                     answer = log_search.search(reader.lines, search, first, limit, around, max_bytes, raw=raw)
                 else:
-                    answer = reader.read(offset, limit, since_seq, max_bytes, raw)
+                    answer = output.steady(partial(reader.read, offset, limit, since_seq, max_bytes, raw))
             finally:
                 reader.lines.close()
+            losses = answers.losses(found, output)
         if answer.get("hint") is None:
             answer.pop("hint", None)
         access.mark_seen(ctx, found_job, answer["next_seq"]) if stream == "both" and search is None else None
-        losses = answers.losses(found)
         if answer.get("hint"):  # how to read on goes first
             losses.pop("hint", None)
         about = {"job_id": found_job.job_id, "state": found.state.state, "timeout_ms": found.definition.timeout_ms}
@@ -80,18 +83,20 @@ class _Reader:
             shown = self._first(start, stop, max_bytes, raw)
             if shown.next_seq < stop and not (self._more and shown.next_seq + MAX_HELD_BYTES >= self.lines.end):
                 hint = self._go_on(shown.next_seq, since_seq is not None)
-            stop = max(start, shown.next_seq)
         else:
             shown = self._show(start, stop, max_bytes, raw)
-        first = self.lines.before(start) + 1 if stop > start else None
-        last = self.lines.before(max(start, shown.next_seq - 1)) + 1 if stop > start else None
-        return {
-            **shown.to_dict(),
-            "first_line": first,
-            "last_line": last,
-            "total_lines": total,
-            "hint": hint or self._nothing(start, stop, total),
-        }
+        first, last = self._numbers(start, max(start, shown.next_seq if forward else stop), shown.next_seq)
+        hint = hint or (self._nothing(total) if first is None and not shown.gaps else None)
+        return {**shown.to_dict(), "first_line": first, "last_line": last, "total_lines": total, "hint": hint}
+
+    def _numbers(self, start: int, stop: int, shown_to: int) -> tuple[int | None, int | None]:
+        """The first and the last line shown, from 1."""
+        hole = self.lines.hole
+        if not hole.kept(start, stop):
+            return None, None
+        first = hole.stop if hole.holds(start) and hole.start < hole.stop else start
+        last = max(first, hole.minus(shown_to, 1))
+        return self.lines.before(first) + 1, self.lines.before(last) + 1
 
     def _range(
         self, offset: int | None, limit: int | None, since_seq: int | None, total: int
@@ -102,10 +107,10 @@ class _Reader:
             start = min(since_seq, end)
             if limit is None:
                 return start, end, None
-            return start, max(start, self.lines.start_of(self.lines.before(start) + limit)), None
+            return start, max(start, self._stop_of(self.lines.before(start) + limit)), None
         if offset is not None:
             start = self.lines.start_of(offset) if offset < total else end
-            return start, end if limit is None else self.lines.start_of(offset + limit), None
+            return start, end if limit is None else self._stop_of(offset + limit), None
         count = limits.LOG_LINES if limit is None else limit
         first = max(0, total - count)
         hint = None
@@ -113,27 +118,31 @@ class _Reader:
             hint = f"Lines {first + 1} to {total} of {total} are shown; pass offset (from 0) and limit to see others."
         return (self.lines.start_of(first) if first < total else end), end, hint
 
+    def _stop_of(self, line: int) -> int:
+        return self.lines.start_of(line, behind_gap=True)
+
     def _first(self, start: int, stop: int, max_bytes: int, raw: bool) -> window.Shown:
         """The beginning of [start, stop), as much as the budget shows."""
         room = max_bytes
         while True:
             fitting = self._fit(start, stop, room)
             shown = self._show(start, fitting, limits.MAX_SHOWN_BYTES * 4, raw)
-            smaller = window.less_room(min(room, fitting - start), shown.text, max_bytes)
+            smaller = window.less_room(min(room, self.lines.hole.kept(start, fitting)), shown.text, max_bytes)
             if smaller is None:
                 return shown
             room = smaller
 
     def _fit(self, start: int, stop: int, max_bytes: int) -> int:
         """Where the whole lines that fit into the budget end; one line that is too long is cut."""
-        if stop - start <= max_bytes:
+        hole = self.lines.hole
+        if hole.kept(start, stop) <= max_bytes:
             return stop
-        data = self.lines.read(start, start + max_bytes)
+        data = self.lines.read(start, hole.plus(start, max_bytes))
         newline = data.rfind(b"\n")
         if newline >= 0:
-            return start + newline + 1
+            return hole.plus(start, newline + 1)
         whole = len(data) - trailing_cut(data)
-        return start + (whole or len(data) + self._rest_of_character(start + len(data)))
+        return hole.plus(start, whole or len(data) + self._rest_of_character(hole.plus(start, len(data))))
 
     def _rest_of_character(self, at: int) -> int:
         """A budget smaller than one character shows that character all the same: a reader must get on."""
@@ -146,15 +155,15 @@ class _Reader:
         whole = self.lines.start_of(line) == stop
         return f"More follows: pass offset={line}." if whole else f"More of this line follows: pass since_seq={stop}."
 
-    def _nothing(self, start: int, stop: int, total: int) -> str | None:
-        if stop > start:
-            return None
+    def _nothing(self, total: int) -> str | None:
         return f"Nothing is here: there are {total} lines, numbered from 0 for offset." if total else None
 
     def _show(self, start: int, stop: int, max_bytes: int, raw: bool) -> window.Shown:
         if self._stream is None:
             return window.show(self._job, self._output, start, stop, max_bytes=max_bytes, raw=raw, more=self._more)
-        return window.show_bytes(self._job, self.lines, self._stream, start, stop, max_bytes=max_bytes, raw=raw)
+        return window.show_bytes(
+            self._job, self._output, self.lines, self._stream, start, stop, max_bytes=max_bytes, raw=raw
+        )
 
 
 VERB = Verb(
@@ -174,6 +183,6 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
-    result="job_id state output since_seq next_seq truncated first_line last_line total_lines timeout_ms matches? dropped_bytes? hint?",
+    result="job_id state output since_seq next_seq truncated gaps? first_line last_line total_lines timeout_ms matches? dropped_bytes? hint?",
     slow=True,
 )  # fmt: skip

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 
+from outlive.actions.window import gaps_in
 from outlive.store.patterns import Pattern
+from outlive.view import budget
 from outlive.view.decode import decode_exact
 from outlive.view.render import readable
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from outlive.store.output import Lines
+    from outlive.store.lines import Lines
 
 _CHUNK = 1 << 20
 _LINE_BYTES = 65_536  # of one line; the rest of a longer one is searched as a line of its own
@@ -27,14 +29,20 @@ def search(
     found = _Found(max_bytes, context, raw)
     number = lines.before(start)
     at = start
-    for line in _split(lines, start):
+    for begin, line in _split(lines, start):
+        if begin != at:  # what was in between is gone
+            number = lines.before(begin)
+            found.pass_over(budget.gone(lines.hole.stop - lines.hole.start, lines.hole.lines))
+        at = begin
         hit = any(True for _ in wanted.hits(line))
         if (hit and limit is not None and found.matches >= limit) or not found.take(number, line, hit):
             break
         at += len(line)
         number += line.endswith(b"\n")
-    more = at < lines.end
-    hint = f"The search stopped at line {number}: pass since_seq={at} to go on." if more else None
+    gaps = gaps_in(lines.hole, start, at)
+    hints = [f"The search stopped at line {number}: pass since_seq={at} to go on."] if at < lines.end else []
+    hints = hints or ([] if found.matches else [f"No line matches {pattern!r}."])
+    hints += [f"{gap['bytes']:,} bytes ({gap['lines']:,} lines) are gone and were not searched." for gap in gaps]
     return {
         "output": "\n".join(found.rows) + ("\n" if found.rows else ""),
         "since_seq": start,
@@ -44,7 +52,8 @@ def search(
         "last_line": found.last,
         "total_lines": lines.total(),
         "matches": found.matches,
-        "hint": hint if found.matches else hint or f"No line matches {pattern!r}.",
+        "hint": " ".join(hints) or None,
+        **({"gaps": gaps} if gaps else {}),
     }
 
 
@@ -57,10 +66,17 @@ class _Found:
         self._raw = raw
         self._before: deque[tuple[int, bytes]] = deque(maxlen=context)
         self._after = 0
+        self._passed: str | None = None
         self.rows: list[str] = []
         self.matches = 0
         self.first: int | None = None
         self.last: int | None = None
+
+    def pass_over(self, mark: str) -> None:
+        """Lines before and behind here are no neighbours."""
+        self._before.clear()
+        self._after = 0
+        self._passed = mark
 
     def take(self, number: int, line: bytes, hit: bool) -> bool:
         """One more line; False if it is to be shown and there is no room for it."""
@@ -72,8 +88,11 @@ class _Found:
         size = sum(len(text.encode("utf-8", "replace")) + 1 for text in texts)
         if size > self._left and self.rows:
             return False
-        if self.last is not None and rows[0][0] > self.last and self._context:
+        if self.rows and self._passed:
+            self.rows.append(self._passed)
+        elif self.last is not None and rows[0][0] > self.last and self._context:
             self.rows.append("--")
+        self._passed = None
         self._left -= size
         self.rows += texts
         self._before.clear()
@@ -88,22 +107,22 @@ class _Found:
         return f"{number + 1}{mark}{text if self._raw else readable(text)}"
 
 
-def _split(lines: Lines, start: int) -> Iterator[bytes]:
-    """Lines from `start` on with their newlines; at most 64 KiB of one at a time."""
-    rest = b""
-    while start < lines.end or rest:
-        chunk = lines.read(start, min(start + _CHUNK, lines.end))
-        start += len(chunk)
-        data = rest + chunk
-        at = 0
-        while at < len(data):
-            newline = data.find(b"\n", at, at + _LINE_BYTES)
-            end = newline + 1 if newline >= 0 else at + _LINE_BYTES
-            if newline < 0 and end > len(data) and start < lines.end:
-                break
-            yield data[at:end]
-            at = min(end, len(data))
-        rest = data[at:]
-        if not chunk and rest:
-            yield rest
+def _split(lines: Lines, start: int) -> Iterator[tuple[int, bytes]]:
+    """(position, line) from `start` on, with their newlines; at most 64 KiB of one at a time. A gap ends a line."""
+    at, rest = start, b""
+    while True:
+        begin, chunk = lines.take(at + len(rest), _CHUNK)
+        if rest and (not chunk or begin != at + len(rest)):
+            yield at, rest
+            rest = b""
+        if not chunk:
             return
+        at, data, used = begin - len(rest), rest + chunk, 0
+        while used < len(data):
+            newline = data.find(b"\n", used, used + _LINE_BYTES)
+            end = newline + 1 if newline >= 0 else used + _LINE_BYTES
+            if end > len(data):
+                break
+            yield at + used, data[used:end]
+            used = end
+        at, rest = at + used, data[used:]

@@ -62,13 +62,14 @@ def _look(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> d
         }
         if not shown.text and output.end:
             answer["snippet"] = window.snippet(output)
+        lost = answers.losses(found, output)
     if found.state.finished:
         answer |= answers.outcome(found)
         answer["descendants"] = len(access.descendants(found))
     if found.state.message:
         answer["message"] = found.state.message
     hint = answers.input_hint(found, answer)
-    return answer | ({"hint": hint} if hint else {}) | answers.losses(found)
+    return answer | ({"hint": hint} if hint else {}) | lost
 
 
 VERB = Verb(
@@ -89,7 +90,7 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
-    result="job_id state output since_seq next_seq truncated waiting_for_input prompt? echo? idle_ms retry_after_ms timeout_ms "
+    result="job_id state output since_seq next_seq truncated gaps? waiting_for_input prompt? echo? idle_ms retry_after_ms timeout_ms "
     "waited_ms snippet? exit_code? signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? hint? "
     "requested_ms? effective_ms?",
 )

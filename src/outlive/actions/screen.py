@@ -24,8 +24,10 @@ def screen(ctx: Context, *, job: str) -> dict[str, Any]:
         terminal = found.state.terminal or {}
         sizes = [(seq, cols, rows) for seq, cols, rows in terminal.get("sizes", [])]
         with Output(found_job) as output:
-            shown = render(output.read, output.end, sizes or [(0, limits.TERMINAL_COLS, limits.TERMINAL_ROWS)])
-            end = output.end
+            sizes = sizes or [(0, limits.TERMINAL_COLS, limits.TERMINAL_ROWS)]
+            # What is behind a gap stands alone
+            shown = output.steady(lambda: render(output.read, output.end, sizes, output.gap.merged.stop))
+            end, gone = output.end, output.stored < output.end
             waiting = answers.waiting(found, output)
         modes = terminal.get("modes") or {}
         alternate = modes.get("alternate_screen", False) if shown.since and not shown.alternate else shown.alternate
@@ -43,7 +45,8 @@ def screen(ctx: Context, *, job: str) -> dict[str, Any]:
             **waiting,
         }
     if not shown.exact:
-        answer["warnings"] = [f"drawn from output position {shown.since} on; what was drawn before may be missing"]
+        why = ": the output passed the job's quota, and what came before is gone" if gone else ""
+        answer["warnings"] = [f"drawn from output position {shown.since} on; what was drawn before may be missing{why}"]
     return answer
 
 

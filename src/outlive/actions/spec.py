@@ -22,6 +22,7 @@ BOOL = "boolean"
 STRS = "strings"  # CLI: the flag again and again. MCP: an array
 MS = "milliseconds"  # CLI: a bare number or 5s, 30m, 2h. MCP: a number
 SECONDS = "seconds"  # MCP only: a number, fractions allowed. Converted to milliseconds for the action
+BYTES = "bytes"  # a number, or 64K, 500M, 2G
 ENV = "env"  # CLI: NAME=VALUE again and again. MCP: an object of strings
 ITEMS = "items"  # CLI: words, the flag again and again; JSON objects as text. MCP: an array of strings and objects
 WORDS = "words"  # CLI: the rest of the command line. MCP: a string, or an array of strings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.actions import access, answers, fields
+from outlive.actions import access, answers, fields, window
 from outlive.actions.spec import JOB, Verb
 from outlive.store.output import Output
 
@@ -20,7 +20,8 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
         notification = found.definition.notification
         with Output(found_job) as output:
             idle = answers.idle_ms(found, output)
-            sizes, end = output.sizes, output.end
+            sizes, end, stored = output.sizes, output.end, output.stored
+            gaps = window.gaps_in(output.gap.merged, 0, end)
         return {
             "job_id": found_job.job_id,
             "state": found.state.state,
@@ -34,6 +35,9 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             "next_seq": end,
             "stdout_bytes": sizes[0],
             "stderr_bytes": sizes[1],
+            "stored_bytes": stored,
+            "quota_bytes": found.definition.quota_bytes,
+            **({"gaps": gaps} if gaps else {}),
             "descendants": len(access.descendants(found)),
             "supervised": found.supervised,
             "env_vars": answers.env_vars(found),
@@ -47,5 +51,6 @@ VERB = Verb(
     status,
     args=(JOB,),
     result="job_id state stdout_log_path stderr_log_path exit_code finished_at updated_at elapsed_ms idle_ms next_seq "
-    "stdout_bytes stderr_bytes supervised env_vars notification? " + fields.DESCRIBING.replace("exit_code? ", ""),
+    "stdout_bytes stderr_bytes stored_bytes quota_bytes gaps? supervised env_vars notification? "
+    + fields.DESCRIBING.replace("exit_code? ", ""),
 )

@@ -40,5 +40,5 @@ VERB = Verb(
             maximum=limits.MAX_SHOWN_BYTES, metavar="N"),
     ),
     result="job_id state timeout_ms stdout_tail stderr_tail truncated encoding stdout_observed_bytes stderr_observed_bytes "
-    "stdout_included_bytes stderr_included_bytes stdout_log_path stderr_log_path",
+    "stdout_included_bytes stderr_included_bytes gaps? stdout_log_path stderr_log_path",
 )  # fmt: skip

@@ -159,6 +159,7 @@ class _Waited:
             quiet = answers.idle_ms(found, output)
             waiting = answers.waiting(found, output)
             snippet = window.snippet(output) if not shown.text and output.end else None
+            lost = answers.losses(found, output)
         access.mark_seen(ctx, self.job, shown.next_seq)
         answer = {
             "job_id": self.job.job_id,
@@ -177,7 +178,7 @@ class _Waited:
             answer["descendants"] = len(access.descendants(found))
         hint = self._hint() if done else self._waited_for()
         hint = hint or answers.input_hint(found, answer)
-        answer |= ({"hint": hint} if hint else {}) | answers.losses(found)
+        answer |= ({"hint": hint} if hint else {}) | lost
         return answer | ({"message": found.state.message} if found.state.message else {})
 
     def _hint(self) -> str | None:
@@ -233,7 +234,7 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
-    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated idle_ms waiting_for_input prompt? echo? snippet? "
+    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated gaps? idle_ms waiting_for_input prompt? echo? snippet? "
     "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? hint? jobs? "
     "requested_ms? effective_ms?",
     detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.\n\n"

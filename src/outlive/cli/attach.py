@@ -156,8 +156,10 @@ class Session:
     def _show(self) -> None:
         with Output(self._job) as out:
             while self._shown < out.end:
-                data = out.read(self._shown, min(out.end, self._shown + (1 << 16)))
-                self._shown += len(data)
+                begin, data = out.take(self._shown, 1 << 16)
+                if not data:  # somebody shortened the log
+                    break
+                self._shown = begin + len(data)
                 output.write(self._unasked.feed(data))
 
     def _paint(self, *, note: bool = False) -> None:
@@ -165,7 +167,8 @@ class Session:
         state = access.look(self._ctx, self._job).state
         sizes = [(seq, cols, rows) for seq, cols, rows in (state.terminal or {}).get("sizes", [])]
         with Output(self._job) as out:
-            screen = render(out.read, out.end, sizes or [(0, *self._size)])
+            sizes = sizes or [(0, *self._size)]
+            screen = out.steady(lambda: render(out.read, out.end, sizes, out.gap.merged.stop))
             self._shown = out.end
         output.write(screen.paint())
         self._note_until = time.monotonic() + _NOTE_S if note else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.actions.spec import BOOL, ENV, FLOAT, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
+from outlive.actions.spec import BOOL, BYTES, ENV, FLOAT, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
 from outlive.errors import OutliveError, invalid, nearest
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ _METAVARS = {
     INT: "N",
     FLOAT: "N",
     MS: "DURATION",
+    BYTES: "SIZE",
     SECONDS: "SECONDS",
     STR: "TEXT",
     STRS: "TEXT",
@@ -88,11 +89,21 @@ def _milliseconds(arg: Arg, text: str) -> int:
         raise invalid(arg.name, error.message, hint=error.hint, usage=True) from None
 
 
+def _bytes(arg: Arg, text: str) -> int:
+    from outlive.job import byte_count
+
+    try:
+        return byte_count(text, arg.cli)
+    except OutliveError as error:
+        raise invalid(arg.name, error.message, hint=error.hint, usage=True) from None
+
+
 _NUMBERS: dict[str, Callable[[Arg, str], float]] = {
     INT: _integer,
     FLOAT: _float,
     SECONDS: _float,
     MS: _milliseconds,
+    BYTES: _bytes,
 }
 
 

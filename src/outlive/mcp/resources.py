@@ -28,7 +28,7 @@ _URI = re.compile(
     r"job://(?P<job>[0-9A-Za-z]+)(?:/(?P<part>output|events))?/?(?:\?(?P<query>[a-z_]+=[0-9]{1,18}(?:&[a-z_]+=[0-9]{1,18})*))?"
 )
 _TAKES = {STATUS: (), OUTPUT: ("since_seq",), EVENTS: ("since_seq", "since_event")}
-_POSITION = ("since_seq", "next_seq", "truncated", "state")
+_POSITION = ("since_seq", "next_seq", "truncated", "gaps", "state")
 _NOWHERE = frozenset({"job_not_found", "ambiguous_job_id", "invalid_argument"})
 
 TEMPLATES = [
@@ -122,7 +122,9 @@ class Resources:
             verb = "poll" if place.part == OUTPUT else place.part
             found = encodable(await self._calls.show(verb, self._owner_of(ctx), **given))
         if place.part == OUTPUT:
-            content = _contents(params.uri, PLAIN, found["output"], {name: found[name] for name in _POSITION})
+            content = _contents(
+                params.uri, PLAIN, found["output"], {name: found[name] for name in _POSITION if name in found}
+            )
         else:
             content = _contents(params.uri, JSON, json.dumps(found, ensure_ascii=False), None)
         return types.ReadResourceResult(contents=[content])

@@ -28,6 +28,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     spec.PATH: {"type": "string"},
     spec.INT: {"type": "integer"},
     spec.MS: {"type": "integer"},
+    spec.BYTES: {"type": "integer"},
     spec.FLOAT: {"type": "number"},
     spec.SECONDS: {"type": "number"},
     spec.BOOL: {"type": "boolean"},

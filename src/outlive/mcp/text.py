@@ -125,6 +125,7 @@ def _status(found: Found, process: bool) -> tuple[str, list[str]]:
         lines.append(f"watches: {', '.join(names)}")
     if found.get("stdout_bytes") is not None:
         lines.append(f"output: {found['stdout_bytes']} bytes stdout, {found.get('stderr_bytes', 0)} bytes stderr")
+        lines += _gone(found)
     if found.get("state") == "running" and found.get("idle_ms") is not None:
         lines.append(f"idle: {_ms(found, 'idle_ms')}")
     return "", [*lines, *_left_behind(found, process), *_hint(found)]
@@ -150,6 +151,7 @@ def _tail(found: Found, _process: bool) -> tuple[str, list[str]]:
         lines.append(
             f"[the end of {observed} bytes; process action=log job_id={found['job_id']} offset=0 shows the start]"
         )
+    lines += _gone(found)
     return body, [*lines, *_hint(found)]
 
 
@@ -379,9 +381,18 @@ def _gap(found: Found, process: bool) -> list[str]:
     if process:
         return [f"{line}; process action=log job_id={found.get('job_id')} since_seq={gap.get('from_seq')} shows them]"]
     return [
-        f"{line}; all of it is in {found['stdout_log_path']} (and stderr.log beside it)]"
+        f"{line}; {'they are' if found.get('gaps') else 'all of it is'} in {found['stdout_log_path']} (and stderr.log beside it)]"
         if found.get("stdout_log_path")
         else f"{line}]"
+    ]
+
+
+def _gone(found: Found) -> list[str]:
+    """What no call shows any more, where no mark inside the output says so."""
+    return [
+        f"[{_count(gap['lines'], 'line')}, {gap['bytes']} bytes of output are gone: it passed the job's quota, and only its head "
+        f"and tail are kept]"
+        for gap in found.get("gaps") or []
     ]
 
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 from outlive import limits
 from outlive.actions import spec
 from outlive.errors import OutliveError, invalid, nearest
-from outlive.job import duration_ms
+from outlive.job import byte_count, duration_ms
 
 if TYPE_CHECKING:
     from outlive.actions.spec import Arg
@@ -30,10 +30,12 @@ _WANTED = {
     spec.ITEMS: "an array of strings and objects",
     spec.MS: "a whole number of milliseconds",
     spec.SECONDS: "a number of seconds",
+    spec.BYTES: "a whole number of bytes",
     spec.ENV: "an object of strings",
     spec.WORDS: "a shell string, or an array of strings (an argument vector)",
 }
-_DURATION_HINT = "A string with a unit is taken as well: 500ms, 5s, 30m."
+_HINTS = dict.fromkeys((spec.MS, spec.SECONDS), "A string with a unit is taken as well: 500ms, 5s, 30m.")
+_HINTS[spec.BYTES] = "A string with a unit is taken as well: 64K, 500M, 2G."
 
 
 def annotation(arg: Arg) -> Any:
@@ -45,6 +47,8 @@ def annotation(arg: Arg) -> Any:
 def _annotated(arg: Arg) -> Any:
     if arg.kind in (spec.MS, spec.SECONDS):
         return Annotated[int, PlainValidator(lambda value: _milliseconds(arg, value))]
+    if arg.kind == spec.BYTES:
+        return Annotated[int, PlainValidator(lambda value: _bytes(arg, value))]
     if arg.kind in (spec.INT, spec.FLOAT):
         number = int if arg.kind == spec.INT else float
         least = arg.minimum if arg.minimum is not None else -_LARGEST
@@ -79,8 +83,7 @@ def default_of(arg: Arg) -> Any:
 def wrong_kind(arg: Arg, value: Any) -> OutliveError:
     """ "timeout_ms must be a whole number of milliseconds, got 'abc'"."""
     got = "" if arg.kind == spec.ENV else f", got {_short(value)}"  # values of variables may be secrets
-    hint = _DURATION_HINT if arg.kind in (spec.MS, spec.SECONDS) else None
-    return invalid(arg.mcp, f"{arg.mcp} must be {_WANTED[arg.kind]}{got}", hint=hint)
+    return invalid(arg.mcp, f"{arg.mcp} must be {_WANTED[arg.kind]}{got}", hint=_HINTS.get(arg.kind))
 
 
 def out_of_bounds(arg: Arg, value: Any, bounds: dict[str, Any]) -> OutliveError:
@@ -153,6 +156,19 @@ def _milliseconds(arg: Arg, value: Any) -> int:
         raise invalid(arg.mcp, f"{arg.mcp} is longer than ten years: {_short(value)}")
     # Rounding down to 0 would mean "no timeout".
     return max(1, round(ms)) if ms > 0 else 0
+
+
+def _bytes(arg: Arg, value: Any) -> int:
+    """Of a number, or of a string with or without a unit."""
+    if isinstance(value, str):
+        try:
+            return byte_count(value, arg.mcp)
+        except OutliveError:
+            raise wrong_kind(arg, value) from None
+    whole = not isinstance(value, bool) and isinstance(value, (int, float)) and value == value // 1
+    if not whole or not 0 <= value <= limits.MAX_QUOTA_BYTES:
+        raise wrong_kind(arg, value)
+    return int(value)
 
 
 def _decoded(value: Any, kind: type) -> Any:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 META, STATE, LOCK, META_LOCK = "meta.json", "state.json", "lock", "meta.lock"
 ORDER, EVENTS = "order", "events.ndjson"
+GAP = "gap"  # what of the output is gone, once there was more than the quota
 LOGS = ("stdout.log", "stderr.log")
 COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
 STDIN_DATA = "stdin.data"

@@ -11,15 +11,24 @@ import os
 import struct
 import time
 
+from outlive.store.gap import NO_GAP, GapFile
 from outlive.store.jobdir import LOGS, ORDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from outlive.store.gap import Gap, Hole
     from outlive.store.jobdir import JobDir
+
+    _R = TypeVar("_R")
 
 STDOUT, STDERR = 0, 1
 _RECORD = struct.Struct("<QQQQ")
-_BLOCK = 1 << 20  # one entry of the line index
+_BLOCK = 1 << 20  # read in one go
+_ORDER, _MERGED = 2, 3  # what is looked at besides the two logs: records of `order`, positions
+_NOWHERE = (1 << 63, -1)
 
 
 class OrderWriter:
@@ -59,7 +68,11 @@ class OrderWriter:
 
 
 class Output:
-    """One look at a job's output: what is there now, at positions that never change. Close it after use."""
+    """One look at a job's output: what is there now, at positions that never change. Close it after use.
+
+    What lies in the gap (store/gap.py) is never shown: it is left out of what is read. The gap may grow over what is being
+    read; then that is read again with the new one, `gap` is another object, and `end` is at least where the gap ends.
+    """
 
     def __init__(self, job: JobDir) -> None:
         self._job = job
@@ -68,11 +81,15 @@ class Output:
         self.sizes = [job.log_size(stream) for stream in (STDOUT, STDERR)]
         self._order = job.open_file(ORDER)
         self._logs = [-1, -1]
-        self._count = os.fstat(self._order).st_size // _RECORD.size
+        self._gaps = GapFile(job)
+        self._touched = [_NOWHERE] * 4  # (first, behind the last) of what was read behind the gap
+        self.gap: Gap = NO_GAP
         self.end = 0
+        self._records = os.fstat(self._order).st_size // _RECORD.size
+        self._look(self._gaps.newest())
         if self._count:
             start, stream, offset, _ = self._record(self._count - 1)
-            self.end = start + max(0, self.sizes[stream] - offset)
+            self.end = max(self.gap.merged.stop, start + max(0, self.sizes[stream] - offset))
 
     def __enter__(self) -> Output:
         return self
@@ -86,10 +103,121 @@ class Output:
                 os.close(fd)
         self._order = -1
         self._logs = [-1, -1]
+        self._gaps.close()
+
+    @property
+    def stored(self) -> int:
+        """Bytes of it that are still there."""
+        return self.gap.merged.kept(0, self.end)
+
+    def end_of(self, stream: int | None) -> int:
+        """The length of one log, or of the merged output."""
+        return self.end if stream is None else self.sizes[stream]
 
     def pieces(self, start: int, stop: int, only: int | None = None) -> list[tuple[int, bytes]]:
         """The runs of [start, stop) in order, as (stream, bytes); `only` one stream's, if given."""
-        stop = min(stop, self.end)
+        return self._sure(lambda: self._pieces(start, min(stop, self.end), only))
+
+    def read(self, start: int, stop: int) -> bytes:
+        """The merged bytes of [start, stop)."""
+        return b"".join(data for _, data in self.pieces(start, stop))
+
+    def read_stream(self, stream: int, start: int, stop: int) -> bytes:
+        """Bytes [start, stop) of one stream's own log."""
+
+        def parts() -> bytes:
+            spans = _around(self.gap.streams[stream], start, min(stop, self.sizes[stream]))
+            return b"".join(self._read_log(stream, low, high - low) for low, high in spans)
+
+        return self._sure(parts)
+
+    def take(self, start: int, count: int, stream: int | None = None) -> tuple[int, bytes]:
+        """(where they begin, at most `count` bytes that follow one another without a gap between them): from `start` on,
+        or, where `start` is in the gap, from its end on. Empty at the end of the output."""
+        while True:
+            hole = self.gap.of(stream)
+            at = hole.stop if hole.holds(start) else start
+            stop = min(at + count, hole.start if at < hole.start else self.end_of(stream))
+            data = self.read(at, stop) if stream is None else self.read_stream(stream, at, stop)
+            if self.gap.of(stream) is hole:
+                return at, data
+
+    def steady(self, read: Callable[[], _R]) -> _R:
+        """What `read` makes of several looks, all at the same gap."""
+        while True:
+            gap = self.gap
+            found = self._sure(read)
+            if self.gap is gap:
+                return found
+
+    def touch(self, stream: int | None, position: int) -> None:
+        """Something that is true of this position only while it is not in the gap was used."""
+        self._touch(_MERGED if stream is None else stream, position - 1, position)
+
+    def offsets_at(self, seq: int) -> list[int]:
+        """For each stream, how much of its own log stands before position `seq`."""
+        return self._sure(lambda: self._offsets_at(seq))
+
+    def seq_of(self, stream: int, offset: int) -> int:
+        """The position of byte `offset` of one stream's log."""
+        return self._sure(lambda: self._seq_of(stream, offset))
+
+    def record_at(self, seq: int) -> int:
+        """Which record of `order` holds the byte at `seq`."""
+        return self._physical(self._run_at(seq))
+
+    def last_time(self) -> float | None:
+        """Unix seconds of the newest output; None if there is none."""
+        if not self.end:
+            return None
+        times = (os.stat(name, dir_fd=self._job.fd, follow_symlinks=False).st_mtime for name in LOGS)
+        return max(times)
+
+    # --- the gap ---
+
+    def _look(self, gap: Gap) -> None:
+        self.gap = gap
+        if gap is not NO_GAP:
+            self._records = os.fstat(self._order).st_size // _RECORD.size
+            self.sizes = [max(size, hole.stop) for size, hole in zip(self.sizes, gap.streams, strict=True)]
+            self.end = max(self.end, gap.merged.stop)
+        self._count = self._records - (gap.order.stop - gap.order.start)
+
+    def _sure(self, read: Callable[[], _R]) -> _R:
+        """What `read` gives, when nothing of what it looked at had gone into the gap by then. It ends: what is to be read
+        has its bounds, and the gap leaves less of it each time."""
+        outer = self._touched
+        while True:
+            self._touched = [_NOWHERE] * 4
+            found = read()
+            newest = self._gaps.newest()
+            if newest is self.gap or not self._lost_to(newest):
+                self._touched = outer
+                return found
+            self._look(newest)
+
+    def _lost_to(self, gap: Gap) -> bool:
+        holes = (*gap.streams, gap.order, gap.merged)
+        return any(
+            first < hole.stop and behind > hole.start
+            for (first, behind), hole in zip(self._touched, holes, strict=True)
+        )
+
+    def _touch(self, kind: int, start: int, stop: int) -> None:
+        hole = (*self.gap.streams, self.gap.order, self.gap.merged)[kind]
+        if start >= hole.stop:  # what is before the gap stays
+            first, behind = self._touched[kind]
+            self._touched[kind] = min(first, start), max(behind, stop)
+
+    # --- reading ---
+
+    def _pieces(self, start: int, stop: int, only: int | None) -> list[tuple[int, bytes]]:
+        found: list[tuple[int, bytes]] = []
+        for low, high in _around(self.gap.merged, start, stop):
+            found += self._runs(low, high, only)
+        return found
+
+    def _runs(self, start: int, stop: int, only: int | None) -> list[tuple[int, bytes]]:
         found: list[tuple[int, bytes]] = []
         index = self._run_at(start)
         while start < stop and index < self._count:
@@ -103,33 +231,31 @@ class Output:
             index += 1
         return found
 
-    def read(self, start: int, stop: int) -> bytes:
-        """The merged bytes of [start, stop)."""
-        return b"".join(data for _, data in self.pieces(start, stop))
-
-    def read_stream(self, stream: int, start: int, stop: int) -> bytes:
-        """Bytes [start, stop) of one stream's own log."""
-        stop = min(stop, self.sizes[stream])
-        return self._read_log(stream, start, stop - start) if stop > start else b""
-
-    def offsets_at(self, seq: int) -> list[int]:
-        """For each stream, how much of its own log stands before position `seq`."""
-        found = [-1, -1]
+    def _offsets_at(self, seq: int) -> list[int]:
+        if self.gap.merged.holds(seq):
+            return [hole.start if seq == self.gap.merged.start else hole.stop for hole in self.gap.streams]
         if seq >= self.end:
             return list(self.sizes)
+        found = [-1, -1]
         index = self._run_at(seq)
         if self._count:
             start, stream, offset, _ = self._record(index)
             found[stream] = offset + max(0, seq - start)
         while min(found) < 0 and index + 1 < self._count:
             index += 1
-            _, stream, offset, _ = self._record(index)
+            start, stream, offset, _ = self._record(index)
+            if seq < self.gap.merged.start <= start:
+                break
             if found[stream] < 0:
                 found[stream] = offset
-        return [size if offset < 0 else offset for offset, size in zip(found, self.sizes, strict=True)]
+        # What is missing has its next byte in the gap or behind it, or has none
+        rest = [hole.start for hole in self.gap.streams] if seq < self.gap.merged.start else self.sizes
+        return [other if own < 0 else own for own, other in zip(found, rest, strict=True)]
 
-    def seq_of(self, stream: int, offset: int) -> int:
-        """The position of byte `offset` of one stream's log."""
+    def _seq_of(self, stream: int, offset: int) -> int:
+        hole = self.gap.streams[stream]
+        if hole.holds(offset):
+            return self.gap.merged.stop
         low, high = 0, self._count  # the last run of this stream that starts at or before it
         best = 0
         while low < high:
@@ -146,14 +272,8 @@ class Output:
                 low = middle + 1
             else:
                 high = index
-        return best
-
-    def last_time(self) -> float | None:
-        """Unix seconds of the newest output; None if there is none."""
-        if not self.end:
-            return None
-        times = (os.stat(name, dir_fd=self._job.fd, follow_symlinks=False).st_mtime for name in LOGS)
-        return max(times)
+        behind = self.gap.merged.stop if offset >= hole.stop else 0
+        return max(best, behind)
 
     def _run_at(self, seq: int) -> int:
         """Index of the run that holds `seq` (binary search; records are sorted by start)."""
@@ -166,15 +286,23 @@ class Output:
                 high = middle
         return max(0, low - 1)
 
+    def _physical(self, index: int) -> int:
+        """Records of runs that are wholly in the gap are gone as well, and not counted."""
+        hole = self.gap.order
+        return index if index < hole.start else index + hole.stop - hole.start
+
     def _record(self, index: int) -> tuple[int, int, int, int]:
+        number = self._physical(index)
+        self._touch(_ORDER, number, number + 1)
         found: tuple[int, int, int, int] = _RECORD.unpack(
-            os.pread(self._order, _RECORD.size, index * _RECORD.size).ljust(_RECORD.size, b"\0")
+            os.pread(self._order, _RECORD.size, number * _RECORD.size).ljust(_RECORD.size, b"\0")
         )
         return found
 
     def _read_log(self, stream: int, offset: int, count: int) -> bytes:
         if self._logs[stream] < 0:
             self._logs[stream] = self._job.open_file(LOGS[stream])
+        self._touch(stream, offset, offset + count)
         pieces = []
         while count > 0:
             piece = os.pread(self._logs[stream], min(count, _BLOCK), offset)
@@ -186,94 +314,8 @@ class Output:
         return b"".join(pieces)
 
 
-class Lines:
-    """Line numbers of the merged stream, or of one log. Lines are counted from 0 at the job's start, for ever.
-
-    A sparse index (newlines up to the end of each MiB) is kept beside the logs by whoever reads. Output never changes,
-    so every writer of an entry writes the same number: no lock is needed, and a lost entry is counted again.
-    """
-
-    def __init__(self, job: JobDir, output: Output, stream: int | None = None) -> None:
-        self._output = output
-        self._stream = stream
-        self.end = output.end if stream is None else output.sizes[stream]
-        name = "lines" if stream is None else f"lines.{LOGS[stream].removesuffix('.log')}"
-        self._fd = -1
-        if self.end >= _BLOCK:
-            try:
-                self._fd = job.open_file(name, os.O_RDWR | os.O_CREAT)
-            except OSError:  # read-only or full: count without remembering
-                self._fd = -1
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-
-    def read(self, start: int, stop: int) -> bytes:
-        if self._stream is None:
-            return self._output.read(start, stop)
-        return self._output.read_stream(self._stream, start, stop)
-
-    def known_to(self) -> int:
-        """Up to this position counting costs nothing."""
-        return os.fstat(self._fd).st_size // 8 * _BLOCK if self._fd >= 0 else 0
-
-    def before(self, seq: int) -> int:
-        """How many newlines are in [0, seq)."""
-        block, rest = divmod(min(seq, self.end), _BLOCK)
-        count = self._upto(block)
-        return count + self.read(block * _BLOCK, block * _BLOCK + rest).count(b"\n")
-
-    def total(self) -> int:
-        """How many lines there are; a last one without newline counts."""
-        count = self.before(self.end)
-        return count + 1 if self.end and self.read(self.end - 1, self.end) != b"\n" else count
-
-    def start_of(self, line: int) -> int:
-        """Position at which line `line` (from 0) starts; the end if there are fewer."""
-        if line <= 0:
-            return 0
-        low, high = 0, self.end // _BLOCK
-        while low < high:  # the first block whose end has counted `line` newlines
-            middle = (low + high) // 2
-            if self._upto(middle + 1) >= line:
-                high = middle
-            else:
-                low = middle + 1
-        at = low * _BLOCK
-        missing = line - self._upto(low)
-        data = self.read(at, min(at + _BLOCK, self.end))
-        found = -1
-        while missing:
-            found = data.find(b"\n", found + 1)
-            if found < 0:
-                return self.end
-            missing -= 1
-        return at + found + 1
-
-    def _upto(self, block: int) -> int:
-        """Newlines in the first `block` whole MiB."""
-        if block == 0:
-            return 0
-        if self._fd < 0:
-            return sum(self._count(i) for i in range(block))
-        known = min(os.fstat(self._fd).st_size // 8, self.end // _BLOCK)
-        if block <= known:
-            return self._entry(block - 1)
-        count = self._entry(known - 1) if known else 0
-        may_write = True
-        for index in range(known, block):
-            count += self._count(index)
-            try:
-                if may_write:
-                    os.pwrite(self._fd, struct.pack("<Q", count), index * 8)
-            except OSError:  # a full disk; an entry after a missing one would leave a hole that reads as 0
-                may_write = False
-        return count
-
-    def _entry(self, index: int) -> int:
-        (count,) = struct.unpack("<Q", os.pread(self._fd, 8, index * 8))
-        return int(count)
-
-    def _count(self, block: int) -> int:
-        return self.read(block * _BLOCK, (block + 1) * _BLOCK).count(b"\n")
+def _around(hole: Hole, start: int, stop: int) -> list[tuple[int, int]]:
+    """[start, stop) without the hole."""
+    if not hole.crossed_by(start, stop):
+        return [(start, stop)] if start < stop else []
+    return [(low, high) for low, high in ((start, hole.start), (hole.stop, stop)) if low < high]

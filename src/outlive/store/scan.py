@@ -6,6 +6,7 @@ import os
 import time
 
 from outlive import limits
+from outlive.store.gap import GapFile
 from outlive.store.jobdir import LOGS
 
 TYPE_CHECKING = False
@@ -14,13 +15,15 @@ if TYPE_CHECKING:
 
 
 class Scanner:
-    """`offset` is where the first line begins that was not handed out yet. Close it after use."""
+    """`offset` is where the first line begins that was not handed out yet. What is in the gap is passed over. Close it
+    after use."""
 
     def __init__(self, job: JobDir, stream: int, offset: int) -> None:
         self._job = job
         self._fd = job.open_file(LOGS[stream])
         self.stream = stream
         self.offset = offset
+        self._gaps = GapFile(job)
         self._size = limits.SCAN_BYTES[0] * 16
         self._began = 0.0
 
@@ -37,15 +40,29 @@ class Scanner:
     def whole_lines(self) -> tuple[int, bytes]:
         """(offset, text) of the next whole lines; empty if there is none yet. Call `searched` when done with it."""
         self._began = time.monotonic()
-        at = self.offset
-        data = os.pread(self._fd, self._size, at)
+        data = self._read(self._size)
         # A progress line may go on for hours without a newline: each state that another one has replaced is whole
         cut = data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, -1) + 1
         if not cut and len(data) == self._size:  # a long line: read on to its end, or to what is too much
-            data = os.pread(self._fd, limits.LINE_BYTES, at)
+            data = self._read(limits.LINE_BYTES)
             cut = data.find(b"\n") + 1 or (len(data) if len(data) == limits.LINE_BYTES else 0)
+        at, hole = self.offset, self._gaps.newest().streams[self.stream]
+        if not cut and data and at + len(data) == hole.start < hole.stop:
+            cut = len(data)  # its rest is gone
         self.offset += cut
         return at, data[:cut]
+
+    def _read(self, count: int) -> bytes:
+        """At most so many bytes from `offset` on, up to the gap; where it has grown over them, those behind it."""
+        while True:
+            hole = self._gaps.newest().streams[self.stream]
+            if hole.holds(self.offset):
+                self.offset = hole.stop
+            most = min(count, hole.start - self.offset) if self.offset < hole.start else count
+            data = os.pread(self._fd, most, self.offset)
+            hole = self._gaps.newest().streams[self.stream]
+            if not hole.crossed_by(self.offset, self.offset + len(data)):
+                return data
 
     def searched(self) -> float:
         """How many seconds the last piece took; the next one is larger or smaller."""
@@ -59,15 +76,19 @@ class Scanner:
 
     def unfinished(self) -> tuple[int, bytes]:
         """(offset, text) of the unfinished last line, as far as it stands there; call it when no whole line is left."""
-        return self.offset, os.pread(self._fd, limits.LINE_BYTES, self.offset)
+        data = self._read(limits.LINE_BYTES)
+        return self.offset, data
 
     def line_start(self, offset: int) -> int:
         """Where the line begins in which byte `offset` stands (at most LINE_BYTES before it)."""
-        first = max(0, offset - limits.LINE_BYTES)
+        hole = self._gaps.newest().streams[self.stream]
+        offset = hole.stop if hole.holds(offset) else offset
+        first = max(0, offset - limits.LINE_BYTES, hole.stop if offset >= hole.stop else 0)
         before = os.pread(self._fd, offset - first, first)
         return first + max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
 
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
+            self._gaps.close()
             self._fd = -1

@@ -12,6 +12,7 @@ import re
 import time
 
 from outlive import limits
+from outlive.store.gap import GapFile
 from outlive.store.jobdir import LOGS
 from outlive.system import detach, terminal, tree
 
@@ -79,6 +80,11 @@ class Console:
         self.modes.update(record.get("modes") or {})
         self._sizes = record.get("sizes") or self._sizes
         self._scanned = int(record.get("scanned") or 0)
+        gaps = GapFile(self._job)
+        hole = gaps.newest().streams[0]
+        gaps.close()
+        if hole.holds(self._scanned):
+            self._scanned = hole.stop
         self.look(answer=False)
 
     def record(self) -> dict[str, Any]:

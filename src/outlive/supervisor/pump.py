@@ -9,6 +9,7 @@ import time
 from outlive import limits
 from outlive.store.jobdir import LOGS
 from outlive.store.output import OrderWriter
+from outlive.supervisor.quota import Quota
 from outlive.system import fds, splice
 
 TYPE_CHECKING = False
@@ -24,7 +25,8 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.
 
 
 class Pump:
-    """Moves the output: two FIFOs, one terminal, or (of a terminal that went with its supervisors) nothing. `dropped` counts the bytes that no disk would take."""
+    """Moves the output: two FIFOs, one terminal, or (of a terminal that went with its supervisors) nothing. `dropped` counts
+    the bytes that no disk would take, or that are beyond a quota where nothing can be given back."""
 
     def __init__(
         self,
@@ -34,6 +36,7 @@ class Pump:
         on_output: Callable[[], None],
         on_end: Callable[[], None],
         on_drop: Callable[[], None],
+        quota: Quota,
     ) -> None:
         self._job = job
         self._loop = loop
@@ -41,9 +44,12 @@ class Pump:
         self._on_output = on_output
         self._on_end = on_end
         self._on_drop = on_drop
+        self._quota = quota
         self._logs = [job.open_file(name, os.O_WRONLY) for name in LOGS]
         self._sizes = [os.fstat(fd).st_size for fd in self._logs]
         self._order = OrderWriter(job)
+        # All that a quota costs before it is reached: two comparisons and a subtraction for each splice
+        self._room, self._most = quota.full_at - sum(self._sizes), quota.turn_bytes
         self._capacity = [limits.PIPE_BYTES for _ in sources]
         self._open = [True for _ in sources]
         self.dropped = 0
@@ -112,7 +118,12 @@ class Pump:
     def _move(self, stream: int, count: int) -> int:
         """Bytes moved or dropped; 0 at end of file, -1 if there was nothing."""
         source = self._sources[stream]
+        if count > self._most:  # noqa: PLR1730 - min() takes twice as long
+            count = self._most
         more = source.fill(count)
+        if self._room < 0 and not self._make_room():
+            gone = self._drop(stream, count)
+            return 0 if gone < 0 and not more else gone
         try:
             self._order.before(stream, self._sizes)
             moved = splice.move(source.pipe, self._logs[stream], self._sizes[stream], count)
@@ -123,15 +134,22 @@ class Pump:
                 raise
             return self._drop(stream, count)
         self._sizes[stream] += moved
+        self._room -= moved
         return moved
+
+    def _make_room(self) -> bool:
+        possible = self._quota.make_room(sum(self._sizes))
+        self._room = self._quota.full_at - sum(self._sizes)
+        return possible
 
     def _drop(self, stream: int, count: int) -> int:
         try:
             gone = splice.discard(self._sources[stream].pipe, count)
         except BlockingIOError:
             return -1
-        self.dropped += gone
-        self._on_drop()
+        if gone:
+            self.dropped += gone
+            self._on_drop()
         return gone
 
     def _enlarge_if_full(self, stream: int) -> None:

@@ -23,6 +23,7 @@ from outlive.supervisor.input import Input
 from outlive.supervisor.killer import Killer
 from outlive.supervisor.loop import Loop
 from outlive.supervisor.pump import Pump
+from outlive.supervisor.quota import Quota
 from outlive.system import crash, process, signals, tree
 
 TYPE_CHECKING = False
@@ -63,7 +64,10 @@ class Supervisor:
         self._phase = RUNNING
         self._loop = Loop()
         self._ends = ends
-        self._pump = Pump(job, self._loop, ends.sources, self._on_output, lambda: self.event("look"), self._on_drop)
+        self._quota = Quota(job, self._definition.quota_bytes, self._tell)
+        self._pump = Pump(
+            job, self._loop, ends.sources, self._on_output, lambda: self.event("look"), self._on_drop, self._quota
+        )
         self._control = Control(self._loop, ends.listener, self._serve)
         self._chronicle = Chronicle(
             job,
@@ -125,6 +129,7 @@ class Supervisor:
             self._resume_ending()
             self._chronicle.look_for(self._definition_now())
             self._chronicle.last_hits()
+            self._quota.finish()
             self._chronicle.ended(self._state)
             self._after_end()
         else:
@@ -201,9 +206,9 @@ class Supervisor:
                 self._loop.stop()
             return
         crash.at("end_written")
-        self._chronicle.ended(
-            self._state
-        )  # before anybody is woken: whoever waited for the end finds it in the history
+        self._quota.finish()
+        # Before anybody is woken: whoever waited for the end finds it in the history
+        self._chronicle.ended(self._state)
         self._phase = LINGERING
         self._input.end()
         for timer in ("timeout", "idle", "progress", "settle", "sync"):
@@ -273,6 +278,8 @@ class Supervisor:
             self._write(dropped_bytes=self._pump.dropped)
         if not self._doomed:
             self._pump.sync()
+        self._quota.finish()
+        self._quota.close()
         self._control.state()
         self._job.remove_io()
         crash.at("end_unlinked")
@@ -384,6 +391,9 @@ class Supervisor:
             self._killer.send(number, self._state.pid if self._parent and not self._reaped else None)
 
     # --- records ---
+
+    def _tell(self, kind: str, **content: Any) -> None:
+        self._chronicle.tell(kind, **content)
 
     def _definition_now(self) -> Definition:
         """`notify set` may have changed it meanwhile."""

@@ -30,12 +30,18 @@ def cut_tail(data: bytes) -> int:
     return newline + 1 if newline >= 0 else leading_cut(data)
 
 
-def omitted(from_seq: int, to_seq: int, lines: int | None, job: str) -> str:
-    """The one-line marker that stands for the bytes [from_seq, to_seq): how many, and the call that shows them."""
-    size = _count(to_seq - from_seq, "byte")
-    if lines is not None:
-        size += f" ({_count(lines, 'line')})"
-    return f"[... {size} not shown: log job_id={job} since_seq={from_seq} shows them ...]"
+def omitted(from_seq: int, count: int, lines: int | None, job: str) -> str:
+    """The one-line marker that stands for `count` bytes from `from_seq` on: how many, and the call that shows them."""
+    return f"[... {_size(count, lines)} not shown: log job_id={job} since_seq={from_seq} shows them ...]"
+
+
+def gone(count: int, lines: int | None) -> str:
+    """The one-line marker that stands for bytes that no call can show any more."""
+    return f"[... {_size(count, lines)} are gone: the output passed the job's quota, and only its head and tail are kept ...]"
+
+
+def _size(count: int, lines: int | None) -> str:
+    return _count(count, "byte") + (f" ({_count(lines, 'line')})" if lines is not None else "")
 
 
 def _count(number: int, noun: str) -> str:

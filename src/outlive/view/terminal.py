@@ -53,14 +53,17 @@ class Screen:
         return self.emulator.paint()
 
 
-def render(read: Callable[[int, int], bytes], end: int, sizes: Sequence[tuple[int, int, int]]) -> Screen:
+def render(
+    read: Callable[[int, int], bytes], end: int, sizes: Sequence[tuple[int, int, int]], floor: int = 0
+) -> Screen:
     """The screen after output [0, end). `read(start, stop)` gives bytes of it; `sizes` are (position from which on it
-    holds, columns, rows), ascending, the first one's position 0. Never fails, whatever the bytes are."""
-    start, exact, inside = _start(read, end)
+    holds, columns, rows), ascending, the first one's position 0. What is before `floor` is not read: something of it is
+    gone. Never fails, whatever the bytes are."""
+    start, exact, inside = _start(read, end, floor)
     cols, rows = _size_at(sizes, start)
     emulator = Emulator(cols, rows)
     if start:
-        title = _last(_TITLE, read(max(0, start - WINDOW_BYTES), start))
+        title = _last(_TITLE, read(max(floor, start - WINDOW_BYTES), start))
         emulator.feed((title[0] if title else b"") + (b"\x1b[?1049h" if inside else b""))
     at = start
     for seq, new_cols, new_rows in [size for size in sizes if start < size[0] < end]:
@@ -79,11 +82,11 @@ def _size_at(sizes: Sequence[tuple[int, int, int]], position: int) -> tuple[int,
     return holding[-1][1], holding[-1][2]
 
 
-def _start(read: Callable[[int, int], bytes], end: int) -> tuple[int, bool, bool]:
+def _start(read: Callable[[int, int], bytes], end: int, floor: int) -> tuple[int, bool, bool]:
     """(where to begin, is everything that can be seen printed after it, is it inside an alternate screen?)"""
-    if end <= WHOLE_BYTES:
+    if end <= WHOLE_BYTES and not floor:
         return 0, True, False
-    base = max(0, end - WINDOW_BYTES)
+    base = max(floor, end - WINDOW_BYTES)
     window = read(base, end)
     left = _last(_LEAVE, window)
     entered = _ENTER.search(window, left.end() if left else 0)  # a second entry changes nothing
@@ -97,7 +100,7 @@ def _start(read: Callable[[int, int], bytes], end: int) -> tuple[int, bool, bool
             return base + found.start(), exact, entered is not None and entered.start() < found.start()
     text = max(0, len(window) - TEXT_BYTES)
     line = window.find(b"\n", text)
-    exact = b"\x1b" not in window[text:] and line >= 0 and entered is None
+    exact = len(window) >= TEXT_BYTES and b"\x1b" not in window[text:] and line >= 0 and entered is None
     return base + (line + 1 if line >= 0 else text), exact, entered is not None
 
 

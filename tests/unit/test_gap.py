@@ -1,0 +1,557 @@
+"""What is read around a gap is what was written, at every position, also while the gap grows under the reader's hands."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outlive.actions import log_search, window
+from outlive.store import lines as lines_module
+from outlive.store import output as output_module
+from outlive.store.gap import NO_GAP, Gap, GapFile, GapWriter, Hole
+from outlive.store.jobdir import GAP, LOGS, ORDER, JobDir
+from outlive.store.lines import Lines
+from outlive.store.output import OrderWriter, Output
+from outlive.store.scan import Scanner
+from outlive.supervisor.quota import NEVER, Quota
+from outlive.system import holes
+
+NAMES = itertools.count()
+
+
+class Job:
+    """A job directory, and what a supervisor does to it. `written` is every byte there ever was, with its stream."""
+
+    def __init__(self, place: Path, quota: int) -> None:
+        path = place / f"{next(NAMES):026d}"
+        path.mkdir()
+        for name in (ORDER, *LOGS):
+            (path / name).touch()
+        self.path = path
+        self.dir = JobDir(str(place), path.name, os.open(path, os.O_RDONLY | os.O_DIRECTORY))
+        self.quota_bytes = quota
+        self.events: list[dict[str, Any]] = []
+        self.written: list[tuple[int, int]] = []
+        self._logs = [os.open(path / name, os.O_WRONLY) for name in LOGS]
+        self.sizes = [0, 0]
+        self.supervise()
+
+    def supervise(self) -> None:
+        """Somebody takes over."""
+        self.order = OrderWriter(self.dir)
+        self.quota = Quota(
+            self.dir, self.quota_bytes, lambda kind, **event: self.events.append({"type": kind, **event})
+        )
+
+    def put(self, stream: int, data: bytes) -> None:
+        """As the pump does it, in turns."""
+        for at in range(0, len(data), max(1, self.quota.turn_bytes)):
+            piece = data[at : at + self.quota.turn_bytes]
+            size = sum(self.sizes)
+            if size > self.quota.full_at and not self.quota.make_room(size):
+                return
+            self.order.before(stream, self.sizes)
+            os.pwrite(self._logs[stream], piece, self.sizes[stream])
+            self.sizes[stream] += len(piece)
+            self.written += [(stream, byte) for byte in piece]
+
+    def text(self, start: int = 0, stop: int | None = None, only: int | None = None) -> bytes:
+        return bytes(byte for stream, byte in self.written[start:stop] if only in (None, stream))
+
+    def gap(self) -> Gap:
+        look = GapFile(self.dir)
+        found = look.newest()
+        look.close()
+        return found
+
+    def stop_supervising(self) -> None:
+        self.quota.close()
+        self.order.close()
+
+    def close(self) -> None:
+        self.stop_supervising()
+        for fd in self._logs:
+            os.close(fd)
+        self.dir.close()
+
+
+@contextmanager
+def made(place: Path, quota: int) -> Iterator[Job]:
+    job = Job(place, quota)
+    try:
+        yield job
+    finally:
+        job.close()
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index of lines has an entry every 64 bytes, so that few lines have many."""
+    monkeypatch.setattr(lines_module, "_BLOCK", 64)
+    monkeypatch.setattr(output_module, "_BLOCK", 64)
+
+
+# --- holes ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 60), st.integers(0, 60))
+def test_counting_around_a_hole_is_counting_what_is_there(start: int, length: int, first: int, second: int) -> None:
+    hole = Hole(start, start + length)
+    there = [at for at in range(200) if not hole.holds(at)]
+    low, high = sorted((first, second))
+    assert hole.kept(low, high) == sum(low <= at < high for at in there)
+    assert hole.crossed_by(low, high) == any(hole.holds(at) for at in range(low, high))
+    behind = hole.plus(low, second)
+    assert sum(low <= at < behind for at in there) == second, "so many bytes further on"
+    if hole.kept(0, high) >= second:
+        before = hole.minus(high, second)
+        assert sum(before <= at < high for at in there) == second
+        assert second == 0 or not hole.holds(before)
+
+
+# --- the record ----------------------------------------------------------------------------------------------------
+
+
+def test_a_record_is_read_as_it_was_written_and_the_newest_counts(tmp_path: Path) -> None:
+    with made(tmp_path, 0) as job:
+        assert job.gap() is NO_GAP
+        writer = GapWriter(job.dir)
+        for stop in (20, 30, 40, 50):
+            writer.write(Gap(Hole(10, stop), (Hole(5, stop - 10, 3), Hole(5, 10, 4)), Hole(1, 2)))
+            found = job.gap()
+            assert (found.merged.start, found.merged.stop, found.merged.lines) == (10, stop, 7)
+            assert (found.streams[1].start, found.streams[1].stop, found.streams[1].lines) == (5, 10, 4)
+            assert (found.order.start, found.order.stop) == (1, 2)
+        writer.close()
+        assert (job.path / GAP).stat().st_size == 192
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 192, b"x" * 300, b"short"])
+def test_a_damaged_record_is_none(tmp_path: Path, damage: bytes) -> None:
+    with made(tmp_path, 0) as job:
+        (job.path / GAP).write_bytes(damage)
+        assert job.gap() is NO_GAP
+        job.put(0, b"as ever\n")
+        with Output(job.dir) as output:
+            assert output.read(0, 100) == b"as ever\n"
+
+
+def test_a_writer_killed_in_the_middle_of_a_record_leaves_the_one_before(tmp_path: Path) -> None:
+    with made(tmp_path, 0) as job:
+        for stop in (20, 30, 40):
+            writer = GapWriter(job.dir)  # each a successor
+            writer.write(Gap(Hole(10, stop), (Hole(10, stop, 1), Hole()), Hole()))
+            writer.close()
+        with open(job.path / GAP, "r+b") as file:
+            file.write(b"half a record")
+        assert job.gap().merged.stop == 30, "the other slot"
+        writer = GapWriter(job.dir)
+        writer.write(Gap(Hole(10, 50), (Hole(10, 50, 1), Hole()), Hole()))
+        writer.close()
+        assert job.gap().merged.stop == 50
+        with open(job.path / GAP, "r+b") as file:
+            file.seek(96)
+            assert file.read(96)[8:16] == (30).to_bytes(8, "little"), "the half one was written over"
+
+
+# --- reading what was written --------------------------------------------------------------------------------------
+
+RUNS = st.lists(
+    st.tuples(
+        st.integers(0, 1), st.lists(st.sampled_from([b"a\n", b"bcd\n", b"e", b"\xc3\xa4\n", b"fghijk" * 9]), max_size=9)
+    ),
+    max_size=40,
+)
+
+
+def fill(job: Job, runs: list[tuple[int, list[bytes]]]) -> None:
+    for stream, pieces in runs:
+        job.put(stream, b"".join(pieces))
+
+
+def check(job: Job, output: Output, start: int, stop: int) -> None:
+    """[start, stop) is what was written, but for the gap."""
+    found = output.pieces(start, stop)
+    hole = output.gap.merged
+    stop = max(start, min(stop, output.end))
+    there = [at for at in range(start, stop) if not hole.holds(at)]
+    assert [(stream, byte) for stream, data in found for byte in data] == [job.written[at] for at in there]
+    for stream in (0, 1):
+        every = job.text(only=stream)
+        data = output.read_stream(stream, start, stop)
+        own = output.gap.streams[stream]
+        size = output.sizes[stream]
+        assert data == bytes(every[at] for at in range(start, min(stop, size)) if not own.holds(at))
+        at, data = output.take(start, 50, stream)
+        if data:
+            assert data == every[at : at + len(data)]
+            assert at == start or output.gap.streams[stream].holds(start)
+
+
+def check_places(job: Job, output: Output, seq: int) -> None:
+    seq = min(seq, output.end)
+    offsets = output.offsets_at(seq)
+    hole = output.gap.merged
+    real = hole.stop if hole.holds(seq) and seq != hole.start else seq
+    assert offsets == [sum(stream == one for stream, _ in job.written[:real]) for one in (0, 1)]
+    if seq < output.end and not hole.holds(seq):
+        stream = job.written[seq][0]
+        assert output.seq_of(stream, output.offsets_at(seq)[stream]) == (
+            hole.stop if output.gap.merged.holds(seq) else seq
+        )
+
+
+def check_lines(job: Job, output: Output, only: int | None, seq: int, line: int) -> None:
+    text = job.text(only=only)
+    lines = Lines(job.dir, output, only)
+    try:
+        before = lines.before(seq)
+        hole = lines.hole
+        real = hole.stop if hole.start < seq < hole.stop else seq
+        assert before == text[: min(real, lines.end)].count(b"\n")
+        total = lines.total()
+        seen = text[: lines.end]
+        assert total == seen.count(b"\n") + (not seen.endswith(b"\n") and bool(seen))
+        start, behind = lines.start_of(line), lines.start_of(line, behind_gap=True)
+        hole, seen = lines.hole, text[: lines.end]
+        starts = [0, *(at + 1 for at, byte in enumerate(seen) if byte == 10)]
+        at = starts[line] if line < len(starts) else lines.end
+        if hole.start < at < hole.stop:
+            assert (start in (hole.start, hole.stop)) and behind == hole.stop
+        else:
+            assert start == behind == at or hole.holds(at)
+    finally:
+        lines.close()
+
+
+@given(RUNS, st.integers(128, 700), st.lists(st.integers(0, 1500), min_size=4, max_size=4))
+@settings(max_examples=200)
+def test_whatever_is_read_is_what_was_written_but_for_the_gap(
+    tmp_path_factory: pytest.TempPathFactory, runs: list[tuple[int, list[bytes]]], quota: int, at: list[int]
+) -> None:
+    with made(tmp_path_factory.getbasetemp(), quota) as job:
+        fill(job, runs)
+        with Output(job.dir) as output:
+            assert output.end == len(job.written)
+            assert output.stored <= quota + quota // 16
+            check(job, output, *sorted(at[:2]))
+            check(job, output, 0, output.end)
+            for seq in (at[0], output.gap.merged.start, output.gap.merged.stop, output.gap.merged.stop + 1):
+                check_places(job, output, seq)
+            for only in (None, 0, 1):
+                check_lines(job, output, only, at[2], at[3] // 8)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@given(RUNS, st.integers(128, 400), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 999)), max_size=12))
+@settings(max_examples=200)
+def test_lines_keep_their_numbers_whenever_the_index_was_made(
+    tmp_path_factory: pytest.TempPathFactory,
+    runs: list[tuple[int, list[bytes]]],
+    quota: int,
+    looks: list[tuple[int, int]],
+) -> None:
+    with made(tmp_path_factory.getbasetemp(), quota) as job:
+        for number, run in enumerate(runs):
+            fill(job, [run])
+            for when, seq in looks:
+                if when == number:
+                    with Output(job.dir) as output:
+                        check_lines(job, output, (None, 0, 1)[seq % 3], seq, seq // 5)
+        with Output(job.dir) as output:
+            for only in (None, 0, 1):
+                for seq in range(0, output.end + 1, 7):
+                    check_lines(job, output, only, seq, seq // 3)
+
+
+class Interleaved:
+    """Between any two reads of the reader the writer writes on: what it does next is drawn."""
+
+    def __init__(self, job: Job, runs: list[tuple[int, list[bytes]]], steps: list[int]) -> None:
+        self._job = job
+        self._runs = iter(runs)
+        self._steps = itertools.cycle(steps or [0])
+        self._busy = False
+        self._real: Callable[..., bytes] = os.pread
+
+    def pread(self, *args: int) -> bytes:
+        if self._busy:
+            return self._real(*args)
+        before, behind = divmod(next(self._steps), 3)
+        self._write(before)
+        try:
+            return self._real(*args)
+        finally:
+            self._write(behind)
+
+    def _write(self, count: int) -> None:
+        self._busy = True
+        for _ in range(count):
+            fill(self._job, [run for run in [next(self._runs, None)] if run])
+        if count:  # and somebody else, who looks later, writes into the index of lines
+            with Output(self._job.dir) as output:
+                for only in (None, 0, 1):
+                    lines = Lines(self._job.dir, output, only)
+                    lines.total()
+                    lines.close()
+        self._busy = False
+
+
+@pytest.mark.usefixtures("small_blocks")
+@given(
+    RUNS,
+    RUNS,
+    st.integers(128, 300),
+    st.lists(st.integers(0, 8), max_size=20),
+    st.lists(st.integers(0, 900), min_size=4, max_size=4),
+)
+@settings(max_examples=300)
+def test_a_gap_that_grows_while_somebody_reads_is_never_read_as_output(
+    tmp_path_factory: pytest.TempPathFactory,
+    first: list[tuple[int, list[bytes]]],
+    then: list[tuple[int, list[bytes]]],
+    quota: int,
+    steps: list[int],
+    at: list[int],
+) -> None:
+    with made(tmp_path_factory.getbasetemp(), quota) as job, pytest.MonkeyPatch.context() as patch:
+        fill(job, first)
+        with Output(job.dir) as output:
+            patch.setattr(os, "pread", Interleaved(job, then, steps).pread)
+            check(job, output, *sorted(at[:2]))
+            check(job, output, 0, output.end)
+            check_places(job, output, at[2])
+            for only in (None, 0, 1):
+                check_lines(job, output, only, at[3], at[2] // 8)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("only", [None, 0])
+def test_an_entry_of_the_index_that_somebody_made_behind_the_gap_is_not_believed(
+    tmp_path: Path, only: int | None
+) -> None:
+    with made(tmp_path, 1_000) as job:
+        job.put(0, b"x\n" * 450)
+        with Output(job.dir) as output:  # looked before there was a gap
+            job.put(0, b"y\n" * 450)
+            with Output(job.dir) as later:
+                lines = Lines(job.dir, later, only)
+                assert lines.total() == 900
+                lines.close()
+                hole = later.gap.of(only)
+            inside = [seq for seq in range(0, 900, 64) if hole.start < seq < hole.stop]
+            assert len(inside) > 3
+            lines = Lines(job.dir, output, only)
+            assert lines.before(inside[0]) == hole.stop // 2, "as of every position that is gone"
+            assert [lines.before(seq) for seq in inside] == [hole.stop // 2] * len(inside)
+            lines.close()
+
+
+# --- what is shown -------------------------------------------------------------------------------------------------
+
+
+def numbered(count: int, first: int = 0) -> bytes:
+    return b"".join(b"line %05d\n" % number for number in range(first, first + count))
+
+
+def unmarked(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("[...")]
+
+
+@given(st.integers(0, 30_000), st.integers(0, 30_000), st.integers(200, 9_000))
+@settings(max_examples=100)
+def test_an_answer_shows_true_lines_names_the_gap_and_counts_what_it_leaves_out(
+    tmp_path_factory: pytest.TempPathFactory, since: int, length: int, max_bytes: int
+) -> None:
+    with made(tmp_path_factory.getbasetemp(), 5_000) as job:
+        job.put(0, numbered(2_500))
+        with Output(job.dir) as output:
+            stop = min(output.end, since + length)
+            shown = window.show(job.dir, output, since, stop, max_bytes=max_bytes, raw=True, more=False)
+            hole = output.gap.merged
+        text = job.text()
+        for line in unmarked(shown.text):
+            assert line.encode() in text, "no line is made of two"
+        gone = [one for one in shown.text.splitlines() if "are gone" in one]
+        since, stop = min(since, len(text)), max(stop, min(since, len(text)))
+        assert bool(gone) == bool(shown.gaps) == hole.crossed_by(since, stop)
+        for gap in shown.gaps:
+            assert (gap["from_seq"], gap["to_seq"]) == (hole.start, hole.stop)
+            assert gap["lines"] == text[hole.start : hole.stop].count(b"\n")
+        visible = sum(len(line) for line in unmarked(shown.text))
+        left_out = shown.truncated["bytes"] if shown.truncated else 0
+        newlines = shown.text.count("\n") - len([one for one in shown.text.splitlines() if one.startswith("[...")])
+        assert hole.kept(since, max(stop, shown.next_seq)) - left_out <= visible + newlines + 1
+        if shown.truncated:
+            span = text[shown.truncated["from_seq"] : shown.truncated["to_seq"]]
+            cut = hole if hole.crossed_by(shown.truncated["from_seq"], shown.truncated["to_seq"]) else Hole()
+            assert shown.truncated["lines"] == span.count(b"\n") - cut.lines
+
+
+def test_a_search_passes_over_the_gap_and_numbers_stay_right(tmp_path: Path) -> None:
+    with made(tmp_path, 5_000) as job:
+        job.put(0, numbered(2_500))
+        with Output(job.dir) as output:
+            lines = Lines(job.dir, output)
+            found = log_search.search(lines, "0[05]$", 0, None, 0, 60_000, raw=True)
+            nothing = log_search.search(lines, "nowhere", 0, None, 0, 60_000, raw=True)
+            late = log_search.search(lines, "0[05]$", output.gap.merged.stop, None, 0, 60_000, raw=True)
+            lines.close()
+            hole = output.gap.merged
+    rows = [row for row in found["output"].splitlines() if not row.startswith("[...")]
+    assert all(row == f"{int(row[-5:]) + 1}:line {row[-5:]}" for row in rows)
+    assert found["matches"] == len(rows) > 5
+    assert found["output"].count("are gone") == 1
+    assert (
+        found["gaps"]
+        == nothing["gaps"]
+        == [{"from_seq": hole.start, "to_seq": hole.stop, "bytes": hole.stop - hole.start, "lines": hole.lines}]
+    )
+    assert "not searched" in found["hint"] and "not searched" in nothing["hint"]
+    assert "gaps" not in late and late["hint"] is None
+    assert found["total_lines"] == 2_500
+
+
+def test_a_tail_does_not_reach_across_the_gap(tmp_path: Path) -> None:
+    with made(tmp_path, 5_000) as job:
+        job.put(1, b"early\n")
+        job.put(0, numbered(200))
+        job.put(1, b"in the middle\n")
+        job.put(0, numbered(2_000, 200))
+        with Output(job.dir) as output:
+            whole = window.tails(output, 10_000, 60_000)
+            short = window.tails(output, 3, 60_000)
+            hole = output.gap.streams[0]
+        assert whole["stdout_tail"].encode() == job.text(only=0)[hole.stop :]
+        assert whole["stderr_tail"] == "", "what came last of it is gone"
+        assert whole["gaps"][0]["from_seq"] == output.gap.merged.start
+        assert short["stdout_tail"].encode() == numbered(3, 2_197)
+        assert whole["truncated"] is True
+
+
+@given(RUNS, RUNS, st.lists(st.integers(0, 8), max_size=20))
+@settings(max_examples=200)
+def test_a_scanner_hands_out_every_line_that_is_there_and_none_that_is_not(
+    tmp_path_factory: pytest.TempPathFactory,
+    first: list[tuple[int, list[bytes]]],
+    then: list[tuple[int, list[bytes]]],
+    steps: list[int],
+) -> None:
+    with made(tmp_path_factory.getbasetemp(), 200) as job, pytest.MonkeyPatch.context() as patch:
+        fill(job, first)
+        scanner = Scanner(job.dir, 0, 0)
+        patch.setattr(os, "pread", Interleaved(job, then, steps).pread)
+        handed = [scanner.whole_lines() for _ in range(len(first) + len(then))]
+        patch.undo()
+        fill(job, then)
+        while True:
+            at, data = scanner.whole_lines()
+            if not data:
+                break
+            handed.append((at, data))
+        at, rest = scanner.unfinished()
+        handed.append((at, rest))
+        text, hole = job.text(only=0), job.gap().streams[0]
+        for at, data in handed:
+            assert text[at : at + len(data)] == data
+        seen = {at for begin, data in handed for at in range(begin, begin + len(data))}
+        assert seen >= {at for at in range(len(text)) if not hole.holds(at)}
+        for at, _ in handed[1:]:
+            before = text[at - 1 : at]
+            assert before == b"\n" or any(at == begin + len(data) for begin, data in handed) or at > hole.start
+        scanner.close()
+
+
+# --- the supervisor's side -----------------------------------------------------------------------------------------
+
+
+def test_without_a_quota_nothing_is_ever_given_back(tmp_path: Path) -> None:
+    with made(tmp_path, 0) as job:
+        assert job.quota.full_at == job.quota.turn_bytes == NEVER
+        job.put(0, numbered(5_000))
+        assert job.gap() is NO_GAP and not (job.path / GAP).exists()
+
+
+def test_a_successor_does_what_its_predecessor_recorded(tmp_path: Path) -> None:
+    """Killed between the record and the punch: nobody reads the span, and it takes no space in the end."""
+    with made(tmp_path, 1 << 20) as job, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(holes, "punch", lambda *_: None)
+        for number in range(30):
+            job.put(number % 2, numbered(10_000, number * 10_000))
+        before = sum((job.path / name).stat().st_blocks * 512 for name in LOGS)
+        assert before >= len(job.written), "nothing was punched yet"
+        job.stop_supervising()
+        patch.undo()
+        times = [(job.path / name).stat().st_mtime_ns for name in LOGS]
+        job.supervise()
+        after = sum((job.path / name).stat().st_blocks * 512 for name in LOGS)
+        assert after <= (1 << 20) + (1 << 16) + 4 * 65_536
+        assert times == [(job.path / name).stat().st_mtime_ns for name in LOGS], "no output came"
+        job.put(0, numbered(50_000, 300_000))
+        with Output(job.dir) as output:
+            check(job, output, 0, output.end)
+
+
+def test_a_record_that_cannot_be_written_gives_nothing_away(tmp_path: Path) -> None:
+    with made(tmp_path, 4_000) as job, pytest.MonkeyPatch.context() as patch:
+
+        def full(*_: Any) -> None:
+            raise OSError(28, "No space left on device")
+
+        patch.setattr(GapWriter, "write", full)
+        job.put(0, numbered(1_000))
+        with Output(job.dir) as output:
+            assert output.gap is NO_GAP
+            assert output.read(0, output.end) == job.text()
+        patch.undo()
+        job.put(0, numbered(1_000, 1_000))
+        with Output(job.dir) as output:
+            assert output.stored <= 4_000 + 250
+            check(job, output, 0, output.end)
+
+
+def test_where_no_hole_can_be_punched_nothing_more_is_stored(tmp_path: Path) -> None:
+    with made(tmp_path, 4_000) as job, pytest.MonkeyPatch.context() as patch:
+
+        def unsupported(*_: Any) -> None:
+            raise OSError(95, "Operation not supported")
+
+        patch.setattr(holes, "punch", unsupported)
+        job.put(0, numbered(1_000))
+        with Output(job.dir) as output:
+            assert output.gap is NO_GAP
+            assert 4_000 < output.end <= 4_250
+            assert output.read(0, output.end) == job.text()
+        assert not job.quota.make_room(output.end)
+
+
+def test_the_history_tells_of_the_gap_seldom_and_of_its_end_once(tmp_path: Path) -> None:
+    with made(tmp_path, 4_000) as job:
+        job.put(0, numbered(5_000))
+        job.quota.finish()
+        job.quota.finish()
+        first, last = job.events
+        hole = job.gap().merged
+        assert first["type"] == last["type"] == "output_gap"
+        assert first["from_seq"] == last["from_seq"] == hole.start
+        assert (last["to_seq"], last["bytes"], last["lines"]) == (hole.stop, hole.stop - hole.start, hole.lines)
+
+
+def test_records_of_runs_that_are_gone_are_given_back_too(tmp_path: Path) -> None:
+    with made(tmp_path, 65_536) as job:
+        for number in range(20_000):
+            job.put(number % 2, b"%07d\n" % number)
+        status = (job.path / ORDER).stat()
+        assert status.st_size == 20_000 * 32
+        assert status.st_blocks * 512 < 20_000 * 32 - 65_536
+        with Output(job.dir) as output:
+            check(job, output, 0, output.end)
+            check_places(job, output, output.gap.merged.stop + 100)
