@@ -41,6 +41,7 @@ def _ids(root: Path) -> list[str]:
 # --- a supervisor that hangs ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F12")
 def test_a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it(cli: Cli, work: Path) -> None:
     started = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", f"echo up; {GATE}; echo on; exit 3")
     job_id = started["job_id"]
@@ -60,6 +61,7 @@ def test_a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it
     assert (ended["exit_code"], ended["output"]) == (3, "up\non\n")
 
 
+@pytest.mark.fault("F12")
 def test_a_kill_that_a_stopped_supervisor_does_not_answer_is_an_error_that_may_be_tried_again(cli: Cli) -> None:
     job_id = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
     supervisor = pair.supervisor(job_id)
@@ -89,6 +91,7 @@ def _said_to_run(root: Path, job_id: str, **changes: Any) -> None:
     path.write_bytes(files.dump(found | {"duration_ms": None} | changes))
 
 
+@pytest.mark.fault("F35")
 @pytest.mark.parametrize("changed", ["start_time", "boot_id", "pid_ns"])
 @pytest.mark.parametrize("verb", ["kill", "remove"])
 def test_a_pid_that_is_somebody_elses_now_is_never_signalled(
@@ -104,6 +107,7 @@ def test_a_pid_that_is_somebody_elses_now_is_never_signalled(
     assert stranger.poll() is None
 
 
+@pytest.mark.fault("F36")
 def test_a_signal_goes_through_a_handle_to_the_very_process_or_to_nobody(stranger: subprocess.Popen[bytes]) -> None:
     start = process.start_time(stranger.pid)
     assert start is not None
@@ -117,12 +121,14 @@ def test_a_signal_goes_through_a_handle_to_the_very_process_or_to_nobody(strange
     assert process.send_signal(stranger.pid, start, signal.SIGKILL) is False
 
 
+@pytest.mark.fault("S21")
 def test_kill_takes_jobs_and_no_pids(cli: Cli, root: Path, stranger: subprocess.Popen[bytes]) -> None:
     for word in (str(stranger.pid), f"-{stranger.pid}", "1", "0", "-1"):
         cli.error("kill", "--", word, code="job_not_found")
     assert stranger.poll() is None
 
 
+@pytest.mark.fault("F39")
 def test_a_member_that_cannot_be_killed_is_given_up_and_not_waited_for_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -140,6 +146,7 @@ def test_a_member_that_cannot_be_killed_is_given_up_and_not_waited_for_for_ever(
     assert not killer.busy
 
 
+@pytest.mark.fault("F37")
 def test_a_kill_of_a_job_that_is_being_started_ends_it(cli: Cli, root: Path) -> None:
     for _ in range(8):
         before = set(_ids(root))
@@ -155,6 +162,7 @@ def test_a_kill_of_a_job_that_is_being_started_ends_it(cli: Cli, root: Path) -> 
 # --- what is left behind -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F32")
 def test_a_descendant_that_never_stops_writing_does_not_hold_up_the_end(cli: Cli, jobs: Jobs) -> None:
     found = cli.ok("run", "--wait", "--tail-lines", "1", "(while :; do echo more; sleep 0.001; done) & exit 3")
     assert (found["state"], found["exit_code"]) == ("exited", 3)
@@ -167,6 +175,7 @@ def test_a_descendant_that_never_stops_writing_does_not_hold_up_the_end(cli: Cli
 # --- code that is deleted ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F14")
 def test_a_job_ends_and_is_told_though_our_own_code_was_deleted(cli: Cli, place: Path, work: Path, root: Path) -> None:
     copy = place / "installed"
     shutil.copytree(SOURCE, copy / "outlive", ignore=shutil.ignore_patterns("__pycache__"))
@@ -181,6 +190,7 @@ def test_a_job_ends_and_is_told_though_our_own_code_was_deleted(cli: Cli, place:
     assert (work / "told").exists() and json.loads((work / "event").read_bytes())["exit_code"] == 3
 
 
+@pytest.mark.fault("F14")
 def test_a_guardian_takes_over_though_our_own_code_was_deleted(cli: Cli, place: Path, work: Path) -> None:
     copy = place / "installed"
     shutil.copytree(SOURCE, copy / "outlive", ignore=shutil.ignore_patterns("__pycache__"))
@@ -205,6 +215,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.fault("F58")
 @pytest.mark.parametrize("name", ["EAGAIN", "ENOMEM"])
 def test_a_process_that_cannot_be_made_is_an_error_and_nothing_is_half_started(
     cli: Cli, root: Path, work: Path, name: str
@@ -223,6 +234,7 @@ def test_a_process_that_cannot_be_made_is_an_error_and_nothing_is_half_started(
     assert not (work / "ran").exists()
 
 
+@pytest.mark.fault("F58")
 @pytest.mark.parametrize("most", [8, 12, 16, 20])
 def test_too_few_open_files_are_an_error_or_enough_and_nothing_is_half_started(
     cli: Cli, root: Path, work: Path, most: int
@@ -247,6 +259,7 @@ def test_too_few_open_files_are_an_error_or_enough_and_nothing_is_half_started(
 # --- clocks and files ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F65")
 @pytest.mark.parametrize("jump_s", [-86_400.0, 86_400.0, 2.0**31])
 def test_a_clock_that_jumps_changes_no_duration(monkeypatch: pytest.MonkeyPatch, jump_s: float) -> None:
     started = time.monotonic_ns()
@@ -258,6 +271,7 @@ def test_a_clock_that_jumps_changes_no_duration(monkeypatch: pytest.MonkeyPatch,
     assert outcome.ended(state, 0, ended_ns=started - 1).duration_ms == 0
 
 
+@pytest.mark.fault("F20")
 def test_writers_of_one_file_at_once_leave_one_whole_file_and_nothing_else(tmp_path: Path) -> None:
     code = (
         "import os, sys\nfrom outlive.store import files\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
@@ -278,6 +292,7 @@ def test_writers_of_one_file_at_once_leave_one_whole_file_and_nothing_else(tmp_p
 # --- servers -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F44")
 def test_a_job_does_not_read_what_its_server_is_told(raw_mcp: Callable[..., RawMcp]) -> None:
     server = raw_mcp()
     request = server.begin_call("exec", command="cat; echo end of file")
@@ -300,6 +315,7 @@ def test_two_servers_over_one_root_serve_the_same_jobs(raw_mcp: Callable[..., Ra
     assert first.call("process", action="status", job_id=job_id)["error"]["code"] == "job_not_found"
 
 
+@pytest.mark.fault("F53")
 def test_pid_1_of_a_container_is_left_no_zombie(cli: Cli, place: Path) -> None:
     command = "sh -c 'sleep 0.01 & exit' ; exit 3"
     script = (
@@ -314,3 +330,60 @@ def test_pid_1_of_a_container_is_left_no_zombie(cli: Cli, place: Path) -> None:
     assert json.loads(Path("answer").read_bytes())["exit_code"] == 3
     assert Path("zombies").read_text(encoding="utf-8") == ""
     assert processes.wait_gone(place, 10) == {}
+
+
+@pytest.mark.fault("F45")
+def test_stray_output_of_a_server_does_not_reach_its_client(raw_mcp: Callable[..., RawMcp]) -> None:
+    server = raw_mcp()
+    server.call("process", action="list")
+    assert server.process.stdout
+    line = f"pipe:[{os.fstat(server.process.stdout.fileno()).st_ino}]"
+    here = {name: os.readlink(f"/proc/{server.pid}/fd/{name}") for name in os.listdir(f"/proc/{server.pid}/fd")}
+    assert line in here.values(), "some descriptor answers the client"
+    assert here["1"] != line and here["1"] == here["2"], "but what prints writes to the log"
+    assert here["0"] == os.devnull, "and what reads takes no request away"
+
+
+# --- how a command ends --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.fault("F09")
+def test_a_crash_names_its_signal_and_says_whether_there_is_a_core(cli: Cli, root: Path) -> None:
+    found = cli.ok("run", "--wait", "kill -SEGV $$")
+    assert (found["state"], found["signal"], found["exit_code"]) == ("killed", "SIGSEGV", None)
+    state = json.loads((root / found["job_id"] / "state.json").read_bytes())
+    assert isinstance(state["core_dumped"], bool)
+
+
+@pytest.mark.fault("F40")
+def test_a_time_out_at_the_instant_of_the_end_is_one_or_the_other(cli: Cli) -> None:
+    """An end that was seen first is not called a time-out, and a time-out has no code that was not given."""
+    ends = {("exited", 4, "exit", None), ("exited", 4, "timeout", None), ("killed", None, "timeout", "SIGTERM")}
+    for _ in range(12):
+        found = cli.ok("run", "--wait", "--timeout", "60", "sleep 0.05; exit 4")
+        assert (found["state"], found["exit_code"], found["reason"], found["signal"]) in ends
+        again = cli.ok("status", found["job_id"])
+        assert (again["state"], again["exit_code"]) == (found["state"], found["exit_code"])
+
+
+WITHOUT_INOTIFY = """
+import errno, os, sys
+from outlive.system import inotify
+class Watch:
+    def __init__(self, path): raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+inotify.Watch = Watch
+from outlive.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.fault("F28")
+def test_a_wait_for_a_file_goes_by_the_clock_where_the_kernel_watches_no_more(cli: Cli, work: Path) -> None:
+    job_id = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
+    words = [sys.executable, "-c", WITHOUT_INOTIFY, "wait", job_id, "--until", "file=made", "--timeout-ms", "20s"]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as call:
+        (work / "made").touch()
+        stdout, _ = call.communicate(timeout=30)
+    found = one_object(Text(call.returncode, stdout.decode(), ""))
+    assert found["fired"]["condition"] == "file"
+    cli.ok("remove", job_id)
