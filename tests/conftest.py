@@ -33,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "leaves_jobs: processes may outlive this test; they are ended after it instead of failing it"
     )
+    config.addinivalue_line("markers", "fault(id): proves the behaviour that tests/faults.py has under this id")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -79,9 +79,10 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> s
         created=created,
         sink_shell=list(definition.shell or ctx.shell),
     )
-    here, there = fds.pair()
+    here = there = None
     memory = -1
     try:
+        here, there = fds.pair()
         memory = request.to_file()
         sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
         if plan.stdin_fd is not None:
@@ -90,10 +91,12 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> s
         ctx.launcher.send(sent)
         crash.at("send_done")
     except OSError as error:
-        here.close()
+        if here is not None:
+            here.close()
         raise from_os("starting a supervisor", error, code="launch_failed") from error
     finally:
-        there.close()
+        if there is not None:
+            there.close()
         for fd in (memory, plan.stdin_fd):
             if fd is not None and fd >= 0:
                 os.close(fd)

@@ -225,8 +225,11 @@ class NewJob:
         crash.at("make_visible")
 
     def discard(self) -> None:
-        """Take everything back, published or not. The locks last: a guardian that waits for one must find it gone."""
-        self._remove()
+        """Take everything back, published or not. The locks last: a guardian that waits for one must find it gone.
+
+        What cannot be deleted, for want of open files or on a broken disk, is told by a look: it never ran."""
+        with contextlib.suppress(OSError):
+            self._remove()
         self.close()
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 
@@ -20,7 +21,9 @@ def remove_tree(parent_fd: int, name: str) -> bool:
         fd = os.open(name, _DIRECTORY, dir_fd=parent_fd)
     except FileNotFoundError:
         return False
-    except (NotADirectoryError, OSError):
+    except OSError as error:
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP):  # a file or a link
+            raise
         os.unlink(name, dir_fd=parent_fd)
         return True
     try:
