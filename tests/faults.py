@@ -41,6 +41,7 @@ RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL
 TOOLS, RESOURCES, TASKS, NOTICES = (
     f"tests/over_mcp/test_{name}.py::test_" for name in ("tools", "resources", "tasks", "notices")
 )
+QUOTA = "tests/cli/test_quota.py::test_"
 RENDER, DECODE, HUMAN, PATTERNS, SERVER = (
     f"tests/unit/test_{name}.py::test_"
     for name in ("view_render", "view_decode", "cli_human", "patterns", "mcp_server")
@@ -50,7 +51,7 @@ EXAMPLES = "tests/test_notify_examples.py::test_"
 ANY_POINT = CRASH + "a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing"
 ADOPTION = CRASH + "an_adoption_may_be_killed_at_any_point"
 HTTP = "there is no HTTP transport yet"
-GAPS = "a gap in the output that readers are told of comes with quotas"
+GAPS = "gaps that somebody else made are not recorded"
 
 
 def proven(behaviour: str, source: str, *proof: str) -> Fault:
@@ -236,12 +237,14 @@ FAULTS = {
         RENDER + "hostile_output_is_read_to_the_end_and_does_not_grow_without_bound"),
     "F70": proven("No control character of a job reaches a person's terminal.",
         "general", HUMAN + "no_control_character_reaches_the_terminal"),
-    "F71": waiting("A job that writes without end is bounded on disk, with head and tail kept and the loss exact.",
-        "claude-code #51760", "memory is bounded (test_volume); the quota on disk is being built"),
+    "F71": proven("A job that writes without end is bounded on disk, with head and tail kept and the loss exact.",
+        "claude-code #51760", QUOTA + "head_and_tail_stay_whole_the_gap_is_exact_and_the_disk_is_spared",
+        QUOTA + "supervisors_killed_while_they_punch_cost_no_line_of_what_is_kept"),
     "F72": proven("Whoever sees the end sees all output up to it.",
         "Jenkins Watcher", ANY_POINT, OUTPUT + "reading_while_it_writes_gives_every_byte_once"),
-    "F73": waiting("A cursor before a gap is told where it went on; nothing is silently shifted.",
-        "log rotation", GAPS),
+    "F73": proven("A cursor before a gap is told where it went on; nothing is silently shifted.",
+        "log rotation", QUOTA + "every_answer_that_crosses_the_gap_says_so",
+        QUOTA + "a_reader_that_goes_on_page_by_page_sees_all_that_is_there_once"),
     "F74": proven("Both streams are shown in the order of their arrival, and each exactly in its own.",
         "2>&1", RUN + "both_streams_are_kept_in_the_order_of_their_arrival", VOLUME + "the_merged_stream_holds_both_streams_exactly_and_in_order"),
     "F75": proven("A client that is slow or vanishes costs the job nothing, and a flood of output becomes a trickle of updates.",
