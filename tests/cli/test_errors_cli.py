@@ -312,6 +312,26 @@ def test_a_read_only_root_can_be_read_and_nothing_is_started(
     assert gc["deleted"] == 0 if gc["ok"] else gc["error"]["code"] == "io_error"
 
 
+def test_a_read_only_root_can_be_read_though_an_end_is_still_to_be_told(
+    cli: Cli, work: Path, mount: Callable[[str, str], Path]
+) -> None:
+    path = mount("ro", "size=1m,mode=700")
+    root = ["--root", str(path)]
+    job = cli.ok(*root, "run", "--notify-file", str(work / "told"), "echo kept; exit 3")["job_id"]
+    processes.wait_gone(path, 20)
+    event = path / job / "completion_event.json"
+    event.write_text(json.dumps(json.loads(event.read_bytes()) | {"delivered": False}), encoding="utf-8")
+    (work / "told").unlink()
+    subprocess.run(["mount", "-o", "remount,ro", str(path)], check=True)
+    assert cli.ok(*root, "status", job)["exit_code"] == 3
+    assert cli.ok(*root, "log", job)["output"] == "kept\n"
+    subprocess.run(["mount", "-o", "remount,rw", str(path)], check=True)
+    assert cli.ok(*root, "status", job)["exit_code"] == 3
+    until((work / "told").exists, what="what was still to be told")
+    processes.wait_gone(path, 20)
+    assert json.loads(event.read_bytes())["delivered"] is True
+
+
 # --- configuration -------------------------------------------------------------------------------------------------
 
 

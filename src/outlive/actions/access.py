@@ -65,8 +65,8 @@ def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
     )
     try:
         locks = Locks(job)
-    except (BlockingIOError, FileNotFoundError):
-        return  # another reader was faster
+    except OSError:
+        return  # another reader was faster; or nobody can write here, and what there is can still be read
     crash.at("adopt_locked")
     here, there = fds.pair()
     memory = request.to_file()

@@ -8,7 +8,6 @@ what is forked inherits it, and a nursery, which has no environment, is given it
 from __future__ import annotations
 
 import os
-import signal
 
 VARIABLE, REPORT = "OUTLIVE_CRASH_AT", "OUTLIVE_DEBUG_FILE"
 SUCCESSOR = "guardian:"
@@ -87,6 +86,8 @@ _prefix = ""
 def at(point: str) -> None:
     """Die here, if that is what was asked for. Costs nothing else."""
     if _wanted and _prefix + point in _wanted:
+        import signal  # every command line loads this module, and signal costs it more than all the rest of it
+
         _report(point)
         os.kill(os.getpid(), signal.SIGKILL)
 
