@@ -491,7 +491,7 @@ def test_a_watch_that_falls_behind_goes_on_behind_the_gap_and_says_what_it_misse
         text = job.text()
         watches.stop()
     hits = [event for event in told if event["type"] == "watch_hit"]
-    assert len(hits) > 10
+    assert len(hits) > 4
     assert all(text[hit["seq"] :].startswith(hit["line"].encode() + b"\n") for hit in hits)
     assert not any(hole.holds(hit["seq"]) for hit in hits)
     assert {hit["seq"] > hole.start for hit in hits} == {False, True}
