@@ -338,3 +338,14 @@ def test_a_job_directory_of_before_there_was_a_gap_reads_as_ever(cli: Cli, flood
     assert "gaps" not in status
     assert status["stored_bytes"] == status["stdout_bytes"]
     assert cli.ok("log", flood["job_id"])["output"].endswith(LINE % (COUNT - 1))
+
+
+def test_what_was_gone_before_it_could_be_searched_is_told(cli: Cli, flood: dict[str, Any]) -> None:
+    job = flood["job_id"]
+    (gap,) = cli.ok("status", job)["gaps"]
+    found = cli.ok("wait", job, "--until", "regex=00000700000", "--timeout-ms", "30s")
+    assert found["fired"]["condition"] == "exit"
+    assert f"{gap['bytes']:,} bytes of output were gone before they could be searched" in found["hint"]
+    found = cli.ok("wait", job, "--until", f"regex={COUNT - 1:011d}", "--timeout-ms", "30s")
+    assert found["fired"]["condition"] == "regex"
+    assert "searched" not in found.get("hint", "")

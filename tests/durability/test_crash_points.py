@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -233,6 +234,26 @@ def test_data_that_a_job_has_taken_is_not_given_to_it_again(cli: Cli, work: Path
     assert (ended["exit_code"], ended["output"]) == (0, expected)
 
 
+FLOOD = "import sys; sys.stdout.write(''.join('line %06d\\n' % n for n in range(60_000)))"
+
+
+@pytest.mark.parametrize("point", points("gap"))
+def test_a_gap_that_somebody_died_over_is_what_its_record_says(cli: Cli, root: Path, work: Path, point: str) -> None:
+    words = ("run", "--wait", "--quota-bytes", "64K", "--", sys.executable, "-c", FLOOD)
+    started = by_cli(cli, at(point, work), *words)
+    assert started.answer is not None
+    assert crashed(work) == [point]
+    job = started.answer["job_id"]
+    assert (started.answer["state"], started.answer["exit_code"]) == ("exited", 0)
+    (gap,) = cli.ok("status", job)["gaps"]
+    wanted = "".join(f"line {n:06d}\n" for n in range(60_000)).encode()
+    log = (root / job / "stdout.log").read_bytes()
+    assert (log[: gap["from_seq"]], log[gap["to_seq"] :]) == (wanted[: gap["from_seq"]], wanted[gap["to_seq"] :])
+    assert gap["lines"] == wanted[gap["from_seq"] : gap["to_seq"]].count(b"\n")
+    assert (root / job / "stdout.log").stat().st_blocks * 512 <= 65_536 + 4 * 65_536
+    assert cli.ok("log", job)["total_lines"] == 60_000
+
+
 @pytest.mark.parametrize("point", points("kill"))
 def test_an_end_that_was_asked_for_comes_though_whoever_was_at_it_dies(cli: Cli, work: Path, point: str) -> None:
     stubborn = "trap '' TERM; echo run >> ran; echo ready; while :; do sleep 0.05; done"
@@ -392,7 +413,7 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
 
 def test_every_point_is_reached_by_a_test() -> None:
     alone = {"start_taken", "output_relayed", "input_moved"}
-    tested = {*EVERYWHERE, *alone, *points("kill", "takeover", "adopt", "lost", "delete")}
+    tested = {*EVERYWHERE, *alone, *points("gap", "kill", "takeover", "adopt", "lost", "delete")}
     assert tested == set(crash.POINTS)
 
 

@@ -21,7 +21,9 @@ from outlive.store.jobdir import GAP, LOGS, ORDER, JobDir
 from outlive.store.lines import Lines
 from outlive.store.output import OrderWriter, Output
 from outlive.store.scan import Scanner
+from outlive.supervisor.loop import Loop
 from outlive.supervisor.quota import NEVER, Quota
+from outlive.supervisor.watches import Watches
 from outlive.system import holes
 
 NAMES = itertools.count()
@@ -468,6 +470,34 @@ def test_a_scanner_hands_out_every_line_that_is_there_and_none_that_is_not(
             before = text[at - 1 : at]
             assert before == b"\n" or any(at == begin + len(data) for begin, data in handed) or at > hole.start
         scanner.close()
+
+
+def test_a_watch_that_falls_behind_goes_on_behind_the_gap_and_says_what_it_missed(tmp_path: Path) -> None:
+    told: list[dict[str, Any]] = []
+    spec = {"id": "w1", "pattern": "0[05]$", "match_type": "regex", "stream": "both", "once": False}
+    with made(tmp_path, 5_000) as job:
+        watches = Watches(
+            job.dir,
+            Loop(),
+            tell=lambda kind, **event: told.append({"type": kind, **event}),
+            deliver=lambda *_: None,
+            on_done=lambda: None,
+        )
+        watches.configure([spec])
+        job.put(0, numbered(2_500))
+        watches.finish()
+        watches._slice()
+        hole = job.gap().streams[0]
+        text = job.text()
+        watches.stop()
+    hits = [event for event in told if event["type"] == "watch_hit"]
+    assert len(hits) > 4
+    assert all(text[hit["seq"] :].startswith(hit["line"].encode() + b"\n") for hit in hits)
+    assert not any(hole.holds(hit["seq"]) for hit in hits)
+    assert {hit["seq"] > hole.start for hit in hits} == {False, True}
+    assert [event for event in told if event["type"] == "watch_skipped"] == [
+        {"type": "watch_skipped", "stream": "stdout", "bytes": hole.stop - hole.start}
+    ]
 
 
 # --- the supervisor's side -----------------------------------------------------------------------------------------

@@ -103,6 +103,7 @@ _EVENTS = {
     "adopted": ("by",),
     "watch_hit": ("watch", "pattern", "match_type", "stream", "line", "match"),
     "watch_suppressed": ("watch", "pattern", "count", "from_seq", "to_seq", "line"),
+    "watch_skipped": ("stream", "bytes"),
     "watch_failed": ("watch", "message"),
     "waiting_for_input": ("prompt", "echo"),
     "signal_sent": ("signal", "by", "cause"),

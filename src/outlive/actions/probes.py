@@ -101,6 +101,11 @@ class Matches(Probe):
         self.again = time.monotonic() + min(times) if times else None
         return None
 
+    @property
+    def skipped(self) -> int:
+        """Bytes that were gone before they could be searched."""
+        return sum(stream.skipped for stream in self._streams)
+
     def close(self) -> None:
         for stream in self._streams:
             stream.close()
@@ -142,6 +147,10 @@ class _Stream:
         self._scanner = Scanner(job, stream, offset)
         self._unfinished = (-1, 0.0)  # (its end, since when it has ended there)
         self.hit: _Match | None = None
+
+    @property
+    def skipped(self) -> int:
+        return self._scanner.skipped
 
     def look(self, until: float, *, final: bool) -> float | None:
         """None: nothing to do before there is output; 0: there is more to search now; else seconds to wait."""

@@ -177,7 +177,7 @@ class _Waited:
             answer |= answers.outcome(found)
             answer["descendants"] = len(access.descendants(found))
         hint = self._hint() if done else self._waited_for()
-        hint = hint or answers.input_hint(found, answer)
+        hint = self._unsearched(hint, done=done) or answers.input_hint(found, answer)
         answer |= ({"hint": hint} if hint else {}) | lost
         return answer | ({"message": found.state.message} if found.state.message else {})
 
@@ -190,6 +190,14 @@ class _Waited:
             wanted = ", ".join(sorted(self._names - {"fail_regex"}))
             return f"The job ended before {wanted} came true."
         return None
+
+    def _unsearched(self, hint: str | None, *, done: bool) -> str | None:
+        """A match that did not come may have come in what is gone."""
+        skipped = sum(probe.skipped for probe in self.probes if isinstance(probe, probes.Matches))
+        if not skipped or (done and not self.in_vain):
+            return hint
+        told = f"{skipped:,} bytes of output were gone before they could be searched: it passed the job's quota."
+        return f"{hint} {told}" if hint else told
 
     def _waited_for(self) -> str | None:
         """What stood in the way so far."""

@@ -26,6 +26,7 @@ STARTED = "started"  # pid
 ADOPTED = "adopted"  # by: pid of the process that supervises it from here on
 WATCH_HIT = "watch_hit"  # watch, pattern, match_type, stream, line, match
 WATCH_SUPPRESSED = "watch_suppressed"  # watch, count, from_seq, to_seq, line: hits that were too many to be told each
+WATCH_SKIPPED = "watch_skipped"  # stream, bytes: so many of it were gone before they were looked at
 WATCH_FAILED = "watch_failed"  # message
 INPUT = "waiting_for_input"  # echo
 SIGNAL = "signal_sent"  # signal, by, cause, kill_at

@@ -24,6 +24,7 @@ class Scanner:
         self.stream = stream
         self.offset = offset
         self._gaps = GapFile(job)
+        self.skipped = 0  # bytes that were gone before they could be handed out
         self._size = limits.SCAN_BYTES[0] * 16
         self._began = 0.0
 
@@ -57,6 +58,7 @@ class Scanner:
         while True:
             hole = self._gaps.newest().streams[self.stream]
             if hole.holds(self.offset):
+                self.skipped += hole.stop - self.offset
                 self.offset = hole.stop
             most = min(count, hole.start - self.offset) if self.offset < hole.start else count
             data = os.pread(self._fd, most, self.offset)

@@ -13,7 +13,7 @@ from outlive.store import events
 from outlive.store.gap import NO_GAP, Gap, GapFile, GapWriter, Hole
 from outlive.store.jobdir import LOGS, ORDER
 from outlive.store.output import Output
-from outlive.system import holes
+from outlive.system import crash, holes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,8 +119,10 @@ class Quota:
             gap = self._next(output, end)
         self._writer.write(gap)
         self._gap = gap
+        crash.at("gap_recorded")
         self._set_limit()
         self._punch()
+        crash.at("gap_made")
         if time.monotonic() >= self._tell_at:
             self._tell_of_gap()
 
@@ -171,6 +173,7 @@ class Quota:
         old = self._punched
         for stream, hole in enumerate(self._gap.streams):
             holes.punch(self._fds[stream], max(hole.start, old.streams[stream].stop - _BLOCK), hole.stop)
+            crash.at("gap_half")
         records, done = self._gap.order, old.order.stop * _RECORD_BYTES - _BLOCK
         holes.punch(self._fds[2], max(records.start * _RECORD_BYTES, done), records.stop * _RECORD_BYTES)
         self._punched = self._gap

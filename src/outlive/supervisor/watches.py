@@ -208,6 +208,8 @@ class Watches:
                 scanner.searched()
         if found:
             self._save()
+        if any(scanner.skipped for scanner in self._open()) and not self._loop.is_set("watch-minute"):
+            self._loop.after("watch-minute", limits.HIT_WINDOW_S, self._new_minute)
         return found
 
     def _look_at_prompt(self) -> None:
@@ -293,7 +295,11 @@ class Watches:
             watch.told = 0
 
     def _summarize(self) -> None:
-        """Say once how many hits were too many to be told one by one."""
+        """Say once how many hits were too many to be told one by one, and what was gone before it was searched."""
+        for scanner in self._open():
+            if scanner.skipped:
+                self._tell(events.WATCH_SKIPPED, stream=_NAMES[scanner.stream], bytes=scanner.skipped)
+                scanner.skipped = 0
         for watch in self._watches:
             if watch.span is None or watch.last is None:
                 continue

@@ -42,6 +42,9 @@ POINTS = {
     "output_ordered": "where the next bytes belong is recorded; they are still in the pipe",
     "output_relayed": "bytes of a terminal are in the relay pipe; none of them is in the log",
     "output_moved": "bytes are in the log",
+    "gap_recorded": "that more of the output is gone is recorded; it is still there",
+    "gap_half": "one log has lost what is recorded, the other one not yet",
+    "gap_made": "what is recorded is given back; the history does not have it",
     "input_moved": "data for the job is in its stdin",
     # Supervisor: ending it
     "kill_recorded": "who asked for the end is on disk; no signal was sent",
