@@ -264,6 +264,8 @@ class Supervisor:
     def _check_done(self) -> None:
         """Lingering ends when no descendant lives, both pipes are at their end, and everybody was told."""
         if self._chronicle.busy or self._killer.busy:
+            # Whoever is busy calls when he is done; looking as well costs little, and one that forgets keeps nobody here
+            self._loop.after("look", limits.LINGER_CHECK_S, lambda: self.event("look"))
             return
         living = bool(self._members(not self._parent))
         if not living and not self._pump.look_again():
