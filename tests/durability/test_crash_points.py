@@ -336,8 +336,9 @@ def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path,
     assert started.answer is not None
     (job,) = ids(root)
     assert (started.answer["state"], started.answer["exit_code"]) == ("exited", CODE)
-    until(lambda: len(crashed(work)) == 2, what="the end of both")
-    assert crashed(work) == [point, crash.SUCCESSOR + seen]
+    # The caller that waits may be fast enough to find both dead, and to start a third that dies as well
+    until(lambda: len(crashed(work)) >= 2, what="the end of both")
+    assert crashed(work)[:2] == [point, crash.SUCCESSOR + seen]
     until(lambda: not is_supervised(root, job), what="the end of whoever had it")
     assert cli.ok("status", job)["state"] == "exited"  # this look finds that nobody was told
     check_whole(cli, root, work)
