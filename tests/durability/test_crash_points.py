@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -14,8 +15,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from outlive import config
+from outlive.actions import access
+from outlive.actions.spec import Context
+from outlive.launch import nursery
 from outlive.store.jobdir import JobDir
-from outlive.system import crash
+from outlive.store.root import Store
+from outlive.system import crash, tree
 from support import pair
 from support.cli import Cli, Text, one_object
 from support.mcp_client import RawMcp
@@ -318,7 +324,6 @@ def is_supervised(root: Path, job: str) -> bool:
 
 
 @pytest.mark.parametrize("first", ["start_spawned", "start_recorded", "output_moved"])
-@pytest.mark.skip(reason="open: on a busy machine the caller adopts first, once its output was found empty afterwards")
 @pytest.mark.parametrize("point", points("takeover"))
 def test_a_guardian_that_dies_while_it_takes_over_leaves_a_job_to_adopt(
     cli: Cli, root: Path, work: Path, first: str, point: str
@@ -375,6 +380,35 @@ def test_an_adoption_may_be_killed_at_any_point(
     until(lambda: crashed(work), what=f"a death at {point}")
     assert crashed(work) == [point]
     check_adopted(cli, root, work)
+
+
+class LateLauncher(nursery.Launcher):
+    """Hands a job over when its command has ended."""
+
+    def __init__(self, job: Path, go: Path) -> None:
+        super().__init__()
+        self.job, self.go = job, go
+
+    def send(self, files: dict[str, int]) -> None:
+        self.go.touch()
+        until(lambda: not tree.with_cookie(self.job.name), what="the end of the command")
+        super().send(files)
+
+
+@pytest.mark.parametrize("first", ["start_spawned", "output_moved"])
+def test_a_command_may_end_while_its_adopter_is_on_its_way(cli: Cli, root: Path, work: Path, first: str) -> None:
+    """All that held its FIFOs and its exit code was the command itself, and the reader that found it."""
+    job = start_and_lose(cli, work, first, "guardian:takeover_seen")
+    launcher = LateLauncher(root / job, work / "go")
+    store = Store.open(str(root), {})
+    settings = config.load({}, None)
+    ctx = Context(
+        store, settings, face="cli", owner="cli", client=None, cwd=None, env={}, launcher=launcher, shell=("sh", "-c")
+    )
+    with contextlib.closing(launcher), contextlib.closing(store), access.open_job(ctx, job) as found:
+        assert access.look(ctx, found).supervised
+    check_known(cli.ok("wait", job, "--timeout-ms", "30s"))
+    check_whole(cli, root, work, code=None)
 
 
 @pytest.mark.parametrize("point", points("lost"))

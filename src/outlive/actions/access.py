@@ -52,33 +52,42 @@ def look_for_ending(ctx: Context, job: JobDir) -> Look:
 def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
     """Start a supervisor that goes on with the job (or only tells its sinks about an end that nobody saw)."""
     # Rare, and sockets cost a command line 3 ms
+    from outlive.supervisor.ends import take_hold
     from outlive.supervisor.request import Request
     from outlive.system import fds
 
-    request = Request(
-        mode="adopt",
-        root=ctx.store.path,
-        job_id=job.job_id,
-        definition=found.definition.to_dict(),
-        environment=ctx.env,
-        sink_shell=list(found.definition.shell or ctx.shell),
-    )
     try:
         locks = Locks(job)
     except OSError:
         return  # another reader was faster; or nobody can write here, and what there is can still be read
     crash.at("adopt_locked")
+    command = found.state.identity
+    if command is None and not found.state.finished:
+        command = tree.oldest_with_cookie(job.job_id)
+    request = Request(
+        mode="adopt",
+        root=ctx.store.path,
+        job_id=job.job_id,
+        definition=found.definition.to_dict(),
+        command=command,
+        environment=ctx.env,
+        sink_shell=list(found.definition.shell or ctx.shell),
+    )
     here, there = fds.pair()
     memory = request.to_file()
+    held: dict[str, int] = {}
     try:
-        files = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
+        # Before anybody is told that it runs: a command may end while its new supervisor is still on its way
+        held = take_hold(job, command, pty=found.definition.pty)
+        files = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno(), **held}
         # Nobody waits for it: the locks are held from here on, by what travels, so the next look says "supervised"
         ctx.launcher.send(files)
         crash.at("adopt_sent")
     except OSError as error:
         raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
     finally:
-        os.close(memory)
+        for fd in (memory, *held.values()):
+            os.close(fd)
         locks.close()
         here.close()
         there.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from outlive import limits
@@ -9,11 +10,15 @@ from outlive.store.jobdir import FIFOS, JobDir
 from outlive.supervisor.control import listen
 from outlive.supervisor.escrow import Escrow, adopt_socket
 from outlive.supervisor.sources import Fifo, Master, new_relay
-from outlive.system import terminal
+from outlive.system import process, terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from typing import Any
+
+# What a reader that adopts a job takes hold of at once, and sends to the new pair
+HELD = ("stdout", "stderr", "pidfd")
 
 
 def open_readers(job: JobDir) -> list[int]:
@@ -21,13 +26,34 @@ def open_readers(job: JobDir) -> list[int]:
     return [job.open_file(name, os.O_RDONLY | os.O_NONBLOCK) for name in FIFOS]
 
 
+def take_hold(job: JobDir, command: dict[str, Any] | None, *, pty: bool) -> dict[str, int]:
+    """What is lost when a command ends that nobody supervises: what lies in its FIFOs, and the handle by which the kernel
+    tells its exit code. `command`: its identity. Names of HELD, as far as there is anything to hold. Errors: OSError, with nothing left open."""
+    held: dict[str, int] = {}
+    try:
+        if not pty:
+            with contextlib.suppress(FileNotFoundError):  # it ended, and they were removed
+                held.update(zip(HELD, open_readers(job), strict=False))
+        pidfd = None if command is None else process.open_pidfd(command["pid"])
+        if pidfd is not None:
+            held["pidfd"] = pidfd
+            if not process.is_same(command):  # looked at behind the open: from here on it is nobody else
+                os.close(held.pop("pidfd"))
+    except OSError:
+        for fd in held.values():
+            os.close(fd)
+        raise
+    return held
+
+
 class Ends:
     """`sources`: where output comes from. `stdin`: the write end of an open stdin. `master` and `slave`: of a job with a
     terminal; while the command runs we keep its slave open, so that a program that closes its terminal for a while is
-    not taken for one that is done with it. `data`: an open file with the input that is to be fed first.
+    not taken for one that is done with it. `data`: an open file with the input that is to be fed first. `pidfd`: the
+    command's, if it was opened before we had the job.
     """
 
-    __slots__ = ("data", "listener", "master", "slave", "sources", "stdin", "stdin_escrow")
+    __slots__ = ("data", "listener", "master", "pidfd", "slave", "sources", "stdin", "stdin_escrow")
 
     def __init__(self, sources: list[Fifo | Master], listener: socket.socket, stdin_escrow: Escrow) -> None:
         self.sources = sources
@@ -37,6 +63,7 @@ class Ends:
         self.data: int | None = None
         self.master: int | None = None
         self.slave: int | None = None
+        self.pidfd: int | None = None
 
     @classmethod
     def made(cls, job: JobDir, escrow: Escrow, stdin_escrow: Escrow, *, pty: bool) -> Ends:
@@ -72,14 +99,17 @@ class Ends:
         return ends
 
     @classmethod
-    def reopened(cls, job: JobDir, escrow: Escrow, stdin_escrow: Escrow, *, pty: bool) -> Ends:
-        """What can be had of a job whose supervisors are all dead: its FIFOs by their names. A terminal went with the
-        last fd of its master, and so did an open stdin."""
+    def reopened(cls, job: JobDir, escrow: Escrow, stdin_escrow: Escrow, held: dict[str, int], *, pty: bool) -> Ends:
+        """What can be had of a job whose supervisors are all dead: what a reader took hold of, else its FIFOs by their
+        names. A terminal went with the last fd of its master, and so did an open stdin."""
         job.make_io()
-        if not pty:
-            return cls.made(job, escrow, stdin_escrow, pty=False)
-        ends = cls([], listen(job), stdin_escrow)
-        escrow.put({"listener": ends.listener.fileno()})
+        kept = {name: held[name] for name in HELD if name in held}
+        if not pty and not {"stdout", "stderr"} <= kept.keys():
+            kept.update(zip(HELD, open_readers(job), strict=False))
+        sources: list[Fifo | Master] = [] if pty else [Fifo(kept[name]) for name in ("stdout", "stderr")]
+        ends = cls(sources, listen(job), stdin_escrow)
+        ends.pidfd = kept.get("pidfd")
+        escrow.put({**kept, "listener": ends.listener.fileno()})
         return ends
 
     def close_slave(self) -> None:

@@ -11,6 +11,7 @@ import os
 from outlive import limits
 from outlive.store.jobdir import SUPERVISOR_BYTE
 from outlive.supervisor import start
+from outlive.supervisor.ends import HELD
 from outlive.supervisor.escrow import Escrow, adopt_socket
 from outlive.supervisor.input import preload
 from outlive.supervisor.request import Request
@@ -30,10 +31,11 @@ class Pair:
         self._supervisor = supervisor
 
     def send(self, files: dict[str, int]) -> None:
-        """Give the pair its job, by open files: request, lock0, lock1, waiter and, if the caller gave one, stdin."""
+        """Give the pair its job, by open files: request, lock0, lock1, waiter and, if the caller gave one, stdin; for an
+        adoption what it took hold of."""
         for_supervisor = {name: fd for name, fd in files.items() if name != "lock1"}
         # The guardian first: it must know the job before its supervisor can be lost in it.
-        names = [name for name in ("lock1", "request", "stdin") if name in files]
+        names = [name for name in ("lock1", "request", "stdin", *HELD) if name in files]
         fds.send(self._guardian, ",".join(names).encode(), tuple(files[name] for name in names))
         crash.at("send_guardian")
         try:
@@ -97,7 +99,7 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
     locks.wait_for(lock, SUPERVISOR_BYTE)
     crash.at("takeover_locked")
     if job.is_in_place():
-        start.take_over(job, request, files.get("stdin"), escrow, stdin_escrow)
+        start.take_over(job, request, files, escrow, stdin_escrow)
     return 0
 
 
@@ -120,7 +122,7 @@ def _supervise(sock: socket.socket, escrow: Escrow, stdin_escrow: Escrow) -> int
     waiter = adopt_socket(files["waiter"])
     # lock0 stays open until we end: that is the sign of life
     if request.mode == "adopt":
-        start.adopt(request, waiter, escrow, stdin_escrow)
+        start.adopt(request, waiter, escrow, stdin_escrow, files)
     else:
         start.start(request, files.get("stdin"), waiter, escrow, stdin_escrow)
     return 0

@@ -27,6 +27,7 @@ class Request(Record):
         "root": "",
         "job_id": "",
         "definition": {},
+        "command": None,  # adopt: the identity of the command, if the reader found it and nobody had written it down
         "environment": {},
         "overrides": {},
         "umask": 0o022,

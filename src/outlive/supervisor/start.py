@@ -19,6 +19,7 @@ from outlive.system import crash, fds, prctl, process, spawn, terminal, tree
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from typing import Any
 
     from outlive.supervisor.escrow import Escrow
     from outlive.supervisor.request import Request
@@ -80,14 +81,16 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
         fds.send(waiter, json.dumps({"failed": message, "errno": error.errno or 0}).encode())
 
 
-def take_over(job: JobDir, request: Request, stdin_fd: int | None, escrow: Escrow, stdin_escrow: Escrow) -> None:
+def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:
     """The supervisor was killed; we hold what it held and its lock, and are the command's parent now unless it was an
-    adopter, which is nobody's."""
+    adopter, which is nobody's. `files`: what the launcher gave us too."""
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     held = escrow.take()
     crash.at("takeover_taken")
     if request.mode == "adopt":  # the command runs already, or did
-        adopt(request, None, escrow, stdin_escrow, held)
+        if "listener" in held:
+            os.close(held.pop("listener"))  # whoever still waits at it comes again, to the new one
+        adopt(request, None, escrow, stdin_escrow, held or files)
         return
     state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
     if state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
@@ -95,7 +98,7 @@ def take_over(job: JobDir, request: Request, stdin_fd: int | None, escrow: Escro
         for fd in (*held.values(), *stdin_escrow.take().values()):
             os.close(fd)
         job.close()
-        start(request, stdin_fd, None, escrow, stdin_escrow)
+        start(request, files.get("stdin"), None, escrow, stdin_escrow)
         return
     ends = Ends.taken(job, held, stdin_escrow)
     state = _recover(job, state, parent=True)
@@ -108,48 +111,46 @@ def adopt(
     waiter: socket.socket | None,
     escrow: Escrow,
     stdin_escrow: Escrow,
-    held: dict[str, int] | None = None,
+    held: dict[str, int],
 ) -> None:
     """Both were killed and a reader found the command running. The FIFOs kept what it wrote: it holds their other end.
 
-    `held`: what an adopter had open that was killed too. It stays open until the same is open again: what a command that
-    has ended left in a FIFO is gone with the last fd of it.
+    `held`: what the reader took hold of, or an adopter had that was killed too. From the look that found the command
+    running on somebody holds it: what a command that has ended left in a FIFO is gone with the last fd of it.
     """
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     crash.at("adopt_told")
     job = open_job(request)
     pty = Definition.of(request.definition).pty
-    ends = Ends.reopened(job, escrow, stdin_escrow, pty=pty)
-    for fd in (held or {}).values():
-        os.close(fd)
+    ends = Ends.reopened(job, escrow, stdin_escrow, held, pty=pty)
     crash.at("adopt_opened")
-    state = _recover(job, job.read_state() or State(job_id=request.job_id), parent=False)
+    state = job.read_state() or State(job_id=request.job_id)
+    state = _recover(job, state, parent=False, command=request.command)
     crash.at("adopt_recorded")
     Supervisor(job, request, state, ends, parent=False).run(waiter)
 
 
-def _recover(job: JobDir, state: State, *, parent: bool) -> State:
-    """What is true of the command now, written down. Never runs anything."""
+def _recover(job: JobDir, state: State, *, parent: bool, command: dict[str, Any] | None = None) -> State:
+    """What is true of the command now, written down. Never runs anything. `command`: who it is, if a reader saw it."""
     state = state.replace(supervisor=_self(), adopted=state.adopted + 1, waiting=None)
     if state.finished:  # only its descendants are left to look after
         return job.write_state(state)
     if not parent:
         state = state.replace(stdin="closed" if state.stdin else None)
     if state.pid is None:
-        found = _find_command(job.job_id)
+        found = command or _find_command(job.job_id)
         if found is None:
             return job.write_state(_never_recorded(state))
-        state = state.replace(pid=found, identity=process.identity(found), phase="running")
-        if state.started_at is None:
-            state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
+        state = state.replace(pid=found["pid"], identity=found, phase="running")
+    if state.started_at is None:
+        state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
     return job.write_state(state)
 
 
-def _find_command(job_id: str) -> int | None:
+def _find_command(job_id: str) -> dict[str, Any] | None:
     """The command of a start that was killed before it wrote the pid down: our own child, else by its cookie."""
     ours = [(process.start_time(pid) or 0, pid) for pid in tree.children(os.getpid())]
-    found = ours or [(member.start, member.pid) for member in tree.with_cookie(job_id)]
-    return min(found)[1] if found else None  # the oldest: what it has started itself came later
+    return process.identity(min(ours)[1]) if ours else tree.oldest_with_cookie(job_id)
 
 
 def _never_recorded(state: State) -> State:

@@ -143,7 +143,8 @@ class Supervisor:
     def _watch_command(self) -> None:
         if self._state.pid is None:
             return
-        self._pidfd = process.open_pidfd(self._state.pid)
+        held = self._ends.pidfd
+        self._pidfd = process.open_pidfd(self._state.pid) if held is None else held
         if self._pidfd is not None:
             self._loop.read(self._pidfd, self._command_ended)
         else:  # no pidfds here: SIGCHLD tells; or it is gone already

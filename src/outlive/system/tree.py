@@ -13,6 +13,7 @@ from outlive.system import process
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 COOKIE = "OUTLIVE_JOB_ID"
 SINK_MARK = "OUTLIVE_EVENT_TYPE"  # what a notification command has in its environment, and a job has not
@@ -101,6 +102,13 @@ def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
         if fields is not None and fields[0] not in (b"Z", b"X"):
             members.append(Member(int(name), int(fields[19])))
     return members
+
+
+def oldest_with_cookie(job_id: str) -> dict[str, Any] | None:
+    """The identity of the command, when nobody wrote it down: what it has started itself came later."""
+    found = [(member.start, member.pid) for member in with_cookie(job_id)]
+    identity = process.identity(min(found)[1]) if found else None
+    return identity if process.is_same(identity) else None  # it may have ended meanwhile
 
 
 def is_sink(pid: int) -> bool:
