@@ -55,6 +55,10 @@ PROGRESS_EVERY_S = 1.0  # the first after so long; clients draw each of them
 PROGRESS_HEARTBEAT_S = 9.0  # also if nothing is new: who resets a time-out on progress counts on one in 10 s
 CHANNEL_EVERY_S = 0.5  # so long a message waits for an answer that says the same
 
+# --- the HTTP door ----------------------------------------------------------------------------------------------
+TOKENS = 100
+TOKEN_NAME_CHARS = 40
+
 # --- pumping ---------------------------------------------------------------------------------------------------
 PIPE_BYTES = 65_536  # what one turn moves, and what a pipe holds by default (pipe(7))
 PIPE_FULL_BYTES = 1_048_576  # what a pipe found full is enlarged to; pipe-max-size default
