@@ -30,10 +30,11 @@ from outlive.mcp import server as outlive_server
 from outlive.mcp import tasks
 from outlive.mcp.call import EXEC, PROCESS, Calls, Tools, process_verbs
 from outlive.mcp.environment import JobEnvironment
+from outlive.mcp.owner import Caller
 from outlive.store.jobdir import STATE
 
 HOST = "127.0.0.1"
-OWNER = "conformance"
+CALLER = Caller("conformance", "conformance", "conformance")
 FAILING, DAMAGED, ASKS_FIRST = "failing_job", "protocol_error_job", "test_tool_with_task"
 NEEDS_TASKS = {FAILING, DAMAGED, ASKS_FIRST}
 PATIENT_MS, BRIEF_MS = 20_000, 50
@@ -77,7 +78,7 @@ class Fixture:
         self.calls = Calls(offered, found, self.environment, root=root, launcher=launcher)
         self._root = Path(root)
         self.server: Server[Any] = Server("outlive-conformance", on_list_tools=self._list, on_call_tool=self._call)
-        tasks.install(self.server, self.calls, result=_result, owner=lambda ctx: OWNER, tools=JOBS)
+        tasks.install(self.server, self.calls, result=_result, who=lambda ctx: CALLER, tools=JOBS)
         with_tasks = self.server.get_request_handler("tools/call")
         assert with_tasks is not None
         self._with_tasks = with_tasks.handler
@@ -98,21 +99,21 @@ class Fixture:
             if answered is None:
                 return _what_name()
             given["name"] = answered.content["name"]
-        return _result(await self.calls.run(EXEC, JOBS[params.name](given), OWNER))
+        return _result(await self.calls.run(EXEC, JOBS[params.name](given), CALLER))
 
     async def _damaging(self, ctx: Any, params: types.CallToolRequestParams) -> Any:
         answer = await self._with_tasks(ctx, params)
         if params.name == DAMAGED and isinstance(answer, dict):
             job = answer["taskId"]
-            await self.calls.run(PROCESS, {"action": "wait", "job_id": job}, OWNER)
+            await self.calls.run(PROCESS, {"action": "wait", "job_id": job}, CALLER)
             (self._root / job / STATE).write_text("damaged", encoding="utf-8")
         return answer
 
     async def end(self) -> None:
         """Kill and delete every job."""
-        listed = await self.calls.run(PROCESS, {"action": "list", "all": True, "limit": 0}, OWNER)
+        listed = await self.calls.run(PROCESS, {"action": "list", "all": True, "limit": 0}, CALLER)
         for job in listed["jobs"]:
-            await self.calls.run(PROCESS, {"action": "remove", "job_id": job["job_id"]}, OWNER)
+            await self.calls.run(PROCESS, {"action": "remove", "job_id": job["job_id"]}, CALLER)
         self.calls.close()
 
 
