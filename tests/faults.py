@@ -41,6 +41,7 @@ RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL
 TOOLS, RESOURCES, TASKS, NOTICES = (
     f"tests/over_mcp/test_{name}.py::test_" for name in ("tools", "resources", "tasks", "notices")
 )
+SERVE, DOOR = (f"tests/over_mcp/test_{name}.py::test_" for name in ("serve", "door"))
 QUOTA = "tests/cli/test_quota.py::test_"
 RENDER, DECODE, HUMAN, PATTERNS, SERVER = (
     f"tests/unit/test_{name}.py::test_"
@@ -50,7 +51,6 @@ EXAMPLES = "tests/test_notify_examples.py::test_"
 
 ANY_POINT = CRASH + "a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing"
 ADOPTION = CRASH + "an_adoption_may_be_killed_at_any_point"
-HTTP = "there is no HTTP transport yet"
 GAPS = "gaps that somebody else made are not recorded"
 
 
@@ -264,17 +264,25 @@ FAULTS = {
     "S06": proven("Masked values, values of env files and the caller's environment are nowhere on disk.",
         "atkins #37; buildkite #982", ERRORS + "a_masked_value_is_nowhere_on_disk_and_in_no_command_line",
         ERRORS + "a_value_from_an_env_file_is_not_copied_into_the_root", ERRORS + "the_callers_environment_is_not_copied_into_the_root"),
-    "S07": waiting("Secrets of the server itself are not inherited by jobs.",
-        "atkins #37", "a server has none before there is HTTP with a token"),
+    "S07": proven("Secrets of the server itself are not inherited by jobs.",
+        "atkins #37", SERVE + "a_job_sees_no_token"),
     "S08": proven("No command line of ours shows a secret, and a supervisor shows its job's id only.",
         "agi-cli #2107", KILLS + "no_pattern_ends_them_all_and_no_secret_shows"),
-    "S09": waiting("A web page cannot reach a server on this machine: Host and Origin are checked.",
-        "GHSA-w48q-cv73-mx4w; mcp-go #921; oss-fuzz #14111", HTTP),
-    "S10": waiting("HTTP needs a token by default, and no other address is bound without one.", "MCP authorization", HTTP),
-    "S11": waiting("A token in a URL is refused though it is valid, and never logged.", "MCP authorization", HTTP),
-    "S12": waiting("A session's name is not guessable, and of no use to another token.", "MCP transports", HTTP),
-    "S13": waiting("A stream is resumed by whom it belongs to only; what is kept for it is bounded.", "MCP transports", HTTP),
-    "S14": waiting("Large, deep, slow and many requests are bounded.", "python-sdk #1385; GHSA-353c-v8x9-v7c3", HTTP),
+    "S09": proven("A web page cannot reach a server on this machine: Host and Origin are checked.",
+        "GHSA-w48q-cv73-mx4w; mcp-go #921; oss-fuzz #14111",
+        DOOR + "a_foreign_host_is_misdirected_with_and_without_a_token", DOOR + "a_foreign_page_is_turned_away_also_with_a_token"),
+    "S10": proven("HTTP needs a token, also on this machine; other addresses need TLS too, or a word that they do not.", "MCP authorization",
+        DOOR + "nothing_is_answered_without_a_token", SERVE + "other_machines_are_not_let_near_plain_text_unasked"),
+    "S11": proven("A token in a URL is refused though it is valid, and never logged.", "MCP authorization",
+        DOOR + "a_token_in_a_url_is_refused_also_beside_a_good_header"),
+    "S12": proven("A session's name is not guessable, and of no use to another token.", "MCP transports",
+        DOOR + "a_session_is_of_no_use_to_another_token", DOOR + "a_stream_is_of_no_use_to_another_token"),
+    "S13": proven("A stream is resumed by whom it belongs to only; nothing is kept for it but the job.", "MCP transports",
+        DOOR + "an_event_id_of_somebody_else_brings_nothing_back"),
+    "S14": proven("Large, deep, slow and many requests are bounded.", "python-sdk #1385; GHSA-353c-v8x9-v7c3",
+        DOOR + "a_body_that_is_too_large_is_refused_however_it_comes",
+        DOOR + "json_that_is_too_deep_or_none_is_the_client_s_mistake",
+        DOOR + "a_thousand_connections_that_say_nothing_keep_nobody_out", DOOR + "a_client_that_reads_nothing_is_let_go"),
     "S15": proven("No pattern takes more than linear time.",
         "MIESC #133; aletheore #190; otterwiki #434", PATTERNS + "no_pattern_takes_more_than_linear_time", WATCH + "a_costly_pattern_does_no_harm"),
     "S16": proven("A notification command gets what happened as data on its stdin; nothing that a value holds is run.",
@@ -289,7 +297,8 @@ FAULTS = {
     "S21": proven("Only jobs can be killed, never pids.", "general", AROUND + "kill_takes_jobs_and_no_pids"),
     "S22": proven("A client lists and deletes its own jobs unless it asks for others.",
         "confused deputy", TOOLS + "list_and_gc_are_about_this_clients_own_jobs", NOTICES + "others_are_not_told"),
-    "S23": waiting("A failed authentication is logged without what was given.", "pueue 4.0.5", HTTP),
+    "S23": proven("A failed authentication is logged without what was given.", "pueue 4.0.5",
+        DOOR + "a_wrong_token_opens_nothing"),
     "S24": proven("Garbage in the protocol is an error of that message; the server lives.",
         "pueue #619", TOOLS + "garbage_on_stdin_does_not_end_the_server", SERVER + "a_mistake_of_ours_is_an_answer_and_the_server_lives"),
     "S25": proven("A command has no terminal of ours that it could type into.",
