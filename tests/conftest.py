@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from support import leaks
 from support.cli import Cli, Jobs
 from support.mcp_client import ERAS, McpSession, RawMcp
+from support.serve import Served
 
 TEST_S = 300  # a test that hangs is ended with a traceback
 # Who runs the tests is nobody's: neither our own variables nor those by which a client is known reach them.
@@ -132,6 +133,20 @@ def mcp_connect(era: str, place: Path) -> Iterator[Callable[..., McpSession]]:
             return stack.enter_context(McpSession(**{"log": place / "mcp.log", "era": era, **how}))
 
         yield connect
+
+
+@pytest.fixture
+def serve(cli: Cli, place: Path) -> Iterator[Callable[..., Served]]:
+    """`serve(*args)` starts `outlive serve` on a free port of this machine, with a token named tests."""
+    with contextlib.ExitStack() as stack:
+        started = 0
+
+        def start(*args: str, **how: Any) -> Served:
+            nonlocal started
+            started += 1
+            return stack.enter_context(Served(cli, place / f"serve{started}.log", *args, **how))
+
+        yield start
 
 
 @pytest.fixture

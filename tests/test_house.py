@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -140,6 +141,18 @@ def test_the_lower_rooms_need_nothing_but_the_standard_library() -> None:
 
 def test_actions_know_nothing_of_the_faces() -> None:
     assert not [str(one) for one in imports() if one.room == "actions" and one.of_ours() in ("cli", "mcp")]
+
+
+def test_jobs_are_looked_up_and_enumerated_in_one_place_which_keeps_the_wall() -> None:
+    around = re.compile(r"JobDir\.open\(|store\.(find|ids|live_ids)\(|JobDir\(")
+    broken = [
+        f"{path.relative_to(SOURCE)}: {line.strip()}"
+        for path in MODULES
+        if room_of(path) in ("actions", "cli", "mcp") and path.name != "access.py"
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if around.search(line)
+    ]
+    assert not broken
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))

@@ -151,6 +151,7 @@ class Definition(Record):
         "title": None,
         "name": "",
         "owner": "cli",
+        "scope": None,  # behind which wall it is seen: said by whoever let the caller in, never by a name the caller gave
         "quota_bytes": limits.QUOTA_BYTES,
         "notification": {},  # notify_command, notify_file, on_output_match
         "dedupe_key": None,
@@ -159,6 +160,7 @@ class Definition(Record):
         "root": "",
     }
     KINDS: ClassVar[dict[str, type]] = {
+        "scope": str,
         "shell": list,
         "stdin_path": str,
         "title": str,

@@ -55,6 +55,27 @@ PROGRESS_EVERY_S = 1.0  # the first after so long; clients draw each of them
 PROGRESS_HEARTBEAT_S = 9.0  # also if nothing is new: who resets a time-out on progress counts on one in 10 s
 CHANNEL_EVERY_S = 0.5  # so long a message waits for an answer that says the same
 
+# --- the HTTP door ----------------------------------------------------------------------------------------------
+SERVE_PORT = 8330
+TOKENS = 100
+TOKEN_NAME_CHARS = 40
+HTTP_HEADER_BYTES = 32_768  # of one request, its line included
+HTTP_BODY_BYTES = 4 * 1024**2
+HTTP_IDLE_S = 15.0  # a connection without a whole request header is closed after so long, ...
+HTTP_WAITING = 200  # ... and when there are more of them, the oldest at once
+HTTP_BODY_S = 30.0  # a request has to be here as a whole
+HTTP_SEND_S = 60.0  # a client that takes nothing for so long is gone
+HTTP_REVOKED_S = 2.0  # how often an open answer is looked at for whether its token still holds
+HTTP_SESSIONS = 500  # of the handshake era, open at a time
+HTTP_SESSION_IDLE_S = 1_800.0
+HTTP_CALLS = 64  # of one token at a time, open streams included
+HTTP_STREAMS = 500  # of all tokens
+HTTP_RATE = (200.0, 1_000.0)  # requests of one token: a second, and at once
+HTTP_REFUSALS = (1.0, 30.0)  # wrong tokens from one address: a second, and at once; the others get 429
+HTTP_PEERS = 1_000  # addresses that are remembered for that
+HTTP_SHUTDOWN_S = 2  # what is open then is cut; jobs do not notice
+HTTP_FILES = 8_192  # open files that the server asks for
+
 # --- pumping ---------------------------------------------------------------------------------------------------
 PIPE_BYTES = 65_536  # what one turn moves, and what a pipe holds by default (pipe(7))
 PIPE_FULL_BYTES = 1_048_576  # what a pipe found full is enlarged to; pipe-max-size default

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +23,43 @@ import uvicorn
 from mcp import MCPDeprecationWarning, types
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from conformance import asking, content, job_tools
 from conformance.content import Request
 from outlive import actions
 from outlive.config import Config
 from outlive.launch import nursery
+from outlive.mcp import http
 from outlive.mcp import server as outlive_server
 from outlive.mcp.call import EXEC, PROCESS, Calls, Tools, process_verbs
+from outlive.mcp.connections import Connection
+from outlive.mcp.door import Hosts
 from outlive.mcp.environment import JobEnvironment
+from outlive.mcp.owner import Caller
+from outlive.mcp.serve import by_token
+from outlive.store.root import Store
+from outlive.store.tokens import EVERYTHING, Tokens
 
 HOST = "127.0.0.1"
-OWNER = "conformance"
+LOCAL_HOSTS = ("localhost", HOST, "[::1]")
+CALLER = Caller("conformance", "token:conformance", f"token:{EVERYTHING}")
 OFFERED = {one.tool.name: one for one in (*content.TOOLS, *asking.TOOLS)}
 
 
-def http_app(server: Server[Any]) -> Any:
-    """The HTTP face of a server."""
-    return server.streamable_http_app(host=HOST)
+def http_app(server: Server[Any], store: Store) -> ASGIApp:
+    """The HTTP face of a server: the product's, with its door. The suite has no way to show a token, so each of its
+    requests gets one before it comes there."""
+    tokens = Tokens(store)
+    key = (b"authorization", f"Bearer {tokens.add(CALLER.owner, EVERYTHING)[1]}".encode())
+    door = http.app(server, tokens, Hosts(LOCAL_HOSTS))
+
+    async def with_token(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, "headers": [*scope["headers"], key]}
+        await door(scope, receive, send)
+
+    return with_token
 
 
 class Fixture:
@@ -51,9 +71,11 @@ class Fixture:
         self.environment = JobEnvironment({"PATH": "/usr/local/bin:/usr/bin:/bin"})
         offered = Tools(actions.load("run"), process_verbs(), (EXEC, PROCESS), found)
         self.calls = Calls(offered, found, self.environment, root=root, launcher=launcher)
-        self._root = Path(root)
-        self.server = outlive_server.build(self.calls, found, {})
-        self.server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=OWNER))
+        self.root = Path(root)
+        self.server = outlive_server.build(self.calls, found, {}, who=by_token)
+        self.server.middleware.append(
+            RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=CALLER.owner)
+        )
         self._lay_over()
 
     def _lay_over(self) -> None:
@@ -89,7 +111,7 @@ class Fixture:
 
     async def _call(self, ctx: Request, params: types.CallToolRequestParams, product: Any) -> Any:
         if params.name in job_tools.JOBS:
-            return await job_tools.called(ctx, params, product, self._root)
+            return await job_tools.called(ctx, params, product, self.root)
         if params.name in OFFERED:
             return await OFFERED[params.name].call(ctx, params)
         return await product(ctx, params)
@@ -129,21 +151,23 @@ class Fixture:
 
     async def end(self) -> None:
         """Kill and delete every job."""
-        listed = await self.calls.run(PROCESS, {"action": "list", "all": True, "limit": 0}, OWNER)
+        listed = await self.calls.run(PROCESS, {"action": "list", "all": True, "limit": 0}, CALLER)
         for job in listed["jobs"]:
-            await self.calls.run(PROCESS, {"action": "remove", "job_id": job["job_id"]}, OWNER)
+            await self.calls.run(PROCESS, {"action": "remove", "job_id": job["job_id"]}, CALLER)
         self.calls.close()
 
 
 async def _serve(fixture: Fixture, port: int) -> None:
     """Until SIGINT or SIGTERM. The URL goes to stdout once somebody listens there."""
-    http = uvicorn.Server(uvicorn.Config(http_app(fixture.server), log_level="warning"))
     listener = socket.create_server((HOST, port))
     sys.stdout.write(f"http://{HOST}:{listener.getsockname()[1]}/mcp\n")
     sys.stdout.flush()
     async with anyio.create_task_group() as group:
         group.start_soon(fixture.environment.watch)
-        await http.serve(sockets=[listener])
+        with closing(Store.open(str(fixture.root), {})) as store:
+            application = http_app(fixture.server, store)
+            about = uvicorn.Config(application, http=Connection, ws="none", lifespan="on", log_level="warning")
+            await uvicorn.Server(about).serve(sockets=[listener])
         await fixture.end()
         group.cancel_scope.cancel()
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import anyio
 import anyio.from_thread
@@ -92,14 +92,19 @@ class McpSession:
             self._held = self._portal.start_task_soon(self._hold)
             self._stack.callback(self._let_go)
             self.client = self._ready.result(BOUND_S)
-            started = set(processes.children()) - before
-            assert len(started) == 1, f"one server is expected among the new children: {started}"
-            self.pid = started.pop()
+            self._started(set(processes.children()) - before)
             self._kept = self._stack.pop_all()
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._kept.close()
+
+    def _started(self, children: set[int]) -> None:
+        assert len(children) == 1, f"one server is expected among the new children: {children}"
+        self.pid = children.pop()
+
+    def _transport(self, log: TextIO) -> Any:
+        return stdio_client(self._server, errlog=log)
 
     def call(self, tool: str, /, **arguments: Any) -> ToolAnswer:
         """One tool call; its structured content keeps the schemas."""
@@ -172,7 +177,7 @@ class McpSession:
         self._stop = anyio.Event()
         try:
             with self.log.open("a", encoding="utf-8") as log:
-                transport = stdio_client(self._server, errlog=log)
+                transport = self._transport(log)
                 info = types.Implementation(name=self._name, version="1")
                 async with Client(
                     transport,

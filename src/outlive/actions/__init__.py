@@ -31,6 +31,9 @@ MODULES = {
     "remove": "remove",
     "restart": "restart",
     "gc": "gc",
+    "token add": "token_add",
+    "token list": "token_list",
+    "token revoke": "token_revoke",
     "schema": "schema",
 }
 ALIASES = {"exec": "run", "spawn": "run"}

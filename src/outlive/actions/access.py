@@ -9,6 +9,7 @@ from outlive.errors import OutliveError, from_os
 from outlive.store import files, truth
 from outlive.store.jobdir import SEEN, JobDir, Locks
 from outlive.store.owed import mark_of
+from outlive.store.root import not_found
 from outlive.system import crash, process, tree
 
 TYPE_CHECKING = False
@@ -20,8 +21,49 @@ if TYPE_CHECKING:
 
 
 def open_job(ctx: Context, text: str) -> JobDir:
-    """Errors: job_not_found, ambiguous_job_id."""
-    return JobDir.open(ctx.store, ctx.store.find(text))
+    """Errors: job_not_found, ambiguous_job_id. Of jobs behind the caller's wall neither tells anything."""
+    return JobDir.open(ctx.store, ctx.store.find(text, None if ctx.wall is None else lambda found: _exists(ctx, found)))
+
+
+def open_known(ctx: Context, job_id: str) -> JobDir:
+    """The same for a whole id. Errors: job_not_found, io_error."""
+    job = JobDir.open(ctx.store, job_id)
+    if not _is_inside(ctx, job):
+        job.close()
+        raise not_found(job_id)
+    return job
+
+
+def job_ids(ctx: Context) -> Iterator[str]:
+    """The ids of all jobs that exist for this caller, newest first."""
+    return _inside(ctx, ctx.store.ids())
+
+
+def live_ids(ctx: Context) -> Iterator[str]:
+    """Of these the ones that may still run."""
+    return _inside(ctx, ctx.store.live_ids())
+
+
+def _inside(ctx: Context, job_ids: list[str]) -> Iterator[str]:
+    return iter(job_ids) if ctx.wall is None else (job_id for job_id in job_ids if _exists(ctx, job_id))
+
+
+def _exists(ctx: Context, job_id: str) -> bool:
+    try:
+        with JobDir.open(ctx.store, job_id) as job:
+            return _is_inside(ctx, job)
+    except OutliveError:
+        return False
+
+
+def _is_inside(ctx: Context, job: JobDir) -> bool:
+    """The wall. A job whose definition cannot be read is nobody's: it exists for those alone who see all."""
+    if ctx.wall is None:
+        return True
+    try:
+        return bool(job.read_meta().scope == ctx.wall)
+    except (OSError, OutliveError):
+        return False
 
 
 def look(ctx: Context, job: JobDir) -> Look:

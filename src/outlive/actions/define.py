@@ -145,6 +145,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         title=title,
         name=title or name_of(words),
         owner=ctx.owner,
+        scope=ctx.scope,
         notification=notification(ctx, args.get("notify_command"), args.get("notify_file")) | watches,
         quota_bytes=_quota(ctx, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),

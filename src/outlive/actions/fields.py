@@ -262,6 +262,21 @@ FIELDS: dict[str, Schema] = {
             "on_output_match": {**_MATCH, "description": "The one pattern of output_pattern."},
         },
     ),
+    "scope": _string("Whose jobs a token sees and touches; * is everybody's."),
+    "token": _string("The secret, shown this once."),
+    "revoked": _flag("Does it open nothing any more?"),
+    "tokens": {
+        "type": "array",
+        "description": "The tokens.",
+        "items": _object(
+            "One token, without its secret.",
+            {
+                "name": _string("The client it was made for."),
+                "scope": _string("Whose jobs it sees and touches; * is everybody's."),
+                "created_at": _string("When it was made.", **_TIME),
+            },
+        ),
+    },
     "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),
     "schema": {"type": "object", "description": "The JSON Schema of every answer."},
     "generated_at": _string("When the schema last changed.", **_TIME),
@@ -306,6 +321,7 @@ OVERRIDES["truncated"]["list"] = _flag("Are there more jobs than shown?")
 OVERRIDES["last_line"] = {
     "list": _maybe_string(f"The last line it put out, at most {limits.LAST_LINE_CHARS} characters.")
 }
+OVERRIDES["name"] = {type_: _string("The client the token was made for.") for type_ in ("token_add", "token_revoke")}
 OVERRIDES["started_at"] = {
     type_: _string("When the command started (or was about to).", **_TIME) for type_ in ("run", "start", "restart")
 }

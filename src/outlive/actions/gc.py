@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 
 from outlive import limits
+from outlive.actions import access
 from outlive.actions.spec import BOOL, INT, STR, Arg, Verb
 from outlive.errors import OutliveError
 from outlive.job import duration_ms, seconds_of
 from outlive.store import gc as store_gc
 from outlive.store import truth
-from outlive.store.jobdir import JobDir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from outlive.actions.spec import Context
+    from outlive.store.jobdir import JobDir
 
 
 def gc(
@@ -32,7 +33,7 @@ def gc(
     max_jobs = ctx.config.get("gc", "max_jobs") if max_jobs is None else max_jobs
     max_bytes = ctx.config.get("gc", "max_bytes") if max_bytes is None else max_bytes
     sweep = _Sweep(ctx, time.time() - duration_ms(window, "older_than", bare_unit=None) / 1000, dry_run)
-    for job_id in ctx.store.ids():  # newest first
+    for job_id in access.job_ids(ctx):  # newest first
         sweep.take(job_id, max_jobs, max_bytes)
     return {
         "root": ctx.store.path,
@@ -40,7 +41,8 @@ def gc(
         "older_than": window,
         "older_than_source": source,
         **sweep.totals(),
-        "leftovers": store_gc.clean(ctx.store, dry_run=dry_run),
+        # Whose they were cannot be told any more: nobody behind a wall hears of them
+        "leftovers": store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
     }
 
 
@@ -63,7 +65,7 @@ class _Sweep:
 
     def take(self, job_id: str, max_jobs: int | None, max_bytes: int | None) -> None:
         try:
-            with JobDir.open(self._ctx.store, job_id) as job:
+            with access.open_known(self._ctx, job_id) as job:
                 self._judge(job, max_jobs, max_bytes)
         except (OSError, OutliveError) as error:
             self._skip(job_id, "unknown", f"it cannot be read: {error}", 0)

@@ -12,7 +12,7 @@ from outlive.actions import access, answers
 from outlive.actions.driver import Pause
 from outlive.actions.line import Line
 from outlive.errors import OutliveError, from_os
-from outlive.store.jobdir import STDIN_DATA, JobDir, Locks, NewJob
+from outlive.store.jobdir import STDIN_DATA, Locks, NewJob
 from outlive.store.output import Output
 from outlive.store.owed import Owed
 from outlive.supervisor.request import Request
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from outlive.actions.driver import Waiting
     from outlive.actions.spec import Context
     from outlive.job import Definition
+    from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
 
 
@@ -197,7 +198,7 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Wait
             sock.close()
         new.close()
         raise
-    job_dir = JobDir.open(ctx.store, plan.definition.job_id)
+    job_dir = access.open_known(ctx, plan.definition.job_id)
     new.close()
     with job_dir as job:
         return (yield from watch(ctx, job, sock, seen, hint=plan.hint))
@@ -227,6 +228,10 @@ def _waits_for_input(found: Look, job: JobDir) -> bool:
         return False
     with Output(job) as output:
         return bool(answers.waiting(found, output)["waiting_for_input"])
+
+
+def _keyed(definition: Definition) -> tuple[str | None, ...]:
+    return definition.dedupe_key, definition.owner, definition.scope, definition.cwd
 
 
 class Deduplication:
@@ -260,12 +265,11 @@ class Deduplication:
 
     def running(self, wanted: Definition) -> str | None:
         """The id of the running job of this owner and directory with the same key."""
-        for job_id in self._ctx.store.live_ids():
+        for job_id in access.live_ids(self._ctx):
             try:
-                with JobDir.open(self._ctx.store, job_id) as job:
+                with access.open_known(self._ctx, job_id) as job:
                     other = job.read_meta()
-                    same = (other.dedupe_key, other.owner, other.cwd) == (wanted.dedupe_key, wanted.owner, wanted.cwd)
-                    if same and access.look(self._ctx, job).state.state == "running":
+                    if _keyed(other) == _keyed(wanted) and access.look(self._ctx, job).state.state == "running":
                         return job_id
             except (OSError, OutliveError):
                 continue

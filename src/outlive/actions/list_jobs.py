@@ -10,7 +10,6 @@ from outlive.actions import access, answers, window
 from outlive.actions.spec import BOOL, INT, PATH, STR, STRS, Arg, Verb
 from outlive.errors import OutliveError, invalid
 from outlive.job import STATES, check_tag_pattern, seconds_of, short_id, tag_matches
-from outlive.store.jobdir import JobDir
 from outlive.store.output import Output
 
 TYPE_CHECKING = False
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.actions.spec import Context
+    from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
 
 
@@ -41,7 +41,7 @@ def list_jobs(
     truncated = False
     for job_id in _candidates(ctx, state):
         try:
-            with JobDir.open(ctx.store, job_id) as job:
+            with access.open_known(ctx, job_id) as job:
                 found = access.look(ctx, job)
                 if not wanted.takes(found):
                     continue
@@ -57,12 +57,12 @@ def list_jobs(
 
 def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
     """Ids worth a look, in the order of the answer: those that may run, then all others from the newest on."""
-    live = ctx.store.live_ids()
-    yield from live
-    if state == "running":
-        return
-    known = set(live)
-    yield from (job_id for job_id in ctx.store.ids() if job_id not in known)
+    known = set()
+    for job_id in access.live_ids(ctx):
+        known.add(job_id)
+        yield job_id
+    if state != "running":
+        yield from (job_id for job_id in access.job_ids(ctx) if job_id not in known)
 
 
 class _Filter:

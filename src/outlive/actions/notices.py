@@ -9,7 +9,6 @@ from outlive.actions import access, window
 from outlive.errors import OutliveError
 from outlive.job import FINISHED, watches_of
 from outlive.store import events
-from outlive.store.jobdir import JobDir
 from outlive.store.output import Output
 from outlive.store.owed import Owed
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.actions.spec import Context
+    from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
 
     Notice = dict[str, Any]
@@ -50,16 +50,14 @@ class Notices:
         owed = Owed(ctx.store, ctx.client)
         found: list[Notice] = []
         jobs = 0
-        live: set[str] | None = None
         for job_id in owed.ids():
             if jobs >= limits.NOTICES:
                 break
             if job_id == answered:
                 continue
-            live = set(ctx.store.live_ids()) if live is None else live
             try:
-                with JobDir.open(ctx.store, job_id) as job:
-                    told = self._of_job(ctx, owed, job, live=job_id in live)
+                with access.open_known(ctx, job_id) as job:
+                    told = self._of_job(ctx, owed, job, live=ctx.store.is_marked_live(job_id))
                     found += told
                     jobs += bool(told)
             except OutliveError as error:

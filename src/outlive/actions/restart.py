@@ -51,6 +51,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> define.Plan:
         masked_env=masked,
         created_at=timestamp(),
         owner=ctx.owner,
+        scope=ctx.scope,
         root=ctx.store.path,
         restarted_from=old.job_id,
         dedupe_key=None,

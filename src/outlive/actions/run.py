@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from outlive.actions import define, fields, launching
+from outlive.actions import access, define, fields, launching
 from outlive.actions.spec import Verb
 from outlive.job import new_id
-from outlive.store.jobdir import JobDir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def run(ctx: Context, **args: Any) -> Waiting[dict[str, Any]]:
     if new is not None:
         return (yield from launching.start_made(ctx, plan, new, seen))
     assert other is not None
-    with JobDir.open(ctx.store, other) as job:
+    with access.open_known(ctx, other) as job:
         answer = yield from launching.watch(ctx, job, None, seen)
     return answer | {"deduplicated": True}
 

@@ -132,9 +132,14 @@ class Verb:
 
 class Context:
     """What an action knows of its caller. `owner` is who the caller's jobs belong to; `client` keys the read position
-    that MCP keeps for each client (None: no position is kept, reading starts at 0)."""
+    that MCP keeps for each client (None: no position is kept, reading starts at 0). `scope` is recorded with the jobs it
+    makes. `wall` is the scope whose jobs alone exist for this caller (None: all do): actions look up and enumerate jobs
+    through `access` only, which keeps it."""
 
-    __slots__ = ("store", "config", "face", "owner", "client", "cwd", "env", "launcher", "shell", "job_id")
+    __slots__ = (
+        *("store", "config", "face", "owner", "client", "scope", "wall"),
+        *("cwd", "env", "launcher", "shell", "job_id"),
+    )
 
     def __init__(
         self,
@@ -148,12 +153,16 @@ class Context:
         env: dict[str, str],
         launcher: Any,
         shell: tuple[str, ...],
+        scope: str | None = None,
+        wall: str | None = None,
     ) -> None:
         self.store = store
         self.config = config
         self.face = face  # "cli" | "mcp"
         self.owner = owner
         self.client = client
+        self.scope = scope
+        self.wall = wall
         self.cwd = cwd  # where a job runs that names no directory
         self.env = env  # what a job inherits
         self.launcher = launcher  # launch.fork.Launcher or launch.nursery.Launcher

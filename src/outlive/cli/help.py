@@ -26,6 +26,7 @@ _GROUPS = (
     ("Talk to a job", ("write", "send-keys", "submit", "paste", "resize", "attach")),
     ("End and delete", ("kill", "clear", "remove", "gc")),
     ("Mark", ("tag set", "notify set")),
+    ("Serve", ("mcp", "serve", "token add", "token list", "token revoke")),
     ("Other", ()),
 )
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from outlive.actions.spec import Verb
     from outlive.config import Config
     from outlive.mcp.environment import JobEnvironment
+    from outlive.mcp.owner import Caller
 
     # What goes on beside an action while it runs: entered with the verb, its context and its arguments.
     Beside = Callable[[Verb, Context, dict[str, Any]], AbstractAsyncContextManager[None]]
@@ -179,22 +180,22 @@ class Calls:
         self._readers: dict[str, Reader] = {}
 
     async def run(
-        self, tool: str, given: Mapping[str, Any], owner: str, *, handle: bool = False, beside: Beside | None = None
+        self, tool: str, given: Mapping[str, Any], caller: Caller, *, handle: bool = False, beside: Beside | None = None
     ) -> dict[str, Any]:
         """The envelope of a call. Errors: OutliveError, and whatever an action lets through."""
         verb, args = self.tools.read(tool, given, handle=handle)
         unbounded = tool == EXEC and self.tools.exec_alone and not handle
         args, report = (args, {}) if unbounded else clamp(verb, args)
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.now()
-        ctx = self._context(owner, env)
+        ctx = self._context(caller, env)
         result = await self._result(verb, ctx, args, beside)
         self.heard(ctx, result)
         return answer(verb.type, {**result, **report})
 
-    def notices(self, owner: str, answered: str | None) -> list[dict[str, Any]]:
+    def notices(self, caller: Caller, answered: str | None) -> list[dict[str, Any]]:
         """What happened to this client's jobs, but for the one `answered`, since its last call. Told once: pass it on."""
         try:
-            return self._notices.collect(self._context(owner, self._environment.now()), answered)
+            return self._notices.collect(self._context(caller, self._environment.now()), answered)
         except (OSError, OutliveError):  # no store, or a damaged one: the answer itself says so
             return []
 
@@ -222,33 +223,33 @@ class Calls:
                 details={"job_id": ctx.job_id},
             ) from error
 
-    async def show(self, name: str, owner: str, **given: Any) -> dict[str, Any]:
+    async def show(self, name: str, caller: Caller, **given: Any) -> dict[str, Any]:
         """The envelope of a verb that only reads, outside of a tool call. Errors: OutliveError."""
         verb = actions.load(name)
         if name not in self._readers:
             self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self._config))
         args = self._readers[name].read(given)
         try:
-            return answer(verb.type, await drive.run(verb, self.observer(owner), args))
+            return answer(verb.type, await drive.run(verb, self.observer(caller), args))
         except OSError as error:
             raise from_os(f"answering {name}", error) from error
 
-    def observer(self, owner: str) -> Context:
+    def observer(self, caller: Caller) -> Context:
         """For a look outside of a tool call, which moves nobody's read position. Errors: store_unsafe, io_error."""
-        ctx = self._context(owner, self._environment.now())
+        ctx = self._context(caller, self._environment.now())
         ctx.client = None
         return ctx
 
-    def context(self, owner: str) -> Context:
+    def context(self, caller: Caller) -> Context:
         """For looks at jobs, in a caller's name. Errors: store_unsafe, io_error."""
-        return self._context(owner, self._environment.now())
+        return self._context(caller, self._environment.now())
 
     def close(self) -> None:
         if self._store is not None:
             self._store.close()
             self._store = None
 
-    def _context(self, owner: str, env: dict[str, str]) -> Context:
+    def _context(self, caller: Caller, env: dict[str, str]) -> Context:
         if self._store is not None and not self._store.is_in_place():
             self.close()  # the root was deleted or replaced under us
         if self._store is None:
@@ -257,8 +258,10 @@ class Calls:
             self._store,
             self._config,
             face="mcp",
-            owner=owner,
-            client=owner,
+            owner=caller.owner,
+            client=caller.client,
+            scope=caller.scope,
+            wall=caller.wall,
             cwd=job_directory(env),
             env=env,
             launcher=self._launcher,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from outlive.actions.spec import Context, Verb
     from outlive.mcp.call import Calls
+    from outlive.mcp.owner import Caller
     from outlive.store.jobdir import JobDir
 
     Found = dict[str, Any]
@@ -54,23 +55,23 @@ class Channel:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._followed: dict[tuple[str, str], _Followed] = {}
+        self._followed: dict[tuple[Caller, str], _Followed] = {}
 
     @contextmanager
-    def starting(self, ctx: ServerRequestContext[Any], owner: str, verb: Verb, call: Context) -> Iterator[None]:
+    def starting(self, ctx: ServerRequestContext[Any], caller: Caller, verb: Verb, call: Context) -> Iterator[None]:
         """Around an action: what it starts is followed, also if the client takes the call back."""
         try:
             yield
         finally:
             if verb.name in SPAWNING and call.job_id is not None:
-                self._begin(ctx, owner, call.job_id)
+                self._begin(ctx, caller, call.job_id)
 
-    def told(self, ctx: ServerRequestContext[Any], owner: str, found: Found) -> None:
+    def told(self, ctx: ServerRequestContext[Any], caller: Caller, found: Found) -> None:
         """After an answer: the ends that it tells need no message."""
         if found.get("deduplicated") and found.get("state") not in FINISHED:
-            self._begin(ctx, owner, found["job_id"])
+            self._begin(ctx, caller, found["job_id"])
         for job in (found, *(found.get("jobs") or ()), *(found.get("notices") or ())):
-            followed = self._followed.get((owner, str(job.get("job_id"))))
+            followed = self._followed.get((caller, str(job.get("job_id"))))
             if followed is None:
                 continue
             if job.get("state") in FINISHED or (job is found and found["type"] == "remove"):
@@ -78,44 +79,46 @@ class Channel:
             elif job is found and found["type"] == "kill":
                 followed.signalled = True
 
-    def _begin(self, ctx: ServerRequestContext[Any], owner: str, job_id: str) -> None:
-        if (owner, job_id) not in self._followed:
-            followed = self._followed[owner, job_id] = _Followed(ctx.session)
-            ctx.lifespan_context.start_soon(self._follow, owner, job_id, followed)
+    def _begin(self, ctx: ServerRequestContext[Any], caller: Caller, job_id: str) -> None:
+        if (caller, job_id) not in self._followed:
+            followed = self._followed[caller, job_id] = _Followed(ctx.session)
+            ctx.lifespan_context.start_soon(self._follow, caller, job_id, followed)
 
-    async def _follow(self, owner: str, job_id: str, followed: _Followed) -> None:
+    async def _follow(self, caller: Caller, job_id: str, followed: _Followed) -> None:
         try:
             with followed.scope:
-                await self._until_its_end(owner, job_id, followed)
+                await self._until_its_end(caller, job_id, followed)
         except (OutliveError, anyio.ClosedResourceError, anyio.BrokenResourceError):
             return  # the job is gone already, or the client is
         except Exception:  # noqa: BLE001 - no message is worth the server
             traceback.print_exc(file=sys.stderr)
         finally:
-            self._followed.pop((owner, job_id), None)
+            self._followed.pop((caller, job_id), None)
 
-    async def _until_its_end(self, owner: str, job_id: str, followed: _Followed) -> None:
+    async def _until_its_end(self, caller: Caller, job_id: str, followed: _Followed) -> None:
         found: Found = {}
-        with access.open_job(self._calls.observer(owner), job_id) as job:
+        with access.open_job(self._calls.observer(caller), job_id) as job:
             async with aclosing(follow.changes(job, output=False, every_s=limits.CHANNEL_EVERY_S)) as changes:
                 async for _ in changes:
-                    now = await self._status(owner, job)
+                    now = await self._status(caller, job)
                     found |= now
                     if now["state"] == REMOVED:
                         break
-                    await self._tell_hits(owner, found, job, followed)
+                    await self._tell_hits(caller, found, job, followed)
                     if found["state"] in FINISHED:
                         break
             # Whoever waits for the job is being told in this moment; `told` then cancels us.
             await anyio.sleep(limits.CHANNEL_EVERY_S)
-            by_client = found.get("ended_by") == owner or (followed.signalled and found.get("reason") == "signal")
+            by_client = found.get("ended_by") == caller.owner or (
+                followed.signalled and found.get("reason") == "signal"
+            )
             if "name" in found and not by_client:
                 await _send(followed.session, self._words(found, job), _meta(found, events.FINISHED))
 
-    async def _status(self, owner: str, job: JobDir) -> Found:
+    async def _status(self, caller: Caller, job: JobDir) -> Found:
         """The answer of status; of a job that is not there any more, also if that was seen half-way, the state alone."""
         try:
-            found = await self._calls.show("status", owner, job_id=job.job_id)
+            found = await self._calls.show("status", caller, job_id=job.job_id)
         except OutliveError:
             if job.is_in_place():
                 raise
@@ -127,10 +130,10 @@ class Channel:
             return f"{_name(found)} was removed, with its output."
         return f"{_name(found)}: {text.ended(found)}{_last_line(job)} {self._next(job.job_id)}"
 
-    async def _tell_hits(self, owner: str, found: Found, job: JobDir, followed: _Followed) -> None:
+    async def _tell_hits(self, caller: Caller, found: Found, job: JobDir, followed: _Followed) -> None:
         """One message for all that came since the last look, but for lines that the client has read itself."""
-        ctx = self._calls.observer(owner)
-        ctx.client = owner
+        ctx = self._calls.observer(caller)
+        ctx.client = caller.client
         fresh, followed.offset = events.read(job, offset=followed.offset)
         unread = access.seen(ctx, job)
         hits = [event for event in fresh if event["type"] == events.WATCH_HIT and event["seq"] >= unread]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from outlive.mcp.environment import JobEnvironment
 
 USAGE = """\
-Usage: outlive mcp [--tools exec,process] [--channel] [--root PATH] [--config PATH]
+Usage: outlive mcp [--tools exec,process] [--channel] [--isolate] [--root PATH] [--config PATH]
 
 Serve MCP on stdin and stdout, for one client. Jobs outlive the server: they go on when the client closes it.
 
@@ -28,13 +28,15 @@ Serve MCP on stdin and stdout, for one client. Jobs outlive the server: they go 
   --channel       Wake the client when a job that it started ends or hits a watch: notifications/claude/channel. Claude
                   Code shows them if it was started with --channels, or while that is a preview with
                   --dangerously-load-development-channels server:NAME, NAME being this server's in its configuration.
+  --isolate       A wall: only jobs that this client started over MCP exist, told by the name it gives itself and the session
+                  or project in its environment. Jobs of others cannot be listed, read, ended or guessed at.
   --root PATH     The job root, instead of OUTLIVE_ROOT or the platform's place.
   --config PATH   The configuration file, instead of the one in the configuration directory.
   -h, --help      Print this help.
 """
 _TOOLS = ("exec", "process")
 _FLAGS = ("--tools", "--root", "--config")
-_SWITCHES = ("--channel",)
+_SWITCHES = ("--channel", "--isolate")
 
 
 def main(argv: list[str], options: dict[str, Any]) -> int:
@@ -54,8 +56,8 @@ def main(argv: list[str], options: dict[str, Any]) -> int:
 
 
 def _parsed(argv: list[str], options: dict[str, Any]) -> dict[str, Any] | None:
-    """tools, channel, root, config; None: help is wanted. Errors: invalid_argument."""
-    channel = False
+    """tools, channel, isolate, root, config; None: help is wanted. Errors: invalid_argument."""
+    switched: set[str] = set()
     found = {"--tools": ",".join(_TOOLS), "--root": options.get("root"), "--config": options.get("config")}
     words = list(argv)
     while words:
@@ -63,7 +65,7 @@ def _parsed(argv: list[str], options: dict[str, Any]) -> dict[str, Any] | None:
         if flag in ("-h", "--help"):
             return None
         if flag in _SWITCHES and not equals:
-            channel = True
+            switched.add(flag)
             continue
         if flag not in _FLAGS:
             near = nearest(flag, [*_FLAGS, *_SWITCHES])
@@ -77,7 +79,8 @@ def _parsed(argv: list[str], options: dict[str, Any]) -> dict[str, Any] | None:
             raise invalid(flag.lstrip("-"), f"{flag} has an empty value", usage=True)
         found[flag] = value
     tools = _tools(str(found["--tools"]))
-    return {"tools": tools, "channel": channel, "root": found["--root"], "config": found["--config"]}
+    switches = {name.removeprefix("--"): name in switched for name in _SWITCHES}
+    return {"tools": tools, **switches, "root": found["--root"], "config": found["--config"]}
 
 
 def _tools(text: str) -> frozenset[str]:
@@ -125,7 +128,8 @@ def _run(asked: dict[str, Any], found: Any, environment: JobEnvironment, launche
     tools = Tools(actions.load("run"), process_verbs(), asked["tools"], found)
     calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher)
     try:
-        anyio.run(server.serve, server.build(calls, found, os.environ, channel=asked["channel"]), environment)
+        built = server.build(calls, found, os.environ, channel=asked["channel"], isolate=asked["isolate"])
+        anyio.run(server.serve, built, environment)
     except* (BrokenPipeError, ConnectionResetError):
         pass  # the client went away while we wrote to it: an end like any other
     finally:

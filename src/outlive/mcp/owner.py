@@ -5,15 +5,46 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from mcp.server.context import ServerRequestContext
 
 NOBODY = "mcp"
 # What clients put into the environment of the servers they start; the first that is there counts.
 SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "CODEX_SESSION_ID")
 _NAME_CHARS = 40
+
+
+class Caller(NamedTuple):
+    """Who is calling. `owner` is shown with its jobs and filtered by, `client` keys its read positions and notices. The
+    `scope` is recorded with its jobs; for a `walled` caller the jobs of other scopes do not exist."""
+
+    owner: str
+    client: str
+    scope: str
+    walled: bool = False
+
+    @property
+    def wall(self) -> str | None:
+        """The scope whose jobs alone exist for this caller; None: all do."""
+        return self.scope if self.walled else None
+
+
+if TYPE_CHECKING:
+    Who = Callable[[ServerRequestContext[Any]], Caller]
+
+
+def on_stdio(client_name: str | None, env: Mapping[str, str], *, isolate: bool) -> Caller:
+    """The client at the other end of our stdin, under the name that it gives itself.
+
+    No name that a client may choose holds a colon, so no scope of a stdio client is one of a token.
+    """
+    owner = owner_of(client_name, env)
+    return Caller(owner, owner, f"stdio:{owner}", walled=isolate)
 
 
 def owner_of(client_name: str | None, env: Mapping[str, str]) -> str:

@@ -15,12 +15,13 @@ from outlive.mcp import text
 from outlive.mcp.wire import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
     from mcp.server.context import ServerRequestContext
 
     from outlive.mcp.call import Calls
+    from outlive.mcp.owner import Who
 
 JSON, PLAIN = "application/json", "text/plain"
 STATUS, OUTPUT, EVENTS = "status", "output", "events"
@@ -90,11 +91,11 @@ def refusing(uri: str) -> Iterator[None]:
 
 
 class Resources:
-    """What the SDK calls. `owner_of`: who asks."""
+    """What the SDK calls. `who`: who asks."""
 
-    def __init__(self, calls: Calls, owner_of: Callable[[ServerRequestContext[Any]], str]) -> None:
+    def __init__(self, calls: Calls, who: Who) -> None:
         self._calls = calls
-        self._owner_of = owner_of
+        self._who = who
 
     async def templates(
         self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -106,7 +107,7 @@ class Resources:
     ) -> types.ListResourcesResult:
         """The caller's jobs as `list` shows them: running ones first, then the newest."""
         with refusing("job://"):
-            found = await self._calls.show("list", self._owner_of(ctx), limit=limits.LIST_JOBS)
+            found = await self._calls.show("list", self._who(ctx), limit=limits.LIST_JOBS)
         return types.ListResourcesResult(resources=[_resource(job) for job in encodable(found["jobs"])])
 
     async def read(
@@ -120,7 +121,7 @@ class Resources:
         }
         with refusing(params.uri):
             verb = "poll" if place.part == OUTPUT else place.part
-            found = encodable(await self._calls.show(verb, self._owner_of(ctx), **given))
+            found = encodable(await self._calls.show(verb, self._who(ctx), **given))
         if place.part == OUTPUT:
             content = _contents(
                 params.uri, PLAIN, found["output"], {name: found[name] for name in _POSITION if name in found}

@@ -25,7 +25,7 @@ from outlive.mcp import progress, schemas, subscribe, tasks, text
 from outlive.mcp.call import EXEC, PROCESS, WAIT_ARGUMENTS, Calls, Tools, defaults_of
 from outlive.mcp.capabilities import HonestServer
 from outlive.mcp.channel import CAPABILITY, Channel
-from outlive.mcp.owner import owner_of
+from outlive.mcp.owner import on_stdio
 from outlive.mcp.resources import Resources
 from outlive.mcp.wire import encodable
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from outlive.config import Config
     from outlive.mcp.call import Beside
     from outlive.mcp.environment import JobEnvironment
+    from outlive.mcp.owner import Caller, Who
 
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"  # in the _meta of each request, from protocol 2026-07-28 on
 _DAY_MS = 86_400_000
@@ -80,14 +81,11 @@ PROCESS_TEXT = (
 class Handlers:
     """What the SDK calls."""
 
-    def __init__(self, calls: Calls, config: Config, env: Mapping[str, str], channel: Channel | None) -> None:
+    def __init__(self, calls: Calls, config: Config, who: Who, channel: Channel | None) -> None:
         self._calls = calls
-        self._env = env
+        self._who = who
         self._channel = channel
         self._tools = tool_list(calls.tools, config)
-
-    def owner(self, ctx: ServerRequestContext[Any]) -> str:
-        return owner_of(client_name(ctx), self._env)
 
     async def list_tools(
         self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -105,22 +103,22 @@ class Handlers:
         if params.name not in self._calls.tools.offers:
             known = ", ".join(sorted(self._calls.tools.offers))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
-        owner = self.owner(ctx)
-        found = await self._answer(ctx, params, owner)
+        caller = self._who(ctx)
+        found = await self._answer(ctx, params, caller)
         # An answer that is about to become a task reaches nobody: the notices come with the next one
         becomes_task = found.get("state") == "running" and params.name == EXEC and tasks.declared(ctx)
-        notices = [] if becomes_task else self._calls.notices(owner, found.get("job_id"))
+        notices = [] if becomes_task else self._calls.notices(caller, found.get("job_id"))
         found |= {"notices": notices} if notices else {}
         if self._channel is not None:
-            self._channel.told(ctx, owner, found)
+            self._channel.told(ctx, caller, found)
         return _result(found, process=PROCESS in self._calls.tools.offers)
 
     async def _answer(
-        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, owner: str
+        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller
     ) -> dict[str, Any]:
         try:
-            beside, handle = self._beside(ctx, owner), tasks.declared(ctx)
-            return await self._calls.run(params.name, params.arguments or {}, owner, handle=handle, beside=beside)
+            beside, handle = self._beside(ctx, caller), tasks.declared(ctx)
+            return await self._calls.run(params.name, params.arguments or {}, caller, handle=handle, beside=beside)
         except OutliveError as error:
             if error.code == "internal_error":
                 traceback.print_exc(file=sys.stderr)
@@ -129,7 +127,7 @@ class Handlers:
             traceback.print_exc(file=sys.stderr)
             return envelope.failure(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
 
-    def _beside(self, ctx: ServerRequestContext[Any], owner: str) -> Beside | None:
+    def _beside(self, ctx: ServerRequestContext[Any], caller: Caller) -> Beside | None:
         """What the client is told besides the answer; None: nothing."""
         report = progress.reporter(ctx)
         if report is None and self._channel is None:
@@ -139,7 +137,7 @@ class Handlers:
         async def beside(verb: Verb, call: Context, args: dict[str, Any]) -> AsyncIterator[None]:
             async with AsyncExitStack() as stack:
                 if self._channel is not None:
-                    stack.enter_context(self._channel.starting(ctx, owner, verb, call))
+                    stack.enter_context(self._channel.starting(ctx, caller, verb, call))
                 if report is not None:
                     await stack.enter_async_context(progress.reported(report, verb, call, args))
                 yield
@@ -206,12 +204,22 @@ def _result(found: dict[str, Any], *, process: bool) -> types.CallToolResult:
     )
 
 
-def build(calls: Calls, config: Config, env: Mapping[str, str], *, channel: bool = False) -> Server[Any]:
-    """The server, ready to run over any transport."""
-    handlers = Handlers(calls, config, env, Channel(calls) if channel else None)
-    resources = Resources(calls, handlers.owner)
+def build(
+    calls: Calls,
+    config: Config,
+    env: Mapping[str, str],
+    *,
+    channel: bool = False,
+    isolate: bool = False,
+    who: Who | None = None,
+) -> Server[Any]:
+    """The server, ready to run over any transport. `who` says who sent a request; without it, it is the client that
+    started us, with the session or project in `env`, which with `isolate` sees its own jobs only."""
+    who = who or (lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate))
+    handlers = Handlers(calls, config, who, Channel(calls) if channel else None)
+    resources = Resources(calls, who)
     watches = subscribe.Watches(calls)
-    subscriptions = subscribe.Subscriptions(watches, handlers.owner)
+    subscriptions = subscribe.Subscriptions(watches, who)
     fixed = CacheHint(ttl_ms=_DAY_MS, scope="public")
     server = HonestServer(
         "outlive",
@@ -229,12 +237,12 @@ def build(calls: Calls, config: Config, env: Mapping[str, str], *, channel: bool
         on_read_resource=resources.read,
         on_subscribe_resource=subscriptions.subscribe,
         on_unsubscribe_resource=subscriptions.unsubscribe,
-        on_subscriptions_listen=subscribe.Listening(watches, handlers.owner),
+        on_subscriptions_listen=subscribe.Listening(watches, who),
     )
     if channel:
         server.experimental = {CAPABILITY: {}}
     result = partial(_result, process=PROCESS in calls.tools.offers)
-    tasks.install(server, calls, result=result, owner=handlers.owner)
+    tasks.install(server, calls, result=result, who=who)
     return server
 
 

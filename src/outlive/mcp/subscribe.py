@@ -21,7 +21,7 @@ from outlive.mcp.resources import EVENTS, OUTPUT, place_of, refusing
 from outlive.store import events
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
     from typing import Any
 
     from anyio.abc import TaskGroup
@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
     from outlive.mcp.call import Calls
+    from outlive.mcp.owner import Caller, Who
     from outlive.store.jobdir import JobDir
-
-    Who = Callable[[ServerRequestContext[Any]], str]
 
 
 @asynccontextmanager
@@ -53,69 +52,73 @@ class _Watch:
 
 
 class Watches:
-    """Follows each resource once, however many want to be told of it, and publishes its changes on `bus`."""
+    """Follows each resource once, however many want to be told of it, and publishes its changes on a bus. Each wall has
+    a bus of its own: the same short URI may name one job on this side of it, and another on that."""
 
     def __init__(self, calls: Calls) -> None:
-        self.bus = InMemorySubscriptionBus()
+        self._buses: dict[str | None, InMemorySubscriptionBus] = {}
         self._calls = calls
-        self._held: dict[str, _Watch] = {}
+        self._held: dict[tuple[str | None, str], _Watch] = {}
 
-    def hold(self, group: TaskGroup, uri: str, owner: str) -> None:
+    def bus(self, caller: Caller) -> InMemorySubscriptionBus:
+        return self._buses.setdefault(caller.wall, InMemorySubscriptionBus())
+
+    def hold(self, group: TaskGroup, uri: str, caller: Caller) -> None:
         """Follow a resource until it was released as often as held. Where the job is over there is one update, and
         nothing is followed. Errors: MCPError for what is no resource or no job, or for too many of them."""
-        ctx = self._calls.observer(owner)
+        ctx = self._calls.observer(caller)
         with refusing(uri), access.open_job(ctx, place_of(uri).job) as job:
             found = access.look(ctx, job)
-        if uri not in self._held and len(self._held) >= limits.WATCHED_RESOURCES:
+        if (caller.wall, uri) not in self._held and len(self._held) >= limits.WATCHED_RESOURCES:
             raise MCPError(types.INTERNAL_ERROR, f"{limits.WATCHED_RESOURCES} resources are watched already")
-        watch = self._held.setdefault(uri, _Watch())
+        watch = self._held.setdefault((caller.wall, uri), _Watch())
         watch.holders += 1
         if found.state.finished and not found.supervised:
-            group.start_soon(self.bus.publish, ResourceUpdated(uri))
+            group.start_soon(self.bus(caller).publish, ResourceUpdated(uri))
         elif watch.scope is None:
             watch.scope = anyio.CancelScope()
-            group.start_soon(self._follow, uri, owner, watch, watch.scope)
+            group.start_soon(self._follow, uri, caller, watch, watch.scope)
 
-    def release(self, uri: str) -> None:
-        watch = self._held[uri]
+    def release(self, uri: str, caller: Caller) -> None:
+        watch = self._held[caller.wall, uri]
         watch.holders -= 1
         if not watch.holders:
-            del self._held[uri]
+            del self._held[caller.wall, uri]
             if watch.scope is not None:
                 watch.scope.cancel()
 
-    async def _follow(self, uri: str, owner: str, watch: _Watch, scope: anyio.CancelScope) -> None:
+    async def _follow(self, uri: str, caller: Caller, watch: _Watch, scope: anyio.CancelScope) -> None:
         try:
             with scope:
-                await self._publish_changes(uri, owner)
+                await self._publish_changes(uri, caller)
         except OutliveError:  # removed before we came to it
-            await self.bus.publish(ResourceUpdated(uri))
+            await self.bus(caller).publish(ResourceUpdated(uri))
         except Exception:  # noqa: BLE001 - no subscription may end the server
             traceback.print_exc(file=sys.stderr)
         finally:
             if watch.scope is scope:
                 watch.scope = None
 
-    async def _publish_changes(self, uri: str, owner: str) -> None:
+    async def _publish_changes(self, uri: str, caller: Caller) -> None:
         place = place_of(uri)
         known: Any = None
-        with access.open_job(self._calls.observer(owner), place.job) as job:
+        with access.open_job(self._calls.observer(caller), place.job) as job:
             async with aclosing(
                 follow.changes(job, output=place.part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
             ) as changes:
                 async for _ in changes:
-                    now, over = self._look(job, place.part, owner)
+                    now, over = self._look(job, place.part, caller)
                     # Whoever subscribes reads what there is; but the end may have come since then.
                     if over if known is None else now != known:
-                        await self.bus.publish(ResourceUpdated(uri))
+                        await self.bus(caller).publish(ResourceUpdated(uri))
                     known = now
 
-    def _look(self, job: JobDir, part: str, owner: str) -> tuple[Any, bool]:
+    def _look(self, job: JobDir, part: str, caller: Caller) -> tuple[Any, bool]:
         """(what a change is seen by, is the job over). The look brings a supervisor to a job that has lost its own."""
         if not job.is_in_place():
             return "removed", True
         try:
-            found = access.look(self._calls.observer(owner), job)
+            found = access.look(self._calls.observer(caller), job)
             state = found.state
             if part == OUTPUT:
                 return (job.log_size(0), job.log_size(1), state.finished), state.finished
@@ -126,46 +129,54 @@ class Watches:
             return "unreadable", True
 
 
-class Listening(ListenHandler):
+class Listening:
     """`subscriptions/listen`: follows what a stream asks for as long as it is open. The acknowledgement names what
     will be told: no lists, which we do not watch, and no job that is not there."""
 
-    def __init__(self, watches: Watches, owner_of: Who) -> None:
-        super().__init__(watches.bus, max_subscriptions=limits.WATCHED_RESOURCES)
+    def __init__(self, watches: Watches, who: Who) -> None:
         self._watches = watches
-        self._owner_of = owner_of
+        self._who = who
+        self._handlers: dict[str | None, ListenHandler] = {}  # by wall
 
     async def __call__(
         self, ctx: ServerRequestContext[Any, Any], params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
+        caller = self._who(ctx)
         held: list[str] = []
         try:
             for uri in dict.fromkeys(params.notifications.resource_subscriptions or ()):
                 try:
-                    self._watches.hold(ctx.lifespan_context, uri, self._owner_of(ctx))
+                    self._watches.hold(ctx.lifespan_context, uri, caller)
                 except MCPError as error:
                     if error.error.code != types.INVALID_PARAMS:
                         raise
                 else:
                     held.append(uri)
             honest = types.SubscriptionFilter(resource_subscriptions=held)
-            return await super().__call__(ctx, params.model_copy(update={"notifications": honest}))
+            return await self._handler(caller)(ctx, params.model_copy(update={"notifications": honest}))
         finally:
             for uri in held:
-                self._watches.release(uri)
+                self._watches.release(uri, caller)
+
+    def _handler(self, caller: Caller) -> ListenHandler:
+        if caller.wall not in self._handlers:
+            bus = self._watches.bus(caller)
+            self._handlers[caller.wall] = ListenHandler(bus, max_subscriptions=limits.WATCHED_RESOURCES)
+        return self._handlers[caller.wall]
 
 
 class _Subscription:
     """One resource and one client of the handshake era. An update that waits to be sent stands for all that came
     meanwhile."""
 
-    def __init__(self, watches: Watches, session: ServerSession, uri: str) -> None:
+    def __init__(self, watches: Watches, caller: Caller, session: ServerSession, uri: str) -> None:
         self._watches = watches
+        self._caller = caller
         self._session = session
         self._uri = uri
         self._scope = anyio.CancelScope()
         self._changed = anyio.Event()
-        self._leave = watches.bus.subscribe(self._take)  # at once: the first update may come before `run` does
+        self._leave = watches.bus(caller).subscribe(self._take)  # at once: the first update may come before `run` does
 
     def _take(self, event: object) -> None:
         if event == ResourceUpdated(self._uri):
@@ -184,15 +195,15 @@ class _Subscription:
     def end(self) -> None:
         self._scope.cancel()
         self._leave()
-        self._watches.release(self._uri)
+        self._watches.release(self._uri, self._caller)
 
 
 class Subscriptions:
     """`resources/subscribe` and `resources/unsubscribe`. A subscription ends with its connection."""
 
-    def __init__(self, watches: Watches, owner_of: Who) -> None:
+    def __init__(self, watches: Watches, who: Who) -> None:
         self._watches = watches
-        self._owner_of = owner_of
+        self._who = who
         self._of: dict[Connection, dict[str, _Subscription]] = {}
 
     async def subscribe(
@@ -201,11 +212,13 @@ class Subscriptions:
         """Errors: MCPError for what is no resource or no job."""
         connection = _connection(ctx)
         if params.uri not in self._of.get(connection, {}):
-            self._watches.hold(ctx.lifespan_context, params.uri, self._owner_of(ctx))
+            caller = self._who(ctx)
+            self._watches.hold(ctx.lifespan_context, params.uri, caller)
             if connection not in self._of:
                 self._of[connection] = {}
                 connection.exit_stack.callback(self._forget, connection)
-            subscription = self._of[connection][params.uri] = _Subscription(self._watches, ctx.session, params.uri)
+            subscription = _Subscription(self._watches, caller, ctx.session, params.uri)
+            self._of[connection][params.uri] = subscription
             ctx.lifespan_context.start_soon(subscription.run)
         return types.EmptyResult()
 

@@ -12,7 +12,7 @@ request, and not `initialize`, whose eras cannot carry a task on the wire. Of `e
 Without the process tool (`--tools exec`) the last two do not hold: nobody could follow the job but by its task.
 
 Whoever has the id may ask: any server process of this root answers, also for a job that another client or the command
-line started, as `process` does. What a task is, `task_view` says.
+line started, as `process` does, unless a wall is between them. What a task is, `task_view` says.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ from outlive.mcp import drive, follow
 from outlive.mcp.arguments import fold
 from outlive.mcp.call import EXEC
 from outlive.mcp.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, question
-from outlive.store.jobdir import JobDir
 from outlive.store.output import Output
 
 if TYPE_CHECKING:
@@ -52,6 +51,8 @@ if TYPE_CHECKING:
 
     from outlive.actions.spec import Context
     from outlive.mcp.call import Calls
+    from outlive.mcp.owner import Who
+    from outlive.store.jobdir import JobDir
 
 IDENTIFIER = "io.modelcontextprotocol/tasks"
 LISTEN = "subscriptions/listen"
@@ -78,12 +79,12 @@ def install(
     calls: Calls,
     *,
     result: Callable[[dict[str, Any]], types.CallToolResult],
-    owner: Callable[[Request], str],
+    who: Who,
     tools: Collection[str] = (EXEC,),
 ) -> None:
     """Serve the extension. Last of all: it wraps the handlers of tools/call and of subscriptions/listen, if there is
-    one. `result`: an envelope as the tools answer it; `owner`: who is calling; `tools`: the ones that start a job."""
-    tasks = Tasks(calls, result, owner, tools)
+    one. `result`: an envelope as the tools answer it; `who`: who is calling; `tools`: the ones that start a job."""
+    tasks = Tasks(calls, result, who, tools)
     server.extensions[IDENTIFIER] = tasks.settings()
     for binding in tasks.methods():
         server.add_request_handler(binding.method, binding.params_type, binding.handler)
@@ -104,11 +105,11 @@ class Tasks(Extension):
         self,
         calls: Calls,
         result: Callable[[dict[str, Any]], types.CallToolResult],
-        owner: Callable[[Request], str],
+        who: Who,
         tools: Collection[str],
     ) -> None:
         self._calls = calls
-        self._owner = owner
+        self._who = who
         self._tools = frozenset(tools)
         self._result = result
         self._answering = anyio.Lock()
@@ -233,7 +234,7 @@ class Tasks(Extension):
 
     def _context(self, ctx: Request) -> Context:
         try:
-            return self._calls.context(self._owner(ctx))
+            return self._calls.context(self._who(ctx))
         except OutliveError as error:
             raise MCPError(types.INTERNAL_ERROR, error.message) from error
 
@@ -323,7 +324,7 @@ def _opened(about: Context, task_id: str) -> JobDir:
     if not is_id(task_id):
         raise _unknown(task_id)
     try:
-        return JobDir.open(about.store, about.store.find(task_id))
+        return access.open_known(about, task_id)
     except OutliveError as error:
         raise _unknown(task_id) from error
 

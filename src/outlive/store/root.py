@@ -12,7 +12,7 @@ from outlive.job import is_id, is_id_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 LIVE = ".live"  # one empty file for each job that has not ended: `list` finds the running ones among 10,000
 TEMPORARY = ".tmp-"
@@ -110,22 +110,24 @@ class Store:
         except OSError:
             return
 
-    def find(self, text: str) -> str:
-        """The id that `text` names: a whole id, or a unique beginning or end of one.
+    def find(self, text: str, exists: Callable[[str], bool] | None = None) -> str:
+        """The id that `text` names: a whole id, or a unique beginning or end of one. A job for which `exists` says no
+        is not there, for the answers and errors too.
 
         Nothing but the id alphabet ever reaches the file system. Errors: job_not_found, ambiguous_job_id.
         """
         wanted = text.strip().upper() if isinstance(text, str) else ""
         if is_id(wanted):
-            if self._has(wanted):
+            if self._has(wanted) and (exists is None or exists(wanted)):
                 return wanted
         elif is_id_part(wanted):
             found = [job for job in self.ids() if job.startswith(wanted) or job.endswith(wanted)]
+            found = found if exists is None else [job for job in found if exists(job)]
             if len(found) == 1:
                 return found[0]
             if found:
                 raise _ambiguous(text, found)
-        raise _not_found(text, wanted)
+        raise not_found(text)
 
     def _has(self, job_id: str) -> bool:
         try:
@@ -156,7 +158,9 @@ def _check(path: str, found: os.stat_result) -> None:
         )
 
 
-def _not_found(text: str, wanted: str) -> OutliveError:
+def not_found(text: str) -> OutliveError:
+    """What is said of a job that is not there, and of one that is behind a wall."""
+    wanted = text.strip().upper() if isinstance(text, str) else ""
     hint = "`list` with all shows the jobs of every directory and client."
     if not is_id_part(wanted) and not is_id(wanted):
         hint = (

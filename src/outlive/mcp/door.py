@@ -1,0 +1,276 @@
+"""What a request has to pass before the protocol sees it: where it was addressed to, which page sent it, whose token it has,
+and how much of the server it takes.
+
+An exec server over HTTP is remote code execution for whoever gets in, so nothing here can be switched off.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import sys
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import anyio
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.provider import AccessToken
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.responses import Response
+
+from outlive import limits
+from outlive.errors import OutliveError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from outlive.store.tokens import Tokens
+
+LOCAL = ("localhost", "127.0.0.1", "::1")
+MESSAGES = "/messages"  # where clients of SSE post to; their session is in the URL, as that protocol has it
+
+
+class Hosts:
+    """The names under which this server may be addressed: a page of somebody else's that got its own name pointed here
+    (DNS rebinding) has another one."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """`names`: hosts, each with or without a port. Errors: ValueError names the one that is none."""
+        self._known = {_split(name) for name in names}
+
+    def allows(self, host: str, local: str | None) -> bool:
+        """`host`: what a Host header holds. `local`: the address at which this connection came in."""
+        try:
+            name, port = _split(host)
+        except ValueError:
+            return False
+        return (
+            (name, None) in self._known or (name, port) in self._known or (local is not None and name == _plain(local))
+        )
+
+    def allows_origin(self, origin: str, local: str | None) -> bool:
+        """Only pages that a host of ours could have served."""
+        scheme, mark, host = origin.partition("://")
+        return bool(mark) and scheme in ("http", "https") and self.allows(host, local)
+
+
+def _split(host: str) -> tuple[str, int | None]:
+    """Errors: ValueError."""
+    found = urlsplit(f"//{host}")
+    if not found.hostname or found.netloc != host or "@" in host:
+        raise ValueError(f"not a host: {host!r}")
+    return _plain(found.hostname), found.port
+
+
+def _plain(name: str) -> str:
+    """One spelling for each address: `::ffff:127.0.0.1` is 127.0.0.1, `LOCALHOST.` is localhost."""
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return name.lower().rstrip(".")
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
+
+
+class Bucket:
+    """How often something may happen: so many at once, and so many a second."""
+
+    def __init__(self, rate: tuple[float, float]) -> None:
+        self._a_second, self._most = rate
+        self._left = self._most
+        self._at = time.monotonic()
+
+    def take(self) -> float:
+        """0, or in how many seconds there is room again."""
+        now = time.monotonic()
+        self._left = min(self._most, self._left + (now - self._at) * self._a_second)
+        self._at = now
+        if self._left < 1:
+            return (1 - self._left) / self._a_second
+        self._left -= 1
+        return 0
+
+
+class Verifier:
+    """The SDK's way to ask whose token it is. It binds sessions to the answer: nobody goes on with another one's."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        found = self._tokens.match(token)
+        if found is None:
+            return None
+        # The hash instead of the secret, which nothing behind this point needs to know
+        return AccessToken(token=found.hash, client_id=found.name, subject=found.hash, scopes=[found.scope])
+
+
+class Door:
+    """The outermost ASGI application. `log`: gets a line an answer, which never holds a token or a query string."""
+
+    def __init__(
+        self, app: ASGIApp, tokens: Tokens, hosts: Hosts, *, log: Callable[[str], None] = lambda line: None
+    ) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._log = log
+        verifier = BearerAuthBackend(Verifier(tokens))
+        self._inside = AuthenticationMiddleware(Gate(app, tokens), backend=verifier)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return  # no WebSocket is served here
+        began, status = time.monotonic(), 0
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        refusal = self._refusal(scope)
+        try:
+            if refusal is not None:
+                await refusal(scope, receive, noted)
+            else:
+                await self._inside(scope, receive, noted)
+        except OutliveError as error:  # the file of the tokens cannot be read: nobody gets in
+            print(f"outlive serve: {error.message}", file=sys.stderr)
+            if not status:
+                await refused(503, "This server cannot read its tokens.")(scope, receive, noted)
+        finally:
+            who = scope["user"].username if isinstance(scope.get("user"), AuthenticatedUser) else "-"
+            took_ms = (time.monotonic() - began) * 1000
+            self._log(f"{scope['method']} {scope['path'][:100]!r} {status} {who} {took_ms:.1f} ms")
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
+        hosts = [value for name, value in headers if name == b"host"]
+        local = scope["server"][0] if scope.get("server") and scope["server"][1] is not None else None
+        if len(hosts) != 1 or not self._hosts.allows(hosts[0], local):
+            return refused(421, "This server is not known under this host name (outlive serve --allow-host NAME).")
+        for name, value in headers:
+            if name == b"origin" and not self._hosts.allows_origin(value, local):
+                return refused(403, "Pages of this origin may not use this server.")
+        if scope["query_string"] and not (scope["path"].endswith(MESSAGES) and _is_session(scope["query_string"])):
+            # URLs end up in logs, histories and proxies
+            return refused(400, "Nothing is taken from a query string. Tokens go into the Authorization header only.")
+        return None
+
+
+def _is_session(query: bytes) -> bool:
+    name, _, value = query.partition(b"=")
+    return name == b"session_id" and value.isalnum()
+
+
+class Gate:
+    """Behind the look at the token: who has none goes; who has one gets his share."""
+
+    def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._unauthorized = RequireAuthMiddleware(app, [])
+        self._peers: OrderedDict[str, Bucket] = OrderedDict()
+        self._rates: dict[str, Bucket] = {}
+        self._open: dict[str, int] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        user = scope.get("user")
+        if not isinstance(user, AuthenticatedUser):
+            refusal = self._stranger(scope)
+            await (refusal or self._unauthorized)(scope, receive, send)
+            return
+        # Within the token's own share only: nobody else's calls, right or wrong, count here
+        token = user.access_token.token
+        room_s = self._rates.setdefault(token, Bucket(limits.HTTP_RATE)).take()
+        if room_s:
+            await refused(429, "Too many requests.", retry_s=room_s)(scope, receive, send)
+        elif self._open.get(token, 0) >= limits.HTTP_CALLS or sum(self._open.values()) >= limits.HTTP_STREAMS:
+            await refused(429, "Too many calls at a time: wait for one to end.", retry_s=1)(scope, receive, send)
+        else:
+            self._open[token] = self._open.get(token, 0) + 1
+            try:
+                await self._served(user.access_token.token, scope, receive, send)
+            finally:
+                self._open[token] -= 1
+                if not self._open[token]:
+                    del self._open[token]
+
+    def _stranger(self, scope: Scope) -> Response | None:
+        """Guessing is hopeless, and slow."""
+        peer = scope["client"][0] if scope.get("client") else ""
+        bucket = self._peers.setdefault(peer, Bucket(limits.HTTP_REFUSALS))
+        self._peers.move_to_end(peer)
+        if len(self._peers) > limits.HTTP_PEERS:
+            self._peers.popitem(last=False)
+        room_s = bucket.take()
+        return refused(429, "Too many requests without a valid token.", retry_s=room_s) if room_s else None
+
+    async def _served(self, token: str, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = _Exchange(receive, send)
+        async with anyio.create_task_group() as group:
+            exchange.scope = group.cancel_scope
+            group.start_soon(self._until_revoked, token, group.cancel_scope)
+            try:
+                await self._app(scope, exchange.receive, exchange.send)
+            except TimeoutError:
+                if not exchange.late:
+                    raise
+                await refused(408, "The request did not arrive in time.")(scope, receive, send)
+            group.cancel_scope.cancel()
+
+    async def _until_revoked(self, token: str, scope: anyio.CancelScope) -> None:
+        """What was let in with a token ends with it."""
+        while True:
+            await anyio.sleep(limits.HTTP_REVOKED_S)
+            try:
+                if any(one.hash == token for one in self._tokens.all()):
+                    continue
+            except OutliveError as error:
+                print(f"outlive serve: {error.message}", file=sys.stderr)
+            scope.cancel()
+            return
+
+
+class _Exchange:
+    """One request and its answer, neither of which may take for ever to cross the wire."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._deadline = time.monotonic() + limits.HTTP_BODY_S
+        self._whole = False  # is the request here?
+        self.late = False
+        self.scope: anyio.CancelScope | None = None
+
+    async def receive(self) -> Message:
+        if self._whole:
+            return await self._receive()
+        try:
+            with anyio.fail_after(max(0.0, self._deadline - time.monotonic())):
+                message = await self._receive()
+        except TimeoutError:
+            self.late = True
+            raise
+        self._whole = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    async def send(self, message: Message) -> None:
+        with anyio.move_on_after(limits.HTTP_SEND_S) as scope:
+            await self._send(message)
+        if scope.cancelled_caught and self.scope is not None:  # nobody reads: uvicorn closes what ends half-way
+            self.scope.cancel()
+
+
+def refused(status: int, message: str, *, retry_s: float | None = None) -> Response:
+    """An answer that a client of the protocol can show: a JSON-RPC error about no request in particular."""
+    headers = {} if retry_s is None else {"Retry-After": str(max(1, round(retry_s)))}
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
+    return Response(json.dumps(body), status_code=status, media_type="application/json", headers=headers)

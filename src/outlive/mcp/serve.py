@@ -1,0 +1,358 @@
+"""`outlive serve`: the MCP server of many clients over HTTP."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import socket
+import sys
+from contextlib import closing, suppress
+
+from outlive import limits
+from outlive.errors import OutliveError, invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mcp.server.context import ServerRequestContext
+
+    from outlive.config import Config
+    from outlive.mcp.environment import JobEnvironment
+    from outlive.mcp.owner import Caller
+    from outlive.store.root import Store
+    from outlive.store.tokens import Tokens
+
+USAGE = f"""\
+Usage: outlive serve [--host ADDRESS] [--port N] [OPTION…]
+       outlive serve --socket PATH [OPTION…]
+
+Serve MCP over HTTP: streamable HTTP at /mcp, SSE at /sse. Every request needs a token, as `Authorization: Bearer TOKEN`;
+the first one is made at the first start, more with `outlive token add NAME`. Jobs outlive the server.
+
+  --host ADDRESS      Where to listen (127.0.0.1). Anything but this machine itself needs --certfile, or --plaintext.
+  --port N            The port ({limits.SERVE_PORT}); 0 takes a free one, and says which.
+  --socket PATH       Listen on a Unix socket instead (mode 0600).
+  --certfile PATH     Serve HTTPS with this certificate (PEM, with its chain).
+  --keyfile PATH      Its key, if that is in a file of its own.
+  --plaintext         Listen on other addresses without TLS: who can see the network can then read every token. For a
+                      network that encrypts, or behind a proxy on another machine.
+  --allow-host NAME   A name under which clients address this server, besides localhost and the address itself; again for
+                      more. NAME:PORT allows that port only.
+  --prefix PATH       What a reverse proxy has taken off the URL: /outlive.
+  --workdir PATH      Where a job runs that names no directory. Without it each has to name one.
+  --tools LIST        The tools to offer: exec, process, or both (default).
+  --stateless         No sessions for clients of protocols before 2026-07-28: replicas over one root can share them, but they
+                      cannot subscribe to resources.
+  --root PATH         The job root, instead of OUTLIVE_ROOT or the platform's place.
+  --config PATH       The configuration file, instead of the one in the configuration directory.
+  -v, --verbose       Log a line for each request to stderr, without tokens.
+  -h, --help          Print this help.
+"""
+_VALUES = (
+    "--host",
+    "--port",
+    "--socket",
+    "--certfile",
+    "--keyfile",
+    "--allow-host",
+    "--prefix",
+    "--workdir",
+    "--tools",
+    "--root",
+    "--config",
+)
+_SWITCHES = ("--plaintext", "--stateless", "--verbose")
+_FIRST = "first"  # what the token is called that is made at the first start
+_FIRST_FILE = ".first-token"
+
+
+def main(argv: list[str], options: dict[str, Any]) -> int:
+    """`options`: the global options given before the verb. Errors: config_error, io_error, store_unsafe."""
+    from outlive.mcp import flags
+
+    try:
+        asked = flags.read("serve", argv, _VALUES, _SWITCHES, repeated=("--allow-host",))
+        if asked is not None:
+            _check(asked)
+    except OutliveError as error:
+        return flags.usage_error(error, USAGE)
+    if asked is None:
+        os.write(1, USAGE.encode())
+        return 0
+    asked["root"] = asked["root"] or options.get("root")
+    asked["config"] = asked["config"] or options.get("config")
+    asked["verbose"] = asked["verbose"] or bool(options.get("verbose"))
+    return _serve(asked)
+
+
+def _check(asked: dict[str, Any]) -> None:
+    """Errors: invalid_argument."""
+    from outlive.mcp import flags
+
+    asked["tools"] = flags.tools(asked["tools"])
+    port = asked["port"]
+    if port is not None and not (port.isascii() and port.isdigit() and int(port) <= 65_535):
+        raise invalid("port", f"not a port: {port}", hint="A number from 0 to 65535.", usage=True)
+    asked["port"] = limits.SERVE_PORT if port is None else int(port)
+    if asked["socket"] and (asked["host"] or port is not None):
+        raise invalid("socket", "--socket goes without --host and --port", usage=True)
+    if asked["keyfile"] and not asked["certfile"]:
+        raise invalid("keyfile", "--keyfile needs --certfile", usage=True)
+    prefix = asked["prefix"] or ""
+    if prefix and (not prefix.startswith("/") or prefix.endswith("/") or "?" in prefix or "#" in prefix):
+        raise invalid("prefix", f"not the beginning of a path: {prefix}", hint="As in /outlive.", usage=True)
+    asked["prefix"] = prefix
+    if asked["workdir"]:
+        asked["workdir"] = _directory("workdir", asked["workdir"])
+
+
+def _directory(field: str, path: str) -> str:
+    if not os.path.isdir(path):
+        raise invalid(field, f"not a directory: {path}", usage=True)
+    return os.path.abspath(path)
+
+
+def _serve(asked: dict[str, Any]) -> int:
+    from outlive import config
+    from outlive.launch.nursery import start
+    from outlive.store.root import Store
+    from outlive.store.tokens import Tokens
+
+    found = config.load(os.environ, asked["config"])
+    with closing(Store.open(asked["root"], os.environ)) as store:
+        tokens = Tokens(store)
+        first = _first_token(tokens)
+        listener = _listen(asked)
+        # Before more open files are asked for: jobs get what we were given
+        launcher = start()
+        _more_files()
+        try:
+            _run(asked, found, store, tokens, listener, launcher, first)
+        finally:
+            launcher.close()
+            listener.close()
+            if asked["socket"]:
+                with suppress(OSError):
+                    os.unlink(asked["socket"])
+    sys.stderr.flush()
+    os._exit(0)  # a thread that walks thousands of files would be waited for
+
+
+def _first_token(tokens: Tokens) -> str | None:
+    """Without any token nobody could get in: make one. Errors: config_error, io_error."""
+    return None if tokens.all() else tokens.add(_FIRST)[1]
+
+
+# --- where to listen -------------------------------------------------------------------------------------------------
+
+
+def _listen(asked: dict[str, Any]) -> socket.socket:
+    """Errors: invalid_argument where it would not be safe; io_error."""
+    try:
+        if asked["socket"]:
+            return _listen_local(asked["socket"])
+        host = asked["host"] or "127.0.0.1"
+        where = socket.getaddrinfo(host, asked["port"], type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        family, address = where[0], where[4]
+        if not (_is_this_machine(str(address[0])) or asked["certfile"] or asked["plaintext"]):
+            raise invalid(
+                "host",
+                f"{host} can be reached from other machines, and tokens would cross the network in plain text",
+                hint="Give --certfile and --keyfile; or --plaintext if the network encrypts. Or listen on 127.0.0.1 "
+                "behind a reverse proxy (docs/security.md).",
+            )
+        return socket.create_server((str(address[0]), int(address[1])), family=family, backlog=limits.LISTEN_BACKLOG)
+    except socket.gaierror as error:
+        raise invalid("host", f"not an address of this machine: {asked['host']} ({error.strerror})") from error
+    except OSError as error:
+        place = asked["socket"] or f"{asked['host'] or '127.0.0.1'}:{asked['port']}"
+        raise OutliveError(
+            "io_error",
+            f"while listening on {place}: {error.strerror or error}",
+            hint="Is another server there? --port 0 takes a free one.",
+        ) from error
+
+
+def _listen_local(path: str) -> socket.socket:
+    """A socket that only we may connect to. One that nobody listens on any more is replaced. Errors: OSError."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        try:
+            listener.bind(path)
+        except OSError:
+            if not _is_abandoned(path):
+                raise
+            os.unlink(path)
+            listener.bind(path)
+        listener.listen(limits.LISTEN_BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    finally:
+        os.umask(before)
+    return listener
+
+
+def _is_abandoned(path: str) -> bool:
+    import stat
+
+    if not stat.S_ISSOCK(os.lstat(path).st_mode):
+        return False
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            return True
+    return False
+
+
+def _is_this_machine(address: str) -> bool:
+    import ipaddress
+
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+
+
+def _more_files() -> None:
+    """Each connection is an open file, and 1,024 of them are soon used up."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.HTTP_FILES if hard == resource.RLIM_INFINITY else min(hard, limits.HTTP_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+# --- serving ---------------------------------------------------------------------------------------------------------
+
+
+def _run(
+    asked: dict[str, Any],
+    found: Config,
+    store: Store,
+    tokens: Tokens,
+    listener: socket.socket,
+    launcher: Any,
+    first: str | None,
+) -> None:
+    from outlive.mcp.environment import JobEnvironment
+
+    environment = JobEnvironment(os.environ)
+    environment.start()
+    gc.disable()  # as in `outlive mcp`
+    import anyio
+
+    from outlive import actions
+    from outlive.mcp import http, server
+    from outlive.mcp.call import Calls, Tools, process_verbs
+    from outlive.mcp.door import LOCAL, Hosts
+
+    gc.enable()
+    gc.freeze()
+    tools = Tools(actions.load("run"), process_verbs(), asked["tools"], found)
+    workdir = asked["workdir"] or found.get("serve", "workdir")
+    calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher, directory=lambda env: workdir)
+    try:
+        hosts = Hosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *asked["allow-host"]])
+    except ValueError as error:
+        raise invalid("allow-host", str(error)) from error
+    application = http.app(
+        server.build(calls, found, os.environ, who=by_token),
+        tokens,
+        hosts,
+        stateless=asked["stateless"],
+        log=_log if asked["verbose"] else lambda line: None,
+    )
+    _greet(_url(asked, listener), store, tokens, first)
+    try:
+        anyio.run(_until_stopped, asked, application, listener, environment)
+    finally:
+        calls.close()
+
+
+async def _until_stopped(
+    asked: dict[str, Any], application: Any, listener: socket.socket, environment: JobEnvironment
+) -> None:
+    import anyio
+    import uvicorn
+
+    from outlive.mcp.connections import Connection
+
+    uvicorn_config = uvicorn.Config(
+        application,
+        http=Connection,
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,  # it would log query strings
+        proxy_headers=False,  # whose claim is it?
+        server_header=False,
+        root_path=asked["prefix"],
+        ssl_certfile=asked["certfile"],
+        ssl_keyfile=asked["keyfile"],
+        h11_max_incomplete_event_size=limits.HTTP_HEADER_BYTES,
+        timeout_keep_alive=int(limits.HTTP_IDLE_S),
+        timeout_graceful_shutdown=limits.HTTP_SHUTDOWN_S,
+    )
+    try:
+        uvicorn_config.load()
+    except OSError as error:  # ssl.SSLError is one
+        raise invalid("certfile", f"while reading the certificate: {error}") from error
+    async with anyio.create_task_group() as group:
+        group.start_soon(environment.watch)
+        await uvicorn.Server(uvicorn_config).serve(sockets=[listener])
+        group.cancel_scope.cancel()
+
+
+def by_token(ctx: ServerRequestContext[Any]) -> Caller:
+    """The caller as its token names it; what the client says of itself does not count here."""
+    from outlive.mcp.owner import Caller
+    from outlive.store.tokens import EVERYTHING
+
+    user = ctx.request.user  # put there by the door, which lets nobody in without
+    (scope,) = user.access_token.scopes
+    # No name holds a colon: what a client of another kind of door is called is never one of these
+    return Caller(user.username, f"token:{user.username}", f"token:{scope}", walled=scope != EVERYTHING)
+
+
+# --- what a person reads ---------------------------------------------------------------------------------------------
+
+
+def _log(line: str) -> None:
+    print(f"outlive serve: {line}", file=sys.stderr, flush=True)
+
+
+def _url(asked: dict[str, Any], listener: socket.socket) -> str:
+    scheme = "https" if asked["certfile"] else "http"
+    if asked["socket"]:
+        return f"{scheme}://localhost{asked['prefix']}/mcp (socket {asked['socket']})"
+    host, port = listener.getsockname()[:2]
+    host = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{host}:{port}{asked['prefix']}/mcp"
+
+
+def _greet(url: str, store: Store, tokens: Tokens, first: str | None) -> None:
+    count = len(tokens.all())
+    _log(f"listening on {url}, SSE at /sse; root {store.path}; {count} token{'s' * (count != 1)}")
+    if first is None:
+        return
+    if sys.stderr.isatty():
+        _log(f"a first token was made, named {_FIRST}. It is shown this once:\n\n{_snippet(url, first)}\n")
+        return
+    # Where nobody looks on, standard error is a log, and a token has no business there
+    path = os.path.join(store.path, _FIRST_FILE)
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(fd, "w", encoding="utf-8") as file:
+        file.write(_snippet(url, first) + "\n")
+    _log(f"a first token was made, named {_FIRST}. Client configuration: {path} (read it, then delete it)")
+
+
+def _snippet(url: str, token: str) -> str:
+    import json
+
+    entry = {"type": "http", "url": url.partition(" ")[0], "headers": {"Authorization": f"Bearer {token}"}}
+    return json.dumps({"mcpServers": {"outlive": entry}}, indent=2)

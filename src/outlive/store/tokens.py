@@ -1,0 +1,179 @@
+"""The tokens that open the HTTP door of this root: `.tokens.json`, 0600. Their hashes are there, never themselves.
+
+They belong to the root and not to a server, so that several servers over one root open to the same clients. A token is 32
+random bytes, so that one round of SHA-256 is enough: there is nothing to guess that a slow hash would slow down.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from contextlib import contextmanager
+
+from outlive import limits
+from outlive.errors import OutliveError, from_os, invalid
+from outlive.job import Record, timestamp
+from outlive.store import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, ClassVar
+
+    from outlive.store.root import Store
+
+NAME, LOCK = ".tokens.json", ".tokens.lock"
+EVERYTHING = "*"  # the scope that no wall is around
+PREFIX = "outlive_"  # scanners for leaked secrets find tokens by such marks
+_SECRET_BYTES = 32
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,%d}" % (limits.TOKEN_NAME_CHARS - 1))
+
+
+class Token(Record):
+    """`name`: the client it was made for. `scope`: whose jobs it sees and touches; `*`: everybody's."""
+
+    __slots__ = ()
+    FIELDS: ClassVar[dict[str, Any]] = {"name": "", "scope": "", "hash": "", "created_at": ""}
+
+    def shown(self) -> dict[str, Any]:
+        return {"name": self.name, "scope": self.scope, "created_at": self.created_at}
+
+
+class Tokens:
+    """The tokens of a root. Every look is at the file as it is now: what was revoked opens nothing any more."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: list[Token] = []
+        self._read_at: tuple[int, ...] | None = None  # what the file looked like when it was read
+
+    def all(self) -> list[Token]:
+        """In the order they were made. Errors: config_error, io_error."""
+        try:
+            found = os.stat(NAME, dir_fd=self._store.fd, follow_symlinks=False)
+        except FileNotFoundError:
+            self._known, self._read_at = [], None
+            return self._known
+        except OSError as error:
+            raise from_os(f"looking for {self._path}", error) from error
+        look = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        if look != self._read_at:
+            self._known, self._read_at = self._read(found), look
+        return self._known
+
+    def match(self, secret: str) -> Token | None:
+        """The token that this is. Takes as long for a wrong one as for the right one."""
+        import hmac
+
+        wanted = _hash(secret)
+        found = None
+        for token in self.all():
+            if hmac.compare_digest(token.hash, wanted):
+                found = token
+        return found
+
+    def still_there(self, token: Token) -> bool:
+        return any(one == token for one in self.all())
+
+    def add(self, name: str, scope: str | None = None) -> tuple[Token, str]:
+        """(the token, the secret, which is nowhere else). Its scope is its name, unless one is given.
+
+        Errors: invalid_argument, config_error, io_error.
+        """
+        import secrets
+
+        scope = name if scope is None else scope
+        _check_name("name", name)
+        if scope != EVERYTHING:
+            _check_name("scope", scope)
+        secret = PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
+        made: Token = Token(name=name, scope=scope, hash=_hash(secret), created_at=timestamp())
+
+        def added(old: list[Token]) -> list[Token]:
+            if any(token.name == name for token in old):
+                hint = f"Choose another name, or revoke it first: outlive token revoke {name}"
+                raise invalid("name", f"there is a token named {name} already", hint=hint)
+            if len(old) >= limits.TOKENS:
+                raise invalid("name", f"there are {limits.TOKENS} tokens already", hint="Revoke some.")
+            return [*old, made]
+
+        self._change(added)
+        return made, secret
+
+    def revoke(self, name: str) -> Token:
+        """Errors: invalid_argument, config_error, io_error."""
+        gone: list[Token] = []
+
+        def without(old: list[Token]) -> list[Token]:
+            gone.extend(token for token in old if token.name == name)
+            if not gone:
+                names = ", ".join(token.name for token in old)
+                hint = f"Tokens: {names}." if names else "There are none."
+                raise invalid("name", f"no token named {name!r}", hint=hint)
+            return [token for token in old if token.name != name]
+
+        self._change(without)
+        return gone[0]
+
+    # --- the file ---
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(self._store.path, NAME)
+
+    def _read(self, found: os.stat_result) -> list[Token]:
+        if found.st_mode & 0o077:
+            raise OutliveError(
+                "config_error",
+                f"{self._path} can be read by others (mode {found.st_mode & 0o7777:04o})",
+                hint=f"Run: chmod 600 {self._path}",
+            )
+        try:
+            listed = files.load(files.read(self._store.fd, NAME))["tokens"]
+            tokens = [Token.of(one) for one in listed]
+        except (files.Damaged, KeyError, TypeError) as error:
+            raise OutliveError(
+                "config_error",
+                f"{self._path} cannot be read: {error}",
+                hint="Delete it and make new tokens: outlive token add NAME",
+            ) from error
+        except OSError as error:
+            raise from_os(f"reading {self._path}", error) from error
+        if any(
+            Token.misfit(one) or not token.name or not token.hash for one, token in zip(listed, tokens, strict=True)
+        ):
+            raise OutliveError("config_error", f"{self._path} holds a token that makes no sense")
+        return tokens
+
+    def _change(self, change: Callable[[list[Token]], list[Token]]) -> None:
+        try:
+            with self._locked():
+                tokens = change(list(self.all()))
+                content = {"format": 1, "tokens": [token.to_dict() for token in tokens]}
+                files.write_atomic(self._store.fd, NAME, files.dump(content))
+                files.sync(self._store.fd, (NAME,))
+        except OSError as error:
+            raise from_os(f"changing {self._path}", error) from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(LOCK, flags, 0o600, dir_fd=self._store.fd)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+
+def _hash(secret: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _check_name(field: str, text: str) -> None:
+    if not _PLAIN.fullmatch(text):
+        hint = f"At most {limits.TOKEN_NAME_CHARS} letters, digits, dots, hyphens and underscores."
+        raise invalid(field, f"not a {field} of a token: {text[:80]!r}", hint=hint)

@@ -1,0 +1,372 @@
+"""Who is not let in over HTTP. Each attack gets the right status, and the server goes on answering."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from support.cli import Cli, Jobs
+from support.mcp_client import LEGACY_VERSION
+from support.serve import INITIALIZE, HttpSession, Reply, Served
+from support.wait import until
+
+Serve = Callable[..., Served]
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+UNKNOWN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
+
+@pytest.fixture
+def served(serve: Serve) -> Iterator[Served]:
+    """A server that still answers afterwards, whatever the test did to it."""
+    found = serve("-v")
+    yield found
+    assert found.rpc("tools/list", {}).status == 200
+    assert "Traceback" not in found.said(), found.said()
+    assert not [secret for secret in found.tokens.values() if secret in found.said()], "a token in the log"
+
+
+# --- tokens ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/sse", "/messages?session_id=1", "/", "/health"])
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS"])
+def test_nothing_is_answered_without_a_token(served: Served, method: str, path: str) -> None:
+    answer = served.ask(method, path, token=None, body=LIST)
+    assert answer.status == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer ")
+
+
+def test_a_wrong_token_opens_nothing(served: Served) -> None:
+    secret = served.tokens["tests"]
+    for wrong in ("", "x", secret[:-1], secret + "x", secret.swapcase(), secret[::-1], f"{secret} {secret}"):
+        assert served.ask("POST", token=None, body=LIST, headers={"authorization": f"Bearer {wrong}"}).status == 401
+    assert served.ask("POST", token=None, body=LIST, headers={"authorization": f"Basic {secret}"}).status == 401
+    assert served.ask("POST", token=None, body=LIST, headers={"x-api-key": secret}).status == 401
+    assert served.ask("POST", token=None, body=LIST, headers={"cookie": f"token={secret}"}).status == 401
+
+
+def test_a_token_in_a_url_is_refused_also_beside_a_good_header(served: Served) -> None:
+    secret = served.tokens["tests"]
+    for query in (f"?token={secret}", f"?access_token={secret}", "?x=1", f"?session_id={secret}&token={secret}"):
+        for token in (None, ""):
+            assert served.ask("POST", f"/mcp{query}", token=token, body=LIST).status == 400
+            assert served.ask("POST", f"/messages{query}", token=token, body=LIST).status in (400, 401)
+
+
+def test_a_revoked_token_ends_its_open_streams(served: Served, cli: Cli) -> None:
+    secret = served.token("guest")
+    headers = {"authorization": f"Bearer {secret}"}
+    with (
+        httpx2.Client(timeout=30, trust_env=False) as client,
+        client.stream("GET", f"{served.base}/sse", headers=headers) as stream,
+    ):
+        assert stream.status_code == 200
+        cli.ok("token", "revoke", "guest")
+        assert served.rpc("tools/list", {}, token=secret).status == 401
+        with pytest.raises(httpx2.RemoteProtocolError):
+            for _ in stream.iter_raw():
+                pass
+    assert served.rpc("tools/list", {}, token=served.token("guest")).status == 200
+
+
+def test_tokens_that_others_could_have_read_open_nothing(serve: Serve, root: Path) -> None:
+    served = serve()
+    os.chmod(root / ".tokens.json", 0o644)
+    assert served.rpc("tools/list", {}).status == 503
+    assert "chmod 600" not in served.rpc("tools/list", {}).body.decode()
+    os.chmod(root / ".tokens.json", 0o600)
+    assert served.rpc("tools/list", {}).status == 200
+
+
+def test_who_guesses_is_slowed_down_and_nobody_else_is(served: Served) -> None:
+    found = [served.ask("POST", token="x" * 43, body=LIST) for _ in range(40)]
+    assert {answer.status for answer in found} == {401, 429}
+    assert int(found[-1].headers["retry-after"]) >= 1
+    assert served.rpc("tools/list", {}).status == 200
+
+
+# --- hosts and origins -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "127.0.0.2", "x@localhost"],
+)
+def test_a_foreign_host_is_misdirected_with_and_without_a_token(served: Served, host: str) -> None:
+    for token in (None, ""):
+        assert served.ask("POST", token=token, body=LIST, headers={"host": host}).status == 421
+
+
+def test_a_request_has_one_host(served: Served) -> None:
+    own = "{}:{}".format(*served.address)
+    token = served.tokens["tests"]
+    for hosts in ((own, "evil.example"), ("evil.example", own), ()):
+        lines = ["GET /mcp HTTP/1.1", *(f"Host: {host}" for host in hosts), f"Authorization: Bearer {token}", "", ""]
+        assert raw(served, "\r\n".join(lines).encode()).status in (400, 421)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:5"])
+def test_every_name_of_this_machine_is_ours(served: Served, host: str) -> None:
+    assert served.ask("POST", body=LIST, headers={"host": host}).status == 200
+
+
+def test_a_name_that_was_allowed_is_ours(serve: Serve) -> None:
+    served = serve("--allow-host", "box.example", "--allow-host", "other.example:8443")
+    asked = {host: served.ask("POST", body=LIST, headers={"host": host}).status for host in ALLOWED}
+    assert asked == ALLOWED
+
+
+ALLOWED = {"box.example": 200, "Box.Example.:99": 200, "other.example:8443": 200, "other.example": 421, "x.box.example": 421}
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "", "file://", "http://localhost.evil.example", "ftp://localhost", "localhost"]
+)
+def test_a_foreign_page_is_turned_away_also_with_a_token(served: Served, origin: str) -> None:
+    assert served.ask("POST", body=LIST, headers={"origin": origin}).status == 403
+
+
+def test_a_page_of_this_machine_is_not(served: Served) -> None:
+    assert served.ask("POST", body=LIST, headers={"origin": "http://localhost:3000"}).status == 200
+
+
+# --- scopes ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_of_another_scope_does_not_exist(served: Served, cli: Cli, work: Path, jobs: Jobs) -> None:
+    served.token("guest")
+    served.token("friend", "--scope", "tests")
+    served.token("all", "--scope", "*")
+    job = served.tool("exec", command="echo secret; exec sleep 300", workdir=str(work), background=True)["job_id"]
+    local = cli.ok("run", "echo local")["job_id"]
+
+    def codes(action: str, token: str, **more: Any) -> str:
+        found = served.tool("process", token=served.tokens[token], action=action, **more)
+        return str(found["error"]["code"]) if not found["ok"] else "ok"
+
+    guest = served.tokens["guest"]
+    for named in (job, job[-8:], job[:10], local, UNKNOWN_ID):
+        for action in ("status", "poll", "log", "tail", "events", "kill", "clear", "remove", "wait"):
+            assert codes(action, "guest", job_id=named) == "job_not_found", (action, named)
+    assert served.tool("process", token=guest, action="list", all=True)["jobs"] == []
+    for uri in (f"job://{job}", f"job://{job}/output", f"job://{job}/events"):
+        unknown = served.rpc("resources/read", {"uri": f"job://{UNKNOWN_ID}"}, token=guest).json["error"]
+        refused = served.rpc("resources/read", {"uri": uri}, token=guest).json["error"]
+        assert refused["code"] == unknown["code"]
+        assert "secret" not in json.dumps(refused)
+    listed = served.rpc("resources/list", {}, token=guest).json["result"]["resources"]
+    assert listed == []
+    assert codes("status", "friend", job_id=job) == "ok"
+    assert (codes("status", "all", job_id=job), codes("status", "all", job_id=local)) == ("ok", "ok")
+    assert codes("status", "tests", job_id=local) == "job_not_found"
+    jobs.end()
+
+
+def test_a_subscription_to_another_scope_s_job_is_not_honoured(served: Served, work: Path, jobs: Jobs) -> None:
+    served.token("guest")
+    job = served.tool("exec", command="exec sleep 300", workdir=str(work), background=True)["job_id"]
+    with HttpSession(served, token="guest") as guest, pytest.raises(AssertionError), guest.subscribed(f"job://{job}"):
+        pass
+    jobs.end()
+
+
+def test_a_name_that_a_client_gives_itself_gives_it_nothing(served: Served, work: Path, jobs: Jobs) -> None:
+    served.token("guest")
+    job = served.tool("exec", command="echo hi", workdir=str(work))["job_id"]
+    with HttpSession(served, token="guest", client_name="tests") as client:
+        client.error("process", action="status", job_id=job, code="job_not_found")
+    jobs.end()
+
+
+# --- sessions --------------------------------------------------------------------------------------------------------
+
+
+def opened(served: Served, token: str = "") -> str:
+    """The id of a new session of the handshake era."""
+    return served.ask("POST", token=token, body=LIST).headers["mcp-session-id"]
+
+
+def test_a_session_is_of_no_use_to_another_token(served: Served) -> None:
+    guest = served.token("guest")
+    session = opened(served)
+    body = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    for found in (session, "0" * 32, "..", session[:-1]):
+        for method in ("POST", "GET", "DELETE"):
+            headers = {"mcp-session-id": found, "mcp-protocol-version": LEGACY_VERSION}
+            assert served.ask(method, token=guest, body=body, headers=headers).status == 404
+    headers = {"mcp-session-id": session, "mcp-protocol-version": LEGACY_VERSION}
+    assert served.ask("POST", body=body, headers=headers).status == 200, "its owner goes on"
+
+
+def test_a_stream_is_of_no_use_to_another_token(served: Served) -> None:
+    guest = served.token("guest")
+    headers = {"authorization": f"Bearer {served.tokens['tests']}"}
+    with (
+        httpx2.Client(timeout=30, trust_env=False) as client,
+        client.stream("GET", f"{served.base}/sse", headers=headers) as stream,
+    ):
+        lines = stream.iter_lines()
+        path = next(line[6:] for line in lines if line.startswith("data: "))
+        assert served.ask("POST", path, token=guest, body=LIST).status == 404
+        assert served.ask("POST", "/messages?session_id=" + "0" * 32, token=guest, body=LIST).status == 404
+        assert served.ask("POST", path, body=LIST).status == 202
+        assert json.loads(next(line[6:] for line in lines if line.startswith("data: ")))["id"] == 1
+
+
+def test_an_event_id_of_somebody_else_brings_nothing_back(served: Served) -> None:
+    guest = served.token("guest")
+    mine = opened(served, guest)
+    for session, status in ((opened(served), 404), (mine, 400)):
+        headers = {"mcp-session-id": session, "last-event-id": "1", "mcp-protocol-version": LEGACY_VERSION}
+        with (
+            httpx2.Client(timeout=30, trust_env=False) as client,
+            client.stream(
+                "GET",
+                served.url,
+                headers={**headers, "authorization": f"Bearer {guest}", "accept": "text/event-stream"},
+            ) as stream,
+        ):
+            assert stream.status_code == status or (session == mine and stream.status_code == 200)
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_body_that_is_too_large_is_refused_however_it_comes(served: Served) -> None:
+    large = b'{"x":"' + b"a" * (5 * 1024**2) + b'"}'
+    assert served.ask("POST", body=large).status == 413
+    with httpx2.Client(timeout=30, trust_env=False) as client:
+        headers = {"authorization": f"Bearer {served.tokens['tests']}", "content-type": "application/json"}
+        headers["accept"] = "application/json, text/event-stream"
+        pieces = (large[at : at + 65_536] for at in range(0, len(large), 65_536))
+        assert client.post(served.url, headers=headers, content=pieces).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + b'{"a":' * 50_000 + b"1" + b"}" * 50_001,
+        b"\xff\xfe",
+        b"",
+        b"null",
+        b'{"jsonrpc":"2.0","id":1e999,"method":"x"}',
+    ],
+)
+def test_json_that_is_too_deep_or_none_is_the_client_s_mistake(served: Served, body: bytes) -> None:
+    assert served.ask("POST", body=body).status == 400
+    modern = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list"}
+    assert served.ask("POST", body=body, headers=modern).status == 400
+
+
+def test_headers_have_an_end(served: Served) -> None:
+    assert raw(served, b"GET /mcp HTTP/1.1\r\nX: " + b"a" * 200_000 + b"\r\n\r\n").status in (400, 431)
+
+
+def raw(served: Served, data: bytes) -> Reply:
+    """The answer to these bytes; status 0: the connection was closed without one."""
+    with served.connect() as connection:
+        try:
+            connection.sendall(data)
+            found = b""
+            while piece := connection.recv(65_536):
+                found += piece
+                if b"\r\n\r\n" in found:
+                    break
+        except (BrokenPipeError, ConnectionResetError):
+            found = b"HTTP/1.1 400 reset"
+    return Reply(int(found.split()[1]) if found else 0, {}, found)
+
+
+# --- too many, too slow ----------------------------------------------------------------------------------------------
+
+
+def test_a_thousand_connections_that_say_nothing_keep_nobody_out(served: Served) -> None:
+    with ExitStack() as stack:
+        held = [stack.enter_context(served.connect()) for _ in range(1_000)]
+        assert served.rpc("tools/list", {}).status == 200
+        for connection in held[:100]:
+            connection.settimeout(30)
+            assert connection.recv(1) == b"", "the oldest made room"
+
+
+def test_a_header_that_comes_byte_by_byte_is_not_waited_for(serve: Serve) -> None:
+    served = serve(patch="limits.HTTP_IDLE_S = 0.5")
+    with served.connect() as connection:
+        connection.settimeout(0.1)
+
+        def closed() -> bool:
+            try:
+                connection.send(b"X")
+                return connection.recv(1) == b""
+            except TimeoutError:
+                return False
+            except (BrokenPipeError, ConnectionResetError):
+                return True
+
+        until(closed, what="the end of the connection")
+    assert served.rpc("tools/list", {}).status == 200
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(serve: Serve) -> None:
+    served = serve(patch="limits.HTTP_BODY_S = 0.5")
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {served.tokens['tests']}\r\n"
+        "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{"
+    )
+    assert raw(served, head.encode()).status == 408
+
+
+def test_a_client_that_reads_nothing_is_let_go(serve: Serve, work: Path, jobs: Jobs) -> None:
+    served = serve(patch="limits.HTTP_SEND_S = 0.5")
+    job = served.tool("exec", command="yes | head -c 900000", workdir=str(work), max_bytes=1_000)["job_id"]
+    call = {"name": "process", "arguments": {"action": "poll", "job_id": job, "since_seq": 0, "max_bytes": 1_000_000}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+    session = opened(served)
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {served.tokens['tests']}\r\n"
+        f"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMcp-Session-Id: {session}\r\n"
+        f"Mcp-Protocol-Version: {LEGACY_VERSION}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.connect(served.address)
+        connection.sendall((head + body).encode())
+        before = open_sockets(served)
+        until(lambda: open_sockets(served) < before or _is_reset(connection), what="the end of the connection")
+    assert served.rpc("tools/list", {}).status == 200
+    jobs.end()
+
+
+def _is_reset(connection: socket.socket) -> bool:
+    return connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+
+
+def open_sockets(served: Served) -> int:
+    links = Path(f"/proc/{served.process.pid}/fd").iterdir()
+    return sum(1 for link in links if link.is_symlink() and os.readlink(link).startswith("socket:"))
+
+
+def test_one_token_cannot_take_the_whole_server(serve: Serve, work: Path, jobs: Jobs) -> None:
+    served = serve(patch="limits.HTTP_CALLS = 2; limits.HTTP_RATE = (1.0, 5.0)")
+    guest = served.token("guest")
+    headers = {"authorization": f"Bearer {guest}"}
+    with httpx2.Client(timeout=30, trust_env=False) as client, ExitStack() as stack:
+        for _ in range(2):
+            stream = stack.enter_context(client.stream("GET", f"{served.base}/sse", headers=headers))
+            assert stream.status_code == 200
+        refused = served.rpc("tools/list", {}, token=guest)
+        assert (refused.status, refused.headers["retry-after"]) == (429, "1")
+        assert served.rpc("tools/list", {}).status == 200
+    found = {served.rpc("tools/list", {}, token=guest).status for _ in range(20)}
+    assert 429 in found
+    jobs.end()

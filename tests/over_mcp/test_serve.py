@@ -1,0 +1,235 @@
+"""`outlive serve`: what clients get over HTTP, by either transport and in either era."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from support.cli import Cli, Jobs
+from support.serve import INITIALIZE, TRANSPORTS, HttpSession, Served
+from support.wait import until
+
+Serve = Callable[..., Served]
+ENDLESS = "echo begun; exec sleep 300"
+
+
+@pytest.fixture(params=TRANSPORTS)
+def transport(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+def test_a_client_lists_the_tools_runs_polls_and_kills(
+    serve: Serve, cli: Cli, work: Path, transport: str, era: str
+) -> None:
+    with HttpSession(serve(), transport=transport, era=era) as client:
+        assert sorted(client.tools()) == ["exec", "process"]
+        done = client.call("exec", command="echo out; exit 3", workdir=str(work))
+        assert (done["state"], done["exit_code"], done["output"]) == ("exited", 3, "out\n")
+        job = client.ok("exec", command=ENDLESS, workdir=str(work), background=True)["job_id"]
+        assert client.ok("process", action="wait", job_id=job, until="output")["output"] == "begun\n"
+        assert client.ok("process", action="poll", job_id=job)["state"] == "running"
+        assert client.ok("process", action="kill", job_id=job)["state"] == "killed"
+        assert cli.ok("status", job)["owner"] == "tests", "the token's name, not what the client calls itself"
+        cli.ok("remove", job)
+
+
+def test_a_job_outlives_the_server_and_is_there_for_the_next_one(serve: Serve, cli: Cli, work: Path, jobs: Jobs) -> None:
+    first = serve()
+    job = first.tool("exec", command=ENDLESS, workdir=str(work), background=True)["job_id"]
+    first.process.send_signal(signal.SIGKILL)
+    first.process.wait()
+    second = serve(again=first)
+    assert second.tool("process", action="status", job_id=job)["state"] == "running"
+    assert second.tool("process", action="kill", job_id=job)["state"] == "killed"
+    jobs.end()
+
+
+def test_replicas_over_one_root_answer_the_same_client(serve: Serve, work: Path, jobs: Jobs) -> None:
+    one = serve()
+    other = serve(again=one)
+    job = one.tool("exec", command="echo done; exit 4", workdir=str(work), background=True)["job_id"]
+    assert other.tool("process", action="wait", job_id=job)["exit_code"] == 4
+    watched = other.tool("exec", command="exit 5", workdir=str(work), background=True)["job_id"]
+    seen: list[dict[str, Any]] = []
+    until(lambda: seen.extend(one.tool("process", action="list").get("notices", [])) or seen, what="the notice")
+    assert [(notice["job_id"], notice["exit_code"]) for notice in seen] == [(watched, 5)]
+    assert "notices" not in other.tool("process", action="list"), "told once, by whichever"
+    jobs.end()
+
+
+@pytest.mark.parametrize("era", ["legacy"])
+def test_without_sessions_any_replica_answers_an_older_client(serve: Serve, work: Path, jobs: Jobs) -> None:
+    served = serve("--stateless")
+    answer = served.ask("POST", body={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE})
+    assert answer.status == 200
+    assert "mcp-session-id" not in answer.headers
+    with HttpSession(served, era="legacy") as client:
+        assert client.ok("exec", command="echo out", workdir=str(work))["output"] == "out\n"
+    jobs.end()
+
+
+def test_a_subscriber_is_told_of_a_change(serve: Serve, work: Path, jobs: Jobs, era: str) -> None:
+    with HttpSession(serve(), era=era) as client:
+        job = client.ok("exec", command="read x; exit 3", stdin="open", workdir=str(work), background=True)["job_id"]
+        with client.subscribed(f"job://{job}"):
+            client.ok("process", action="write", job_id=job, data="go\n")
+            until(lambda: client.updates(f"job://{job}"), what="an update")
+        assert client.ok("process", action="wait", job_id=job)["exit_code"] == 3
+    jobs.end()
+
+
+# --- where a job runs ------------------------------------------------------------------------------------------------
+
+
+def test_a_job_runs_where_it_was_told_to_and_never_in_the_server_s_own_directory(
+    serve: Serve, work: Path, place: Path, jobs: Jobs
+) -> None:
+    served = serve()
+    refused = served.tool("exec", command="pwd")
+    assert (refused["error"]["code"], refused["error"]["details"]["field"]) == ("invalid_argument", "cwd")
+    assert served.tool("exec", command="pwd", workdir=str(work))["output"] == f"{work}\n"
+    (place / "there").mkdir()
+    with_flag = serve("--workdir", str(place / "there"), again=served)
+    assert with_flag.tool("exec", command="pwd")["output"] == f"{place / 'there'}\n"
+    (place / "config.toml").write_text(f'[serve]\nworkdir = "{work}"\n', encoding="utf-8")
+    configured = serve("--config", str(place / "config.toml"), again=served)
+    assert configured.tool("exec", command="pwd")["output"] == f"{work}\n"
+    jobs.end()
+
+
+def test_a_job_has_the_limits_of_whoever_started_the_server(serve: Serve, work: Path, jobs: Jobs) -> None:
+    """The server asks for more open files than that: for itself."""
+    served = serve("--workdir", str(work))
+    with open(f"/proc/{served.process.pid}/limits", encoding="utf-8") as file:
+        (own,) = [line.split()[3] for line in file if line.startswith("Max open files")]
+    before = os.popen("ulimit -n").read().strip()
+    assert served.tool("exec", command="ulimit -n")["output"].strip() == before
+    assert int(own) >= int(before)
+    jobs.end()
+
+
+# --- the first token -------------------------------------------------------------------------------------------------
+
+
+def test_the_first_start_makes_a_token_that_no_log_shows(serve: Serve, cli: Cli, root: Path) -> None:
+    served = serve(first=True)
+    path = root / ".first-token"
+    assert str(path) in served.said()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    (entry,) = json.loads(path.read_text(encoding="utf-8"))["mcpServers"].values()
+    secret = entry["headers"]["Authorization"].removeprefix("Bearer ")
+    assert secret not in served.said()
+    assert entry["url"] == served.url
+    assert served.rpc("tools/list", {}, token=secret).status == 200
+    assert [token["name"] for token in cli.ok("token", "list")["tokens"]] == ["first"]
+    assert secret not in (root / ".tokens.json").read_text(encoding="utf-8")
+    assert stat.S_IMODE((root / ".tokens.json").stat().st_mode) == 0o600
+
+
+# --- where it listens ------------------------------------------------------------------------------------------------
+
+
+def test_a_unix_socket_is_for_its_owner_and_wants_a_token_too(serve: Serve, place: Path, root: Path) -> None:
+    path = place / "s"
+    served = serve("--socket", str(path))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(path))) as client:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+        headers = {"accept": "application/json, text/event-stream"}
+        assert client.post("http://localhost/mcp", json=body, headers=headers).status_code == 401
+        headers["authorization"] = f"Bearer {served.tokens['tests']}"
+        assert client.post("http://localhost/mcp", json=body, headers=headers).status_code == 200
+        assert client.post("http://evil.example/mcp", json=body, headers=headers).status_code == 421
+    served.process.kill()
+    served.process.wait()
+    assert path.exists(), "what a killed server leaves is replaced by the next one"
+    assert serve("--socket", str(path), again=served).process.poll() is None
+
+
+def test_a_socket_that_is_in_use_and_a_file_are_left_alone(serve: Serve, cli: Cli, place: Path) -> None:
+    serve("--socket", str(place / "s"))
+    assert cli.error("serve", "--socket", place / "s", code="io_error")
+    (place / "file").write_text("kept", encoding="utf-8")
+    assert cli.error("serve", "--socket", place / "file", code="io_error")
+    assert (place / "file").read_text(encoding="utf-8") == "kept"
+
+
+def test_other_machines_are_not_let_near_plain_text_unasked(serve: Serve, cli: Cli) -> None:
+    error = cli.error("serve", "--host", "0.0.0.0", code="invalid_argument")
+    assert "--plaintext" in error["hint"]
+    served = serve("--host", "0.0.0.0", "--plaintext")
+    served.base = served.base.replace("0.0.0.0", "127.0.0.1")
+    assert served.rpc("tools/list", {}).status == 200, "the address a request came in at is a host of ours"
+
+
+def test_https_with_a_certificate(serve: Serve, place: Path) -> None:
+    certificate = _certificate(place)
+    served = serve("--host", "0.0.0.0", "--certfile", str(certificate))
+    assert served.base.startswith("https://")
+    url = served.base.replace("0.0.0.0", "127.0.0.1") + "/mcp"
+    import ssl
+
+    context = ssl.create_default_context(cafile=str(certificate))
+    with httpx2.Client(verify=context, trust_env=False) as client:
+        assert client.get(url).status_code == 401
+
+
+def _certificate(place: Path) -> Path:
+    """A certificate for 127.0.0.1, signed by itself."""
+    import datetime
+    import ipaddress
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+        .sign(key, hashes.SHA256())
+    )
+    path = place / "server.pem"
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.write_bytes(secret + made.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        (("--port", "70000"), "port"),
+        (("--port", "-1"), "port"),
+        (("--socket", "s", "--port", "1"), "socket"),
+        (("--keyfile", "k"), "keyfile"),
+        (("--allow-host", "http://x"), "allow-host"),
+        (("--prefix", "x/"), "prefix"),
+        (("--workdir", "/nowhere"), "workdir"),
+        (("--tools", "all"), "tools"),
+        (("--hots", "x"), "hots"),
+        (("--certfile", "/nowhere.pem"), "certfile"),
+        (("--host", "host.invalid"), "host"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_an_error_object(cli: Cli, words: tuple[str, ...], field: str) -> None:
+    assert cli.error("serve", *words, code="invalid_argument")["details"]["field"] == field

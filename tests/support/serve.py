@@ -1,0 +1,184 @@
+"""`outlive serve`, and its clients: the SDK's over each transport, and bare HTTP for what no client would do."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import select
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from support.cli import Cli, environment
+from support.mcp_client import BOUND_S, LEGACY_VERSION, MODERN_VERSION, McpSession
+
+TRANSPORTS = ("http", "sse")
+INITIALIZE = {"protocolVersion": LEGACY_VERSION, "capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}}
+
+
+class Reply(NamedTuple):
+    """An answer of bare HTTP. `headers` by lower-case name."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """Of a plain answer, or of the last event of a stream."""
+        if self.headers.get("content-type", "").startswith("text/event-stream"):
+            found = [line[5:] for line in self.body.decode().splitlines() if line.startswith("data:")]
+            decoded: dict[str, Any] = json.loads(found[-1])
+        else:
+            decoded = json.loads(self.body)
+        return decoded
+
+
+class Served:
+    """A running server. Use as a context manager. `tokens`: name → secret of those made through `token`."""
+
+    def __init__(
+        self,
+        cli: Cli,
+        log: Path,
+        *args: str,
+        env: Mapping[str, str | None] | None = None,
+        first: bool = False,
+        again: Served | None = None,
+        patch: str = "",
+    ) -> None:
+        """`first`: the server itself has to make the first token. `again`: another server over the root of this one.
+        `patch`: Python that changes `limits`, so that no test waits for half a minute."""
+        self.cli = cli
+        self.log = log
+        self.tokens: dict[str, str] = {} if again is None else again.tokens
+        if not first and again is None:
+            self.token("tests")
+        where = () if "--socket" in args or "--port" in args else ("--port", "0")
+        start = f"import sys; from outlive import limits; {patch}; from outlive.__main__ import main; sys.exit(main())"
+        python = ["-c", start] if patch else ["-m", "outlive"]
+        self._words = [sys.executable, *python, "serve", *where, *args]
+        self._env = environment(env)
+
+    def __enter__(self) -> Served:
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                self._words, env=self._env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+            )
+        deadline = time.monotonic() + BOUND_S
+        while not (found := re.search(r"listening on (\S+)/mcp", self.said())):
+            assert self.process.poll() is None, f"outlive serve ended with {self.process.returncode}: {self.said()}"
+            assert time.monotonic() < deadline, self.said()
+            select.select([self.process.stdout], [], [], 0.02)
+        self.base = found[1]
+        self.url = f"{self.base}/mcp"
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(BOUND_S)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+
+    def said(self) -> str:
+        """Everything that it wrote to standard error."""
+        return self.log.read_text(encoding="utf-8") if self.log.exists() else ""
+
+    def token(self, name: str, *words: str) -> str:
+        """A new token of this root."""
+        made: str = self.cli.ok("token", "add", name, *words)["token"]
+        self.tokens[name] = made
+        return made
+
+    @property
+    def address(self) -> tuple[str, int]:
+        found = httpx2.URL(self.base)
+        assert found.port is not None
+        return found.host, found.port
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(self.address, timeout=BOUND_S)
+
+    def ask(
+        self,
+        method: str,
+        path: str = "/mcp",
+        *,
+        token: str | None = "",
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """One exchange. `token`: None sends none, "" sends that of `tests`. Streams are read to their end."""
+        secret = self.tokens["tests"] if token == "" else token
+        found = {
+            "accept": "application/json, text/event-stream",
+            **({"authorization": f"Bearer {secret}"} if secret is not None else {}),
+            **({"content-type": "application/json"} if body is not None else {}),
+            **(headers or {}),
+        }
+        content = body if body is None or isinstance(body, (bytes, str)) else json.dumps(body)
+        with httpx2.Client(timeout=BOUND_S, trust_env=False) as client:
+            answer = client.request(method, self.base + path, headers=found, content=content)
+        return Reply(answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, answer.content)
+
+    def rpc(self, method: str, params: dict[str, Any], *, token: str | None = "", **headers: str) -> Reply:
+        """One request of the era without sessions."""
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": {"name": "bare", "version": "1"},
+        }
+        named = params.get("name") or params.get("uri")
+        sent = {
+            "mcp-protocol-version": MODERN_VERSION,
+            "mcp-method": method,
+            **({"mcp-name": named} if named else {}),
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+        return self.ask("POST", token=token, body=body, headers=sent)
+
+    def tool(self, name: str, /, *, token: str | None = "", **arguments: Any) -> dict[str, Any]:
+        """The structured content of one tool call."""
+        found: dict[str, Any] = self.rpc("tools/call", {"name": name, "arguments": arguments}, token=token).json
+        content: dict[str, Any] = found["result"]["structuredContent"]
+        return content
+
+
+class HttpSession(McpSession):
+    """The SDK's client, connected to a server that runs. `transport`: "http" or "sse"."""
+
+    def __init__(self, served: Served, *, transport: str = "http", token: str = "tests", **how: Any) -> None:
+        super().__init__(log=served.log.with_name("client.log"), **how)
+        self._served = served
+        self._by = transport
+        self._headers = {"Authorization": f"Bearer {served.tokens[token]}"}
+
+    def _started(self, children: set[int]) -> None:
+        assert not children
+
+    def _transport(self, log: TextIO) -> Any:
+        if self._by == "sse":
+            return sse_client(f"{self._served.base}/sse", headers=self._headers, sse_read_timeout=BOUND_S)
+        return self._streamable()
+
+    @contextlib.asynccontextmanager
+    async def _streamable(self) -> AsyncIterator[Any]:
+        async with (
+            httpx2.AsyncClient(headers=self._headers, timeout=BOUND_S, trust_env=False) as client,
+            streamable_http_client(self._served.url, http_client=client) as streams,
+        ):
+            yield streams
