@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 WANTED = Path(__file__).parent / "packages"
 FILES = ("package.json", "package-lock.json")
@@ -120,36 +120,42 @@ def _npm_ci(folder: str) -> None:
         raise Unavailable("npm is not installed")
     words = f"ci --ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error --fetch-timeout={FETCH_MS}"
     command = [npm, *words.split(), "--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
-    status, said = bounded(command, INSTALL_S, cwd=folder, env=_ENVIRONMENT)
-    if status is None:
+    done = bounded(command, INSTALL_S, cwd=folder, env=_ENVIRONMENT)
+    if done.status is None:
         raise Unavailable(f"npm did not finish within {INSTALL_S} s")
-    if status:
-        assert not any(f"code {code}" in said for code in _OURS_TO_MEND), f"npm ci: {said}"
-        lines = [line.removeprefix("npm error ") for line in said.splitlines() if line.startswith("npm error ")]
+    if done.status:
+        assert not any(f"code {code}" in done.said for code in _OURS_TO_MEND), f"npm ci: {done.said}"
+        lines = [line.removeprefix("npm error ") for line in done.said.splitlines() if line.startswith("npm error ")]
         raise Unavailable("npm could not install: " + " ".join(lines[:3]))
+
+
+class Done(NamedTuple):
+    """How a command ended. `status` None: it was ended, with all it started, when its time was up."""
+
+    status: int | None
+    out: str
+    said: str  # to standard error
 
 
 def bounded(
     command: list[str], timeout: float, *, cwd: str | Path | None = None, env: dict[str, str] | None = None
-) -> tuple[int | None, str]:
-    """(exit status, all that was printed). None: it was ended, with all it started, when its time was up."""
-    with tempfile.TemporaryFile() as output:
+) -> Done:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
         process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            cwd=cwd,
-            env=env,
-            start_new_session=True,
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=error, cwd=cwd, env=env, start_new_session=True
         )
+        status: int | None = None
         try:
-            status: int | None = process.wait(timeout)
-        except BaseException as error:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            status = None
-        output.seek(0)
-        return status, output.read().decode(errors="replace")
+            status = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            if status is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        return Done(status, *(_content(file) for file in (out, error)))
+
+
+def _content(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")

@@ -77,9 +77,9 @@ def listed(packages: npm.Packages) -> dict[str, list[str]]:
     """Every scenario there is: of whom → names."""
     found = {}
     for of_whom in ("server", "client", "authorization"):
-        status, said = npm.bounded([*packages.suite, "list", f"--{of_whom}"], LIST_S, env=_quiet())
-        assert status == 0, said
-        found[of_whom] = _LISTED.findall(said)
+        done = npm.bounded([*packages.suite, "list", f"--{of_whom}"], LIST_S, env=_quiet())
+        assert done.status == 0, done
+        found[of_whom] = _LISTED.findall(done.out)
     return found
 
 
@@ -90,10 +90,11 @@ def run(packages: npm.Packages, url: str, revision: str, scenario: str | None = 
     )
     with tempfile.TemporaryDirectory(prefix="outlive-suite-") as folder:
         command = [*packages.suite, "server", "--url", url, *asked, "--output-dir", folder]
-        status, said = npm.bounded(command, RUN_S, env=_quiet())
-        assert status is not None, f"the suite did not come to an end within {RUN_S} s:\n{said[-4000:]}"
+        done = npm.bounded(command, RUN_S, env=_quiet())
+        said = f"{done.out[-4000:]}\n{done.said[-4000:]}"
+        assert done.status is not None, f"the suite did not come to an end within {RUN_S} s:\n{said}"
         found = [_outcome(revision, file) for file in sorted(Path(folder).glob("*/checks.json"))]
-    assert found, f"the suite ran nothing (exit status {status}):\n{said[-4000:]}"
+    assert found, f"the suite ran nothing (exit status {done.status}):\n{said}"
     return found
 
 
