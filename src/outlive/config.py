@@ -30,6 +30,9 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "notify_on_exit": ("boolean", True),
         "notify_on_exit_empty_success": ("boolean", False),
     },
+    "serve": {
+        "workdir": ("string", None),
+    },
     "gc": {
         "older_than": ("string", limits.GC_OLDER_THAN),
         "max_jobs": ("integer", None),
@@ -155,6 +158,8 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
         raise _error(f"{where}: {section}.{key} must be {kind}, not {value!r}")
     if (section, key) == ("exec", "quota_bytes") and 0 < value < limits.MIN_QUOTA_BYTES:
         raise _error(f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}")
+    if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
+        raise _error(f"{where}: serve.workdir is an absolute path, not {value!r}")
     if (section, key) == ("gc", "older_than"):
         from outlive.job import duration_ms
 

@@ -26,6 +26,7 @@ ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 SPECIAL = {
     "attach": ("outlive.cli.attach:main", "Join your terminal to a pty job's."),
     "mcp": ("outlive.mcp.main:main", "Serve MCP on stdio."),
+    "serve": ("outlive.mcp.serve:main", "Serve MCP over HTTP, to clients that have a token."),
     "demo": ("outlive.demo:main", "Show in a few seconds that a job outlives its server."),
 }
 _STORELESS = frozenset({"schema"})  # answer also where the root is unsafe or full

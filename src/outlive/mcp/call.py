@@ -168,13 +168,22 @@ class Calls:
     """Runs calls for one server: opens the store at the first one, so that a bad root is an answer, not a dead server."""
 
     def __init__(
-        self, tools: Tools, config: Config, environment: JobEnvironment, *, root: str | None, launcher: Any
+        self,
+        tools: Tools,
+        config: Config,
+        environment: JobEnvironment,
+        *,
+        root: str | None,
+        launcher: Any,
+        directory: Callable[[Mapping[str, str]], str | None] = job_directory,
     ) -> None:
+        """`directory`: where a job runs that names none, by the environment of jobs; None: it has to name one."""
         self.tools = tools
         self._config = config
         self._environment = environment
         self._root = root
         self._launcher = launcher
+        self._directory = directory
         self._store: Store | None = None
         self._notices = Notices()
         self._readers: dict[str, Reader] = {}
@@ -262,7 +271,7 @@ class Calls:
             client=caller.client,
             scope=caller.scope,
             wall=caller.wall,
-            cwd=job_directory(env),
+            cwd=self._directory(env),
             env=env,
             launcher=self._launcher,
             shell=tuple(self._config.get("shell", "unix") or ("sh", "-c")),

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     import asyncio
 
 
+ABORT = "abort"  # in the `state` of a request's scope: ends its connection at once
+
+
 class Connection(H11Protocol):
     """A connection that has to bring a whole request header in time. How many wait for one is bounded: the oldest goes."""
 
@@ -22,6 +25,8 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        # The door ends connections whose client takes nothing: closing them would wait for it to take what is left
+        self.app_state = {**self.app_state, ABORT: transport.abort}
         self._look()
 
     def data_received(self, data: bytes) -> None:

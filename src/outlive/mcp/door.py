@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import sys
 import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.lowlevel
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken
 from starlette.middleware.authentication import AuthenticationMiddleware
@@ -22,6 +22,7 @@ from starlette.responses import Response
 
 from outlive import limits
 from outlive.errors import OutliveError
+from outlive.mcp.connections import ABORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -110,14 +111,16 @@ class Verifier:
 
 
 class Door:
-    """The outermost ASGI application. `log`: gets a line an answer, which never holds a token or a query string."""
+    """The outermost ASGI application. `log` gets a line for what has to be mended, with `verbose` for each answer too;
+    none holds a token or a query string."""
 
     def __init__(
-        self, app: ASGIApp, tokens: Tokens, hosts: Hosts, *, log: Callable[[str], None] = lambda line: None
+        self, app: ASGIApp, tokens: Tokens, hosts: Hosts, *, log: Callable[[str], None], verbose: bool = False
     ) -> None:
         self._app = app
         self._hosts = hosts
         self._log = log
+        self._verbose = verbose
         verifier = BearerAuthBackend(Verifier(tokens))
         self._inside = AuthenticationMiddleware(Gate(app, tokens), backend=verifier)
 
@@ -140,15 +143,20 @@ class Door:
             if refusal is not None:
                 await refusal(scope, receive, noted)
             else:
+                # No event is kept to be replayed (the job is): the stream that is asked for begins now. The SDK would answer
+                # nothing at all, which is a 500
+                headers = [(name, value) for name, value in scope["headers"] if name != b"last-event-id"]
+                scope = {**scope, "headers": headers}
                 await self._inside(scope, receive, noted)
         except OutliveError as error:  # the file of the tokens cannot be read: nobody gets in
-            print(f"outlive serve: {error.message}", file=sys.stderr)
+            self._log(f"{error.message} {error.hint or ''}")
             if not status:
-                await refused(503, "This server cannot read its tokens.")(scope, receive, noted)
+                await refused(503, "This server cannot read its tokens; its log says why.")(scope, receive, noted)
         finally:
-            who = scope["user"].username if isinstance(scope.get("user"), AuthenticatedUser) else "-"
-            took_ms = (time.monotonic() - began) * 1000
-            self._log(f"{scope['method']} {scope['path'][:100]!r} {status} {who} {took_ms:.1f} ms")
+            if self._verbose:
+                who = scope["user"].username if isinstance(scope.get("user"), AuthenticatedUser) else "-"
+                took_ms = (time.monotonic() - began) * 1000
+                self._log(f"{scope['method']} {scope['path'][:100]!r} {status} {who} {took_ms:.1f} ms")
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
@@ -214,17 +222,16 @@ class Gate:
         return refused(429, "Too many requests without a valid token.", retry_s=room_s) if room_s else None
 
     async def _served(self, token: str, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = _Exchange(receive, send)
         async with anyio.create_task_group() as group:
-            exchange.scope = group.cancel_scope
+            exchange = _Exchange(receive, send, group.cancel_scope)
             group.start_soon(self._until_revoked, token, group.cancel_scope)
-            try:
-                await self._app(scope, exchange.receive, exchange.send)
-            except TimeoutError:
-                if not exchange.late:
-                    raise
-                await refused(408, "The request did not arrive in time.")(scope, receive, send)
+            await self._app(scope, exchange.receive, exchange.send)
+            exchange.over = True
             group.cancel_scope.cancel()
+        if exchange.late and not exchange.answered:
+            await refused(408, "The request did not arrive in time.")(scope, receive, send)
+        elif not exchange.over and ABORT in scope.get("state", {}):
+            scope["state"][ABORT]()
 
     async def _until_revoked(self, token: str, scope: anyio.CancelScope) -> None:
         """What was let in with a token ends with it."""
@@ -233,40 +240,47 @@ class Gate:
             try:
                 if any(one.hash == token for one in self._tokens.all()):
                     continue
-            except OutliveError as error:
-                print(f"outlive serve: {error.message}", file=sys.stderr)
+            except OutliveError:
+                pass  # as for a new request: nobody gets in
             scope.cancel()
             return
 
 
 class _Exchange:
-    """One request and its answer, neither of which may take for ever to cross the wire."""
+    """One request and its answer, neither of which may take for ever to cross the wire. `scope` is cancelled if one does.
+    `answered`: has the answer begun? `over`: has it ended as it should?"""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send, scope: anyio.CancelScope) -> None:
         self._receive = receive
         self._send = send
+        self._scope = scope
         self._deadline = time.monotonic() + limits.HTTP_BODY_S
         self._whole = False  # is the request here?
         self.late = False
-        self.scope: anyio.CancelScope | None = None
+        self.answered = False
+        self.over = False
 
     async def receive(self) -> Message:
         if self._whole:
             return await self._receive()
-        try:
-            with anyio.fail_after(max(0.0, self._deadline - time.monotonic())):
-                message = await self._receive()
-        except TimeoutError:
-            self.late = True
-            raise
-        self._whole = message["type"] != "http.request" or not message.get("more_body", False)
-        return message
+        with anyio.move_on_after(max(0.0, self._deadline - time.monotonic())):
+            message = await self._receive()
+            self._whole = message["type"] != "http.request" or not message.get("more_body", False)
+            return message
+        self.late = True
+        return await self._end()
 
     async def send(self, message: Message) -> None:
-        with anyio.move_on_after(limits.HTTP_SEND_S) as scope:
+        self.answered = True
+        with anyio.move_on_after(limits.HTTP_SEND_S):
             await self._send(message)
-        if scope.cancelled_caught and self.scope is not None:  # nobody reads: uvicorn closes what ends half-way
-            self.scope.cancel()
+            return
+        await self._end()  # nobody reads
+
+    async def _end(self) -> Message:
+        self._scope.cancel()
+        await anyio.lowlevel.checkpoint()  # the cancellation arrives here
+        return {"type": "http.disconnect"}
 
 
 def refused(status: int, message: str, *, retry_s: float | None = None) -> Response:

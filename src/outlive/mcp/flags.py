@@ -11,21 +11,25 @@ if TYPE_CHECKING:
     from typing import Any
 
 _TOOLS = ("exec", "process")
-_SHORT = {"-h": "--help", "-v": "--verbose", "-vv": "--verbose"}
 
 
 def read(
-    verb: str, argv: list[str], values: tuple[str, ...], switches: tuple[str, ...], *, repeated: tuple[str, ...] = ()
+    verb: str,
+    argv: list[str],
+    values: tuple[str, ...],
+    switches: tuple[str, ...],
+    options: dict[str, Any],
+    *,
+    repeated: tuple[str, ...] = (),
 ) -> dict[str, Any] | None:
-    """Name without hyphens in front → its value (None if it is not given; `repeated`: a list), or whether it was given.
-    None: help is wanted. Errors: invalid_argument."""
-    found: dict[str, Any] = {name[2:]: [] if name in repeated else None for name in values}
+    """Name without hyphens in front → its value (else that of the global `options`, else None; `repeated`: a list), or
+    whether it was given. None: help is wanted. Errors: invalid_argument."""
+    found: dict[str, Any] = {name[2:]: [] if name in repeated else options.get(name[2:]) for name in values}
     found |= {name[2:]: False for name in switches}
     words = list(argv)
     while words:
         flag, equals, value = words.pop(0).partition("=")
-        flag = _SHORT.get(flag, flag)
-        if flag == "--help":
+        if flag in ("-h", "--help"):
             return None
         if flag in switches and not equals:
             found[flag[2:]] = True

@@ -33,9 +33,10 @@ def app(
     *,
     stateless: bool = False,
     log: Callable[[str], None] = lambda line: None,
+    verbose: bool = False,
 ) -> Door:
     """The ASGI application, for any server that runs such. `stateless`: clients of the handshake era get no session
-    either, so that another replica may answer their next request; they then cannot subscribe to resources."""
+    either, so that another replica may answer their next request; they then cannot subscribe to resources. `log`, `verbose`: as of the door."""
     # Both of its checks are the door's, which knows more about where a connection came in
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     sse = _Sse(server, checked)
@@ -51,7 +52,7 @@ def app(
             Route(MESSAGES, _Post(sse), methods=["POST"]),
         ],
     )
-    return Door(inside, tokens, hosts, log=log)
+    return Door(inside, tokens, hosts, log=log, verbose=verbose)
 
 
 class _Sse:

@@ -11,7 +11,8 @@ import signal
 import sys
 import threading
 
-from outlive.errors import OutliveError, invalid, nearest
+from outlive.errors import OutliveError
+from outlive.mcp import flags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,62 +35,21 @@ Serve MCP on stdin and stdout, for one client. Jobs outlive the server: they go 
   --config PATH   The configuration file, instead of the one in the configuration directory.
   -h, --help      Print this help.
 """
-_TOOLS = ("exec", "process")
-_FLAGS = ("--tools", "--root", "--config")
+_VALUES = ("--tools", "--root", "--config")
 _SWITCHES = ("--channel", "--isolate")
 
 
 def main(argv: list[str], options: dict[str, Any]) -> int:
     """`options`: the global options given before the verb. Errors: config_error, io_error."""
     try:
-        asked = _parsed(argv, options)
+        asked = flags.read("mcp", argv, _VALUES, _SWITCHES, options)
+        if asked is None:
+            os.write(1, USAGE.encode())
+            return 0
+        asked["tools"] = flags.tools(asked["tools"])
     except OutliveError as error:
-        from outlive.envelope import encoded, failure
-
-        os.write(1, encoded(failure(error)) + b"\n")
-        os.write(2, USAGE.encode())
-        return 2
-    if asked is None:
-        os.write(1, USAGE.encode())
-        return 0
+        return flags.usage_error(error, USAGE)
     return _serve(asked)
-
-
-def _parsed(argv: list[str], options: dict[str, Any]) -> dict[str, Any] | None:
-    """tools, channel, isolate, root, config; None: help is wanted. Errors: invalid_argument."""
-    switched: set[str] = set()
-    found = {"--tools": ",".join(_TOOLS), "--root": options.get("root"), "--config": options.get("config")}
-    words = list(argv)
-    while words:
-        flag, equals, value = words.pop(0).partition("=")
-        if flag in ("-h", "--help"):
-            return None
-        if flag in _SWITCHES and not equals:
-            switched.add(flag)
-            continue
-        if flag not in _FLAGS:
-            near = nearest(flag, [*_FLAGS, *_SWITCHES])
-            hint = f"Did you mean {near}?" if near else f"Known: {', '.join([*_FLAGS, *_SWITCHES])}."
-            raise invalid(flag.lstrip("-"), f"unknown argument of outlive mcp: {flag}", hint=hint, usage=True)
-        if not equals:
-            if not words:
-                raise invalid(flag.lstrip("-"), f"{flag} needs a value", usage=True)
-            value = words.pop(0)
-        if not value:
-            raise invalid(flag.lstrip("-"), f"{flag} has an empty value", usage=True)
-        found[flag] = value
-    tools = _tools(str(found["--tools"]))
-    switches = {name.removeprefix("--"): name in switched for name in _SWITCHES}
-    return {"tools": tools, **switches, "root": found["--root"], "config": found["--config"]}
-
-
-def _tools(text: str) -> frozenset[str]:
-    tools = frozenset(word.strip() for word in text.split(",") if word.strip())
-    unknown = sorted(tools - set(_TOOLS))
-    if unknown or not tools:
-        message = f"not a tool: {unknown[0]}" if unknown else "--tools names no tool"
-        raise invalid("tools", message, hint="Tools: exec, process.", usage=True)
-    return tools
 
 
 def _serve(asked: dict[str, Any]) -> int:

@@ -11,11 +11,13 @@ from contextlib import closing, suppress
 
 from outlive import limits
 from outlive.errors import OutliveError, invalid
+from outlive.mcp import flags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    import uvicorn
     from mcp.server.context import ServerRequestContext
 
     from outlive.config import Config
@@ -63,34 +65,26 @@ _VALUES = (
     "--root",
     "--config",
 )
-_SWITCHES = ("--plaintext", "--stateless", "--verbose")
+_SWITCHES = ("--plaintext", "--stateless")
 _FIRST = "first"  # what the token is called that is made at the first start
 _FIRST_FILE = ".first-token"
 
 
 def main(argv: list[str], options: dict[str, Any]) -> int:
     """`options`: the global options given before the verb. Errors: config_error, io_error, store_unsafe."""
-    from outlive.mcp import flags
-
     try:
-        asked = flags.read("serve", argv, _VALUES, _SWITCHES, repeated=("--allow-host",))
-        if asked is not None:
-            _check(asked)
+        asked = flags.read("serve", argv, _VALUES, _SWITCHES, options, repeated=("--allow-host",))
+        if asked is None:
+            os.write(1, USAGE.encode())
+            return 0
+        _check(asked)
     except OutliveError as error:
         return flags.usage_error(error, USAGE)
-    if asked is None:
-        os.write(1, USAGE.encode())
-        return 0
-    asked["root"] = asked["root"] or options.get("root")
-    asked["config"] = asked["config"] or options.get("config")
-    asked["verbose"] = asked["verbose"] or bool(options.get("verbose"))
-    return _serve(asked)
+    return _serve(asked, verbose=bool(options.get("verbose")))
 
 
 def _check(asked: dict[str, Any]) -> None:
     """Errors: invalid_argument."""
-    from outlive.mcp import flags
-
     asked["tools"] = flags.tools(asked["tools"])
     port = asked["port"]
     if port is not None and not (port.isascii() and port.isdigit() and int(port) <= 65_535):
@@ -114,7 +108,7 @@ def _directory(field: str, path: str) -> str:
     return os.path.abspath(path)
 
 
-def _serve(asked: dict[str, Any]) -> int:
+def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
     from outlive import config
     from outlive.launch.nursery import start
     from outlive.store.root import Store
@@ -123,13 +117,13 @@ def _serve(asked: dict[str, Any]) -> int:
     found = config.load(os.environ, asked["config"])
     with closing(Store.open(asked["root"], os.environ)) as store:
         tokens = Tokens(store)
-        first = _first_token(tokens)
         listener = _listen(asked)
+        first = _first_token(tokens)
         # Before more open files are asked for: jobs get what we were given
         launcher = start()
         _more_files()
         try:
-            _run(asked, found, store, tokens, listener, launcher, first)
+            _run(asked | {"verbose": verbose}, found, store, tokens, listener, launcher, first)
         finally:
             launcher.close()
             listener.close()
@@ -262,24 +256,24 @@ def _run(
         tokens,
         hosts,
         stateless=asked["stateless"],
-        log=_log if asked["verbose"] else lambda line: None,
+        log=_log,
+        verbose=asked["verbose"],
     )
+    serving = _serving(asked, application)
     _greet(_url(asked, listener), store, tokens, first)
     try:
-        anyio.run(_until_stopped, asked, application, listener, environment)
+        anyio.run(_until_stopped, serving, listener, environment)
     finally:
         calls.close()
 
 
-async def _until_stopped(
-    asked: dict[str, Any], application: Any, listener: socket.socket, environment: JobEnvironment
-) -> None:
-    import anyio
+def _serving(asked: dict[str, Any], application: Any) -> uvicorn.Server:
+    """Errors: invalid_argument for a certificate that cannot be read."""
     import uvicorn
 
     from outlive.mcp.connections import Connection
 
-    uvicorn_config = uvicorn.Config(
+    found = uvicorn.Config(
         application,
         http=Connection,
         ws="none",
@@ -297,12 +291,18 @@ async def _until_stopped(
         timeout_graceful_shutdown=limits.HTTP_SHUTDOWN_S,
     )
     try:
-        uvicorn_config.load()
+        found.load()
     except OSError as error:  # ssl.SSLError is one
         raise invalid("certfile", f"while reading the certificate: {error}") from error
+    return uvicorn.Server(found)
+
+
+async def _until_stopped(serving: uvicorn.Server, listener: socket.socket, environment: JobEnvironment) -> None:
+    import anyio
+
     async with anyio.create_task_group() as group:
         group.start_soon(environment.watch)
-        await uvicorn.Server(uvicorn_config).serve(sockets=[listener])
+        await serving.serve(sockets=[listener])
         group.cancel_scope.cancel()
 
 
@@ -311,7 +311,7 @@ def by_token(ctx: ServerRequestContext[Any]) -> Caller:
     from outlive.mcp.owner import Caller
     from outlive.store.tokens import EVERYTHING
 
-    user = ctx.request.user  # put there by the door, which lets nobody in without
+    user: Any = ctx.request.user  # type: ignore[union-attr]  # put there by the door, which lets nobody in without
     (scope,) = user.access_token.scopes
     # No name holds a colon: what a client of another kind of door is called is never one of these
     return Caller(user.username, f"token:{user.username}", f"token:{scope}", walled=scope != EVERYTHING)
@@ -321,7 +321,8 @@ def by_token(ctx: ServerRequestContext[Any]) -> Caller:
 
 
 def _log(line: str) -> None:
-    print(f"outlive serve: {line}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"outlive serve: {line}\n")
+    sys.stderr.flush()
 
 
 def _url(asked: dict[str, Any], listener: socket.socket) -> str:
