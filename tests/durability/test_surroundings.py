@@ -27,11 +27,11 @@ from outlive.system import process
 from outlive.system.tree import Member
 from support import pair, processes
 from support.cli import Cli, Jobs, Text, one_object
+from support.commands import GATE
 from support.mcp_client import RawMcp
 from support.wait import until
 
 SOURCE = Path(outlive.__file__).parent
-GATE = "until [ -e go ]; do sleep 0.02; done"
 
 
 def _ids(root: Path) -> list[str]:

@@ -10,7 +10,6 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import pytest
 from outlive.job import new_id
 from support import processes
 from support.cli import OUTLIVE, Cli, Jobs, environment
+from support.commands import python
 from support.mcp_client import RawMcp
 from support.wait import until
 
@@ -28,10 +28,6 @@ FLAT_KB = 40 * 1024  # VmHWM of a supervisor, whatever its job puts out
 BUDGET = 32_768  # of what one answer shows
 NOTE = 200  # room for the line that says what is left out; whether it counts is a test of its own
 ENVELOPE = 4_000  # what the rest of an answer may take besides `output`
-
-
-def _py(code: str, *words: str) -> list[str]:
-    return ["--", sys.executable, "-c", code, *words]
 
 
 def _supervisor(job: str) -> int:
@@ -74,7 +70,7 @@ wait_for("end")
 
 
 def test_200_mb_are_stored_completely_with_flat_memory_and_answers_stay_small(cli: Cli, root: Path, work: Path) -> None:
-    job = cli.ok("run", "--snapshot-after", "0", *_py(FLOOD))["job_id"]
+    job = cli.ok("run", "--snapshot-after", "0", *python(FLOOD))["job_id"]
     log = root / job / "stdout.log"
     supervisor = _supervisor(job)
     until(lambda: log.stat().st_size >= MANY // 4 * len(LINE), timeout=60, what="a quarter of the output")
@@ -121,7 +117,7 @@ while data:
 
 
 def test_a_line_of_20_mb_without_a_newline_is_kept_and_shown_within_the_budget(cli: Cli, root: Path) -> None:
-    ended = cli.ok("run", "--wait", *_py(ONE_LINE))
+    ended = cli.ok("run", "--wait", *python(ONE_LINE))
     job = ended["job_id"]
     assert (ended["exit_code"], ended["next_seq"]) == (0, 20 * MB)
     assert 0 < len(ended["output"].encode()) <= BUDGET + NOTE
@@ -147,7 +143,7 @@ def test_a_line_of_20_mb_without_a_newline_is_kept_and_shown_within_the_budget(c
     ],
 )
 def test_no_answer_shows_more_than_max_bytes(cli: Cli, code: str, verb: str) -> None:
-    job = cli.ok("run", "--wait", *_py(code))["job_id"]
+    job = cli.ok("run", "--wait", *python(code))["job_id"]
     for most in (1_000, 5_000, BUDGET):
         shown = cli.ok(verb, job, "--since-seq", "0", "--max-bytes", str(most))["output"]
         assert len(shown.encode()) <= most
@@ -173,7 +169,7 @@ def _expected() -> tuple[bytes, bytes]:
 
 
 def test_the_merged_stream_holds_both_streams_exactly_and_in_order(cli: Cli, root: Path) -> None:
-    job = cli.ok("run", "--wait", *_py(ALTERNATING))["job_id"]
+    job = cli.ok("run", "--wait", *python(ALTERNATING))["job_id"]
     out, err = _expected()
     assert (root / job / "stdout.log").read_bytes() == out
     assert (root / job / "stderr.log").read_bytes() == err

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from support.cli import Cli
+from support.commands import GATE
 from support.mcp_client import LEGACY_VERSION, RawMcp
 from support.wait import until
 
 Raw = Callable[..., RawMcp]
 METHOD = "notifications/claude/channel"
-GATE = "until [ -e go ]; do sleep 0.02; done"
 
 
 def _begin(raw: RawMcp, command: str, **more: Any) -> str:

@@ -20,12 +20,12 @@ from outlive.store.jobdir import STATE
 from outlive.system import tree
 from support import pair
 from support.cli import Cli, environment
+from support.commands import GATE
 from support.mcp_client import MODERN_VERSION, McpRefusal, McpSession, RawMcp
 from support.tasks_client import IDENTIFIER, OVER, Created, Detailed, TasksClient, get, start, tell
 from support.wait import until
 
 Connect = Callable[..., McpSession]
-GATE = "until [ -e go ]; do sleep 0.02; done"
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 ONE_ERA = pytest.mark.parametrize("era", ["modern"])
 MONTH_MS = 30 * 86_400_000

@@ -15,11 +15,11 @@ from mcp import MCPError
 
 from outlive.store.jobdir import JobDir
 from support.cli import Cli, Jobs
+from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer
 from support.wait import until
 
 Connect = Callable[..., McpSession]
-GATE = "until [ -e go ]; do sleep 0.02; done"
 # For behaviour that lies behind the protocol: every server costs half a second of imports.
 ONE_ERA = pytest.mark.parametrize("era", ["modern"])
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
