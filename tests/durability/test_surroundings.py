@@ -27,11 +27,11 @@ from outlive.system import process
 from outlive.system.tree import Member
 from support import pair, processes
 from support.cli import Cli, Jobs, Text, one_object
+from support.commands import GATE
 from support.mcp_client import RawMcp
 from support.wait import until
 
 SOURCE = Path(outlive.__file__).parent
-GATE = "until [ -e go ]; do sleep 0.02; done"
 
 
 def _ids(root: Path) -> list[str]:
@@ -50,7 +50,7 @@ def test_a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it
     os.kill(supervisor, signal.SIGSTOP)
     assert cli.ok("status", job_id)["state"] == "running"
     assert cli.ok("poll", job_id)["output"] == "up\n"
-    error = cli.error("write", job_id, "--data", "x", code="io_error")
+    error = cli.error("write", job_id, "--data", "x", "--timeout-ms", "0", code="io_error")
     assert error["retryable"] and "did not answer" in error["message"]
     (work / "go").touch()
     found = cli.ok("wait", job_id, "--timeout-ms", "100")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from outlive.actions.conditions import Condition
     from outlive.actions.driver import Waiting
-    from outlive.actions.probes import Probe
+    from outlive.actions.probe import Probe
     from outlive.actions.spec import Context
     from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
