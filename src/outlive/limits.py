@@ -28,6 +28,13 @@ RETRY_MS = (1_000, 60_000)  # bounds of retry_after_ms
 QUOTA_BYTES = 10 * 1024**3
 MIN_QUOTA_BYTES = 65_536
 GC_OLDER_THAN = "30d"
+# Automatic collection, which is on for what the configuration bounds
+GC_AGE_EVERY_S = 3_600.0  # at most so often where only the age is bounded
+GC_EVERY_S = 60.0  # where the number or the bytes are: a store may grow fast
+GC_WORK_S = 20.0  # no further job is deleted after this; the next one goes on
+GC_GRACE_S = 300.0  # whoever waited for a job's end reads it now
+GC_NICE = 10  # behind everything that runs
+GC_PAUSE_S = 7 * 86_400.0  # nobody was here for so long, or the clock jumped: the first look deletes nothing
 SEARCH_CONTEXT_LINES = 2
 TASK_MESSAGE_CHARS = 500  # statusMessage of a task that cannot be read
 

@@ -72,6 +72,7 @@ def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
         command=command,
         environment=ctx.env,
         sink_shell=list(found.definition.shell or ctx.shell),
+        bounds=ctx.config.bounds(),
     )
     here, there = fds.pair()
     memory = request.to_file()

@@ -250,6 +250,16 @@ FIELDS: dict[str, Schema] = {
     "older_than": _string("The retention window."),
     "older_than_source": _string("Where it comes from.", enum=["default", "flag", "config"]),
     "out_of_scope": _count("Jobs of other owners, left alone."),
+    "used_jobs": _count("Jobs in the root now, everybody's."),
+    "used_bytes": _count("What they take on disk."),
+    "bounds": _object(
+        "What was kept to besides the age.",
+        {
+            "max_jobs": _maybe_count("Finished jobs; null: any number."),
+            "max_bytes": _maybe_count("Bytes of all jobs together; null: any number."),
+        },
+    ),
+    "automatic": _flag("Does the configuration have old jobs deleted without a call of gc?"),
     "leftovers": _count("Half-made and half-deleted directories cleaned up."),
     "notification": _object(
         "Where the end of the job is reported.",

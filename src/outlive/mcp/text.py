@@ -232,6 +232,7 @@ def _gc(found: Found, _process: bool) -> tuple[str, list[str]]:
     age = f" older than {found['older_than']}" if found.get("older_than") else ""
     return "", [
         f"{word} {_count(count or 0, 'finished job')}{age} ({freed}); {found.get('skipped') or 0} kept.",
+        f"All jobs together: {_count(found.get('used_jobs') or 0, 'job')}, {found.get('used_bytes') or 0} bytes on disk.",
         *_hint(found),
     ]
 

@@ -434,8 +434,8 @@ class Supervisor:
 
     def _unmark_live(self) -> None:
         try:
-            store = Store(self._request.root, os.open(self._request.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-        except OSError:
+            store = Store.existing(self._request.root)
+        except (OSError, OutliveError):
             return
         store.unmark_live(self._request.job_id)
         store.close()
