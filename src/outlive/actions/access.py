@@ -105,6 +105,19 @@ def writing_meta(job: JobDir) -> Iterator[None]:
         raise from_os(f"changing the definition of job {job.job_id}", error) from error
 
 
+def stopped_supervisor(found: Look) -> int | None:
+    """The pid of a job's supervisor if somebody stopped it (SIGSTOP, a debugger). Reads one file of /proc."""
+    supervisor, command = found.state.supervisor, found.state.identity
+    if not found.supervised or not supervisor:
+        return None
+    fields = process.stat_fields(supervisor["pid"])
+    if fields is None or fields[0] not in (b"T", b"t") or int(fields[19]) != supervisor["start_time"]:
+        return None
+    if command and command.get("pid_ns") != process.pid_namespace():  # a pid of another container
+        return None
+    return int(supervisor["pid"])
+
+
 def descendants(found: Look) -> list[tree.Member]:
     """The living processes of a supervised job besides the command itself."""
     supervisor = found.state.supervisor

@@ -167,6 +167,8 @@ FIELDS: dict[str, Schema] = {
     "rows": _count("Rows of the terminal."),
     "descendants": _count("Processes it started that are alive besides the command itself."),
     "supervised": _flag("Does a process of outlive look after it?"),
+    "supervisor": _string("There if it stands still (SIGSTOP): output waits, requests fail.", enum=["unresponsive"]),
+    "supervisor_pid": _of("integer", "Its pid: `kill -CONT PID` continues it."),
     "deduplicated": _flag("A running job with the same dedupe_key was found and answered."),
     "restarted_from": _string("The job this one repeats."),
     "hint": _string("What to do next."),
@@ -324,7 +326,7 @@ OVERRIDES["started_at"] = {
 DESCRIBING = (
     "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
     "dropped_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
-    "waiting_for_input? prompt? echo? descendants? "
+    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? "
 )
 RUN = (
     "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
@@ -345,7 +347,7 @@ def entry_of(names: tuple[str, ...], type_: str) -> Schema:
 LIST_ENTRY = tuple(
     (
         "job_id short_id state name command cwd owner tags timeout_ms exit_code signal reason started_at? created_at finished_at "
-        "updated_at waiting_for_input last_line damage?"
+        "updated_at waiting_for_input last_line supervisor? supervisor_pid? damage?"
     ).split()
 )
 OVERRIDES["jobs"] = {

@@ -198,6 +198,7 @@ def _list_line(job: Found) -> str:
         _short_state(job),
         f"since {since[:19]}Z" if since and job.get("state") in ("running", "created") else "",
         f"at {job['finished_at'][:19]}Z" if job.get("finished_at") else "",
+        f"[its supervisor is stopped: kill -CONT {job['supervisor_pid']}]" if job.get("supervisor") else "",
         "[waiting for input]" if job.get("waiting_for_input") else "",
         _command(job.get("name") or job.get("command") or ""),
     ]
