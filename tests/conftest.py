@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from support import leaks
 from support.cli import Cli, Jobs
 from support.mcp_client import ERAS, McpSession, RawMcp
+from support.mounts import Mounts
 from support.serve import Served
 
 TEST_S = 300  # a test that hangs is ended with a traceback
@@ -117,6 +118,14 @@ def cli(root: Path) -> Cli:
 def jobs(cli: Cli) -> Jobs:
     """All jobs of this test: `jobs.end()` kills and deletes them."""
     return Jobs(cli)
+
+
+@pytest.fixture
+def mount(place: Path) -> Iterator[Mounts]:
+    """`mount(name, options)`, `mount.ext4(name, mib)`: a small file system of its own; it is gone after the test."""
+    mounts = Mounts(place)
+    with contextlib.closing(mounts):
+        yield mounts
 
 
 @pytest.fixture(params=ERAS)

@@ -17,9 +17,9 @@ class Fault(NamedTuple):
     not_applicable: str = ""
 
 
-CRASH, KILLS, ODD, AROUND, SOAK, VOLUME = (
+CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL = (
     f"tests/durability/test_{name}.py::test_"
-    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume")
+    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume", "full_disk")
 )
 RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL, CREATE, GC = (
     f"tests/cli/test_{name}.py::test_"
@@ -98,6 +98,7 @@ FAULTS = {
         "s6-supervise; surge #167", CREATE + "of_two_that_start_a_job_at_once_one_does", KILLS + "the_end_of_a_job_that_lost_both_is_notified_once"),
     "F12": proven("A supervisor that hangs is said not to answer, within seconds; output is still read, and nothing is killed for it.",
         "JENKINS-48300", AROUND + "a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it",
+        AROUND + "a_model_is_told_of_a_stopped_supervisor_and_what_to_do",
         AROUND + "a_kill_that_a_stopped_supervisor_does_not_answer_is_an_error_that_may_be_tried_again"),
     "F13": proven("Unknown fields are no damage; a newer format is refused with the way out, and never changed.",
         "pueue state_backward_compatibility", STATUS + "a_newer_format_is_an_error_that_says_so_and_is_never_changed",
@@ -108,8 +109,9 @@ FAULTS = {
     # --- disk and store ---
     "F15": proven("A disk that fills up neither holds nor ends the job; the bytes that found no room are counted.",
         "supervisord OSError 28; svlogd; claude-code #51760", ERRORS + "a_disk_that_fills_up_does_not_hold_or_end_the_job_and_the_loss_is_told"),
-    "F16": proven("An outcome that finds no room stays with its supervisor and is written when there is some.",
-        "conmon exit file", ERRORS + "the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again"),
+    "F16": proven("An outcome has its room on the disk from the start; one that finds none all the same stays with its supervisor until there is some.",
+        "conmon exit file", FULL + "the_outcome_is_on_disk_though_the_disk_is_full", FULL + "a_job_that_fills_its_disk_ends_with_its_outcome_there",
+        FULL + "a_guardian_that_takes_over_on_a_full_disk_writes_the_outcome", ERRORS + "the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again"),
     "F17": proven("A full disk at creation is an error with its errno; nothing runs and nothing is left.",
         "general", ERRORS + "a_full_disk_at_creation_is_an_error_and_leaves_nothing"),
     "F18": proven("No inodes and a read-only store are errors that name their errno; what is there can be read.",

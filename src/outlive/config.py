@@ -37,6 +37,7 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "older_than": ("string", limits.GC_OLDER_THAN),
         "max_jobs": ("integer", None),
         "max_bytes": ("integer", None),
+        "automatic": ("boolean", True),  # whatever else is set here is kept to without anybody calling gc
     },
 }
 # Environment names of ours that are no configuration: job variables, and the root.
@@ -58,6 +59,21 @@ class Config:
 
     def is_set(self, section: str, key: str) -> bool:
         return (section, key) in self._values
+
+    def bounds(self) -> dict[str, Any] | None:
+        """What is kept to without anybody calling gc (store/retention.py): what was set, never a default of ours. None:
+        nothing, so nothing is deleted unasked."""
+        if not self.get("gc", "automatic") or not any(
+            self.is_set("gc", key) for key in ("older_than", "max_jobs", "max_bytes")
+        ):
+            return None
+        older_than_s = None
+        if self.is_set("gc", "older_than"):
+            from outlive.job import duration_ms
+
+            older_than_s = duration_ms(self.get("gc", "older_than"), "gc.older_than", bare_unit=None) / 1000
+        bounds = {key: self.get("gc", key) for key in ("max_jobs", "max_bytes")}
+        return {"older_than_s": older_than_s, **bounds}
 
 
 def default_path(env: Mapping[str, str]) -> str:

@@ -79,6 +79,7 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> s
         umask=_umask(),
         created=created,
         sink_shell=list(definition.shell or ctx.shell),
+        bounds=ctx.config.bounds(),
     )
     here = there = None
     memory = -1

@@ -120,12 +120,18 @@ def _job_row(job: dict[str, Any], now: float) -> list[str]:
     age = _age(job.get("started_at") or job.get("created_at"), now)
     return [
         job.get("short_id") or short_id(job["job_id"]),
-        job["state"] + (" (waits for input)" if job.get("waiting_for_input") else ""),
+        job["state"] + _aside(job),
         _result(job),
         age,
         name,
         " ".join(job.get("tags") or []),
     ]
+
+
+def _aside(job: dict[str, Any]) -> str:
+    if job.get("supervisor"):
+        return f" (its supervisor is stopped: kill -CONT {job['supervisor_pid']})"
+    return " (waits for input)" if job.get("waiting_for_input") else ""
 
 
 def _result(job: dict[str, Any]) -> str:

@@ -107,6 +107,9 @@ def _unreadable(job: JobDir, definition: Definition, damage: str) -> Look:
 
 def _dead(store: Store, job: JobDir, definition: Definition, state: State, damage: str | None) -> Look:
     """Nobody holds the job and it has no outcome: its supervisors were killed, or the machine was."""
+    written = job.unrenamed_outcome()
+    if written is not None:  # it has only to be made visible
+        return Look(definition, _write_down(store, job, written, definition), just_ended=True, damage=damage)
     found = _judge(job, state)
     if found is None:
         return Look(definition, state, orphaned=True, damage=damage)
@@ -148,6 +151,7 @@ def _write_down(store: Store, job: JobDir, ended: State, definition: Definition)
         _tell(job, ended)  # first: who sees the outcome does not look for what is missing in the history
         crash.at("lost_told")
         written = job.write_state(ended)
+        job.release_reserve()
         crash.at("lost_written")
         if not has_sinks(definition):  # else whoever tells them takes the mark away
             store.unmark_live(job.job_id)
