@@ -41,6 +41,7 @@ RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL
 TOOLS, RESOURCES, TASKS, NOTICES = (
     f"tests/over_mcp/test_{name}.py::test_" for name in ("tools", "resources", "tasks", "notices")
 )
+DOCTOR, FACTS = "tests/cli/test_doctor.py::test_", "tests/unit/test_surrounding_facts.py::test_"
 QUOTA = "tests/cli/test_quota.py::test_"
 RENDER, DECODE, HUMAN, PATTERNS, SERVER = (
     f"tests/unit/test_{name}.py::test_"
@@ -98,7 +99,8 @@ FAULTS = {
         "s6-supervise; surge #167", CREATE + "of_two_that_start_a_job_at_once_one_does", KILLS + "the_end_of_a_job_that_lost_both_is_notified_once"),
     "F12": proven("A supervisor that hangs is said not to answer, within seconds; output is still read, and nothing is killed for it.",
         "JENKINS-48300", AROUND + "a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it",
-        AROUND + "a_kill_that_a_stopped_supervisor_does_not_answer_is_an_error_that_may_be_tried_again"),
+        AROUND + "a_kill_that_a_stopped_supervisor_does_not_answer_is_an_error_that_may_be_tried_again",
+        DOCTOR + "a_supervisor_that_does_not_answer_is_told_and_a_sound_one_is_not"),
     "F13": proven("Unknown fields are no damage; a newer format is refused with the way out, and never changed.",
         "pueue state_backward_compatibility", STATUS + "a_newer_format_is_an_error_that_says_so_and_is_never_changed",
         STATUS + "unknown_fields_of_a_newer_writer_are_no_damage"),
@@ -132,8 +134,8 @@ FAULTS = {
         "general", CRASH + "a_deletion_that_dies_is_finished_by_the_next_gc"),
     "F26": proven("A list costs one page of jobs, not all of them: ten thousand finished ones open few files.",
         "general", VOLUME + "list_answers_from_the_newest_of_10_000_jobs_and_opens_few_files"),
-    "F27": waiting("A root on a network file system is detected, and said to be unsupported.",
-        "JENKINS-48300", "`doctor` does not exist yet"),
+    "F27": proven("A root on a network file system is detected, and said to be unsupported.",
+        "JENKINS-48300", FACTS + "a_root_on_a_network_file_system_is_said_to_be_unsupported"),
     "F28": proven("Where the kernel watches no more files, waits go by the clock.",
         "inotify(7)", AROUND + "a_wait_for_a_file_goes_by_the_clock_where_the_kernel_watches_no_more"),
     "F29": proven("A root through a link, or of any name and length, is resolved once and works.",

@@ -32,6 +32,7 @@ MODULES = {
     "restart": "restart",
     "gc": "gc",
     "schema": "schema",
+    "doctor": "doctor",
 }
 ALIASES = {"exec": "run", "spawn": "run"}
 

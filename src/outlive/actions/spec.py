@@ -134,7 +134,7 @@ class Context:
     """What an action knows of its caller. `owner` is who the caller's jobs belong to; `client` keys the read position
     that MCP keeps for each client (None: no position is kept, reading starts at 0)."""
 
-    __slots__ = ("store", "config", "face", "owner", "client", "cwd", "env", "launcher", "shell", "job_id")
+    __slots__ = ("store", "config", "face", "owner", "client", "cwd", "env", "launcher", "shell", "job_id", "flags")
 
     def __init__(
         self,
@@ -148,6 +148,7 @@ class Context:
         env: dict[str, str],
         launcher: Any,
         shell: tuple[str, ...],
+        flags: dict[str, Any] | None = None,
     ) -> None:
         self.store = store
         self.config = config
@@ -158,6 +159,7 @@ class Context:
         self.env = env  # what a job inherits
         self.launcher = launcher  # launch.fork.Launcher or launch.nursery.Launcher
         self.shell = shell  # wrapper for shell strings
+        self.flags = flags or {}  # `root` and `config` as they were typed, for who tells where they come from
         self.job_id: str | None = None  # of the job this call started, set once it is known: ^C names it
 
 
