@@ -17,9 +17,9 @@ class Fault(NamedTuple):
     not_applicable: str = ""
 
 
-CRASH, KILLS, ODD, AROUND, SOAK, VOLUME = (
+CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, SCOPES = (
     f"tests/durability/test_{name}.py::test_"
-    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume")
+    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume", "scopes")
 )
 RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL, CREATE, GC = (
     f"tests/cli/test_{name}.py::test_"
@@ -193,10 +193,12 @@ FAULTS = {
     "F50": proven("A job has a session of its own: an interrupt of the client does not reach it.",
         "s6; supervisor setpgrp", SURROUNDINGS + "the_command_leads_a_session_of_its_own_without_a_terminal",
         RUN + "interrupting_the_client_leaves_the_job_running"),
-    "F51": waiting("A logout that kills all processes of the user is foreseen, with the way out, and explained afterwards.",
-        "tmux #428; systemd #3005, #3382, #8486", "`doctor` and the systemd scope do not exist yet"),
-    "F52": waiting("A restart of the service that a server runs in does not take its jobs along.",
-        "loom #5119", "a unit with a scope of its own, and a test with a cgroup, do not exist yet"),
+    "F51": proven("A logout that kills all processes of the user is foreseen, with the way out, and explained afterwards.",
+        "tmux #428; systemd #3005, #3382, #8486", FACTS + "a_logout_that_ends_jobs_is_foreseen_with_the_way_out",
+        SCOPES + "what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_scopes"),
+    "F52": proven("A restart of the service that a server runs in takes no job along that has a scope of its own; without one it is foreseen.",
+        "loom #5119", FACTS + "a_service_whose_restart_takes_the_jobs_along_is_named_with_the_way_out",
+        SCOPES + "what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_scopes"),
     "F53": proven("PID 1 of a container is left no zombie by jobs and what they start.",
         "hermes #15012; linkedin-mcp #477; paperclip #12137", AROUND + "pid_1_of_a_container_is_left_no_zombie"),
     "F54": proven("A command has its caller's umask; our own files are private whatever it is.",

@@ -154,6 +154,7 @@ class Definition(Record):
         "quota_bytes": limits.QUOTA_BYTES,
         "notification": {},  # notify_command, notify_file, on_output_match
         "dedupe_key": None,
+        "scope": "none",  # systemd: in a transient scope of its own
         "created_at": "",
         "restarted_from": None,
         "root": "",
@@ -195,6 +196,7 @@ class State(Record):
         "errno": None,
         "message": None,  # one sentence for `launch`, `lost`, `reboot`
         "ending": None,
+        "group": None,  # where it was started: {ns, hierarchy, path, id, memory, oom_kills} (system/cgroup.py)
         "finished_at": None,
         "duration_ms": None,
         "dropped_bytes": 0,
@@ -206,7 +208,7 @@ class State(Record):
     }
     KINDS: ClassVar[dict[str, type]] = {
         **dict.fromkeys(("pid", "started_ns", "exit_code", "duration_ms"), int),
-        **dict.fromkeys(("identity", "supervisor", "ending", "waiting", "terminal"), dict),
+        **dict.fromkeys(("identity", "supervisor", "ending", "waiting", "terminal", "group"), dict),
         **dict.fromkeys(("started_at", "boot_id", "signal", "reason", "errno", "message", "finished_at", "stdin"), str),
         "core_dumped": bool,
     }

@@ -154,6 +154,14 @@ def test_what_the_kernel_does_not_have_is_told_with_what_it_costs(cli: Cli) -> N
     assert "only the head is kept" in found["advice"]
 
 
+def test_scopes_that_are_asked_for_where_there_is_no_systemd_are_a_failure(cli: Cli, place: Path) -> None:
+    (place / "bin").mkdir()
+    env = {"PATH": str(place / "bin")}
+    assert _checks(cli.ok("doctor", env=env))["scopes"]["status"] == "ok"
+    answer = cli.ok("doctor", env=env | {"OUTLIVE_EXEC_SCOPE": "systemd"})
+    assert (answer["healthy"], _checks(answer)["scopes"]["status"]) == (False, "fail")
+
+
 def test_a_person_reads_a_line_a_check_and_below_it_what_to_do(cli: Cli, root: Path) -> None:
     root.mkdir()
     root.chmod(0o777)

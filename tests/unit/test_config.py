@@ -181,3 +181,11 @@ def test_a_file_that_cannot_be_read_is_refused() -> None:
     path = Path(config.default_path(os.environ))
     path.mkdir(parents=True)
     assert str(path) in refused().message
+
+
+def test_a_scope_is_none_or_systemd(place: Path) -> None:
+    assert config.load({}).get("exec", "scope") == "none"
+    assert config.load({"OUTLIVE_EXEC_SCOPE": "systemd"}).get("exec", "scope") == "systemd"
+    with pytest.raises(OutliveError, match="none or systemd") as caught:
+        config.load({"OUTLIVE_EXEC_SCOPE": "systmd"})
+    assert caught.value.hint == "Did you mean systemd?"

@@ -31,6 +31,7 @@ CHECKS: dict[str, Callable[[Place], Finding]] = {
     "zombies": limits_of_processes.zombies,
     "logout": session.logout,
     "service": service.service,
+    "scopes": service.scopes,
     "sandbox": clients.sandbox,
     "clients": clients.clients,
 }

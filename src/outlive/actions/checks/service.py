@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 
-from outlive.actions.checks.finding import Finding, ok, warn
-from outlive.system import cgroup, unit
+from outlive.actions.checks.finding import Finding, fail, ok, warn
+from outlive.system import cgroup, logind, unit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,25 @@ def judged(where: unit.Place, kill_mode: str | None) -> Finding:
     if where.name:
         return ok(f"in {where.name}: jobs end with that scope, and with no service", **facts)
     return ok("in no unit of systemd and no container that can be seen", **facts)
+
+
+def scopes(place: Place) -> Finding:
+    """Are jobs to get scopes of their own, and could they?"""
+    import shutil
+
+    program = shutil.which("systemd-run", path=place.env.get("PATH"))
+    asked = place.config is not None and place.config.get("exec", "scope") == "systemd"
+    could = program is not None and logind.runs()
+    facts = {"asked": asked, "program": program, "systemd": logind.runs()}
+    why_not = "systemd is not the init here" if program else "there is no systemd-run"
+    if asked and not could:
+        return fail(
+            f'asked for ([exec] scope = "systemd"), but {why_not}',
+            'No job can be started: set scope = "none".',
+            **facts,
+        )
+    told = "each job gets one" if asked else "not asked for" + ("" if could else f", and {why_not}")
+    return ok(told, **facts)
 
 
 def _kill_mode(where: unit.Place) -> str | None:
