@@ -17,9 +17,9 @@ class Fault(NamedTuple):
     not_applicable: str = ""
 
 
-CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL = (
+CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL, SCOPES = (
     f"tests/durability/test_{name}.py::test_"
-    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume", "full_disk")
+    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume", "full_disk", "scopes")
 )
 RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL, CREATE, GC = (
     f"tests/cli/test_{name}.py::test_"
@@ -42,6 +42,7 @@ TOOLS, RESOURCES, TASKS, NOTICES = (
     f"tests/over_mcp/test_{name}.py::test_" for name in ("tools", "resources", "tasks", "notices")
 )
 SERVE, DOOR = (f"tests/over_mcp/test_{name}.py::test_" for name in ("serve", "door"))
+DOCTOR, FACTS = "tests/cli/test_doctor.py::test_", "tests/unit/test_surrounding_facts.py::test_"
 QUOTA = "tests/cli/test_quota.py::test_"
 RENDER, DECODE, HUMAN, PATTERNS, SERVER = (
     f"tests/unit/test_{name}.py::test_"
@@ -99,7 +100,8 @@ FAULTS = {
     "F12": proven("A supervisor that hangs is said not to answer, within seconds; output is still read, and nothing is killed for it.",
         "JENKINS-48300", AROUND + "a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it",
         AROUND + "a_model_is_told_of_a_stopped_supervisor_and_what_to_do",
-        AROUND + "a_kill_that_a_stopped_supervisor_does_not_answer_is_an_error_that_may_be_tried_again"),
+        AROUND + "a_kill_that_a_stopped_supervisor_does_not_answer_is_an_error_that_may_be_tried_again",
+        DOCTOR + "a_supervisor_that_does_not_answer_is_told_and_a_sound_one_is_not"),
     "F13": proven("Unknown fields are no damage; a newer format is refused with the way out, and never changed.",
         "pueue state_backward_compatibility", STATUS + "a_newer_format_is_an_error_that_says_so_and_is_never_changed",
         STATUS + "unknown_fields_of_a_newer_writer_are_no_damage"),
@@ -134,8 +136,8 @@ FAULTS = {
         "general", CRASH + "a_deletion_that_dies_is_finished_by_the_next_gc"),
     "F26": proven("A list costs one page of jobs, not all of them: ten thousand finished ones open few files.",
         "general", VOLUME + "list_answers_from_the_newest_of_10_000_jobs_and_opens_few_files"),
-    "F27": waiting("A root on a network file system is detected, and said to be unsupported.",
-        "JENKINS-48300", "`doctor` does not exist yet"),
+    "F27": proven("A root on a network file system is detected, and said to be unsupported.",
+        "JENKINS-48300", FACTS + "a_root_on_a_network_file_system_is_said_to_be_unsupported"),
     "F28": proven("Where the kernel watches no more files, waits go by the clock.",
         "inotify(7)", AROUND + "a_wait_for_a_file_goes_by_the_clock_where_the_kernel_watches_no_more"),
     "F29": proven("A root through a link, or of any name and length, is resolved once and works.",
@@ -193,10 +195,12 @@ FAULTS = {
     "F50": proven("A job has a session of its own: an interrupt of the client does not reach it.",
         "s6; supervisor setpgrp", SURROUNDINGS + "the_command_leads_a_session_of_its_own_without_a_terminal",
         RUN + "interrupting_the_client_leaves_the_job_running"),
-    "F51": waiting("A logout that kills all processes of the user is foreseen, with the way out, and explained afterwards.",
-        "tmux #428; systemd #3005, #3382, #8486", "`doctor` and the systemd scope do not exist yet"),
-    "F52": waiting("A restart of the service that a server runs in does not take its jobs along.",
-        "loom #5119", "a unit with a scope of its own, and a test with a cgroup, do not exist yet"),
+    "F51": proven("A logout that kills all processes of the user is foreseen, with the way out, and explained afterwards.",
+        "tmux #428; systemd #3005, #3382, #8486", FACTS + "a_logout_that_ends_jobs_is_foreseen_with_the_way_out",
+        SCOPES + "what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_scopes"),
+    "F52": proven("A restart of the service that a server runs in takes no job along that has a scope of its own; without one it is foreseen.",
+        "loom #5119", FACTS + "a_service_whose_restart_takes_the_jobs_along_is_named_with_the_way_out",
+        SCOPES + "what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_scopes"),
     "F53": proven("PID 1 of a container is left no zombie by jobs and what they start.",
         "hermes #15012; linkedin-mcp #477; paperclip #12137", AROUND + "pid_1_of_a_container_is_left_no_zombie"),
     "F54": proven("A command has its caller's umask; our own files are private whatever it is.",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 STRINGS = "array of strings"
+SCOPES = ("none", "systemd")  # systemd: each job in a transient scope of its own (systemd.scope(5))
 _FOREVER_S = limits.MAX_DURATION_MS / 1000
 # section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` of the environment goes before the file.
 KEYS: dict[str, dict[str, tuple[str, Any]]] = {
@@ -27,6 +28,7 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "pending_max_output_bytes": ("integer", limits.SHOWN_BYTES),
         "cleanup_ms": ("integer", 1_800_000),
         "quota_bytes": ("integer", limits.QUOTA_BYTES),
+        "scope": ("string", "none"),
         "notify_on_exit": ("boolean", True),
         "notify_on_exit_empty_success": ("boolean", False),
     },
@@ -176,6 +178,9 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
         raise _error(f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}")
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
         raise _error(f"{where}: serve.workdir is an absolute path, not {value!r}")
+    if (section, key) == ("exec", "scope") and value not in SCOPES:
+        near = nearest(value, list(SCOPES))
+        raise _error(f"{where}: exec.scope is none or systemd, not {value!r}", near and f"Did you mean {near}?")
     if (section, key) == ("gc", "older_than"):
         from outlive.job import duration_ms
 

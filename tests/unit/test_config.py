@@ -197,3 +197,11 @@ def test_only_what_is_set_is_kept_to_without_a_call_of_gc() -> None:
 )
 def test_a_bound_that_makes_no_sense_is_refused_before_anything_is_deleted(line: str) -> None:
     refused(f"[gc]\n{line}\n")
+
+
+def test_a_scope_is_none_or_systemd(place: Path) -> None:
+    assert config.load({}).get("exec", "scope") == "none"
+    assert config.load({"OUTLIVE_EXEC_SCOPE": "systemd"}).get("exec", "scope") == "systemd"
+    with pytest.raises(OutliveError, match="none or systemd") as caught:
+        config.load({"OUTLIVE_EXEC_SCOPE": "systmd"})
+    assert caught.value.hint == "Did you mean systemd?"

@@ -292,6 +292,28 @@ FIELDS: dict[str, Schema] = {
     "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),
     "schema": {"type": "object", "description": "The JSON Schema of every answer."},
     "generated_at": _string("When the schema last changed.", **_TIME),
+    "healthy": _flag("Did no check fail? Warnings do not count."),
+    "checks": {
+        "type": "array",
+        "description": "What was looked at.",
+        "items": _object(
+            "One check.",
+            {
+                "name": _string("What it is about."),
+                "status": _string(
+                    "fail: outlive does not work as promised. warn: something to know.", enum=["ok", "warn", "fail"]
+                ),
+                "found": _string("What there is, in one sentence."),
+            },
+            {
+                "advice": _string("What to do about it."),
+                "details": {
+                    "type": "object",
+                    "description": "The same for a program; what is in it depends on the check.",
+                },
+            },
+        ),
+    },
     "requested_ms": _count("How long the caller wanted to wait, where it was more than one call may last."),
     "effective_ms": _count("How long the call was allowed to wait."),
 }

@@ -135,7 +135,21 @@ def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
         return None
     if tree.with_cookie(job.job_id):
         return None
-    return "lost", MAYBE if state.pid is None else LOST
+    return "lost", MAYBE if state.pid is None else LOST + _with_what(state)
+
+
+def _with_what(state: State) -> str:
+    """Did what it ran in end as a whole? A clause for the message; empty where nothing is known."""
+    from outlive.system import cgroup, unit  # rare
+
+    if not cgroup.is_gone(state.group):
+        return ""
+    where = unit.place_of(state.group["path"])
+    if where.name.startswith(unit.OWN_SCOPE):  # it ends when its last process does
+        return ""
+    whole = {unit.SESSION: f"the login session {where.name}", unit.CONTAINER: "the container"}.get(where.kind)
+    whole = whole or where.name or f"the control group {where.path}"
+    return f"; {whole} in which it ran has ended since, and what ends that ends everything in it (see outlive doctor)"
 
 
 def _write_down(store: Store, job: JobDir, ended: State, definition: Definition) -> State:

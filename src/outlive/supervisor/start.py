@@ -14,7 +14,7 @@ from outlive.store.jobdir import FIFOS, STDIN_DATA, JobDir
 from outlive.supervisor import outcome
 from outlive.supervisor.ends import Ends, open_readers
 from outlive.supervisor.supervise import Supervisor
-from outlive.system import crash, fds, prctl, process, spawn, terminal, tree
+from outlive.system import cgroup, crash, fds, prctl, process, spawn, terminal, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -202,6 +202,7 @@ def _spawn(job: JobDir, request: Request, definition: Definition, state: State, 
     if stdin is not None:
         stdio[0] = stdin
     tty = None if ends.slave is None else terminal.path_of(ends.slave)
+    group = cgroup.record()  # before the command runs: it inherits ours, and what is counted from here on may be it
     state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
     try:
         pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty)
@@ -218,6 +219,7 @@ def _spawn(job: JobDir, request: Request, definition: Definition, state: State, 
         phase="running",
         pid=pid,
         identity=process.identity(pid),
+        group=group,
         stdin="open" if definition.pty or definition.stdin == "open" else "closed",
     )
     return _written(job, state)
