@@ -1,0 +1,71 @@
+"""Measure outlive and print a table; the same as JSON beside it.
+
+    python -m benchmarks                    everything (about ten minutes, 12 GB of disk for a while)
+    python -m benchmarks --quick            the same rows, small: that it runs
+    python -m benchmarks --rows exec,list-10000
+
+Floor and figure of a row are measured in turn, so compare the ratios: of a machine on which other things run, the
+milliseconds say little. Everything happens in a temporary directory (TMPDIR) that is deleted at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks import table
+from benchmarks.bench import Bench, NoRoom
+from benchmarks.rows import ROWS, starts  # noqa: F401 - a module of rows declares them
+from benchmarks.samples import machine
+
+CHECKOUT = Path(__file__).parent.parent
+JSON = CHECKOUT / "build" / "benchmarks.json"
+
+
+def main(argv: list[str]) -> int:
+    asked = _parser().parse_args(argv)
+    names = [name.strip() for name in asked.rows.split(",")] if asked.rows else list(ROWS)
+    unknown = [name for name in names if name not in ROWS]
+    if unknown:
+        print(f"no row {unknown[0]}; rows: {', '.join(ROWS)}", file=sys.stderr)
+        return 2
+    entries = _measured(names, asked)
+    found = {"machine": machine(), "quick": asked.quick, "rows": entries}
+    asked.json.parent.mkdir(parents=True, exist_ok=True)
+    asked.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print("\n".join([found["machine"], *table.lines(entries), f"JSON: {asked.json}"]))
+    return 0 if len(entries) == len(names) else 1
+
+
+def _measured(names: list[str], asked: argparse.Namespace) -> list[dict[str, Any]]:
+    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    entries = []
+    for name in names:
+        print(f"{name} …", end=" ", file=sys.stderr, flush=True)
+        try:
+            with Bench(quick=asked.quick, rounds=asked.rounds) as bench:
+                entries.append(table.entry(ROWS[name], ROWS[name].measure(bench), date))
+        except NoRoom as error:
+            print(f"left out: {error}", file=sys.stderr)
+            continue
+        print(f"{entries[-1]['ours']['median']:.4g} {ROWS[name].unit}", file=sys.stderr)
+    return entries
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure outlive against floors and peers."
+    )
+    parser.add_argument("--quick", action="store_true", help="small sizes and two rounds: that it runs")
+    parser.add_argument("--rows", metavar="NAME,…", help=f"only these: {', '.join(ROWS)}")
+    parser.add_argument("--rounds", type=int, metavar="N", help="at most so many samples of each figure")
+    parser.add_argument("--json", type=Path, default=JSON, metavar="FILE", help="where the JSON goes")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
