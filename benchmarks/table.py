@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.rows import ROWS, Row
-from benchmarks.samples import Found, Samples
+from benchmarks.samples import Found
 
 HEADER = ("row", "ours", "half between", "floor", "ratio", "goal", "met")
 
@@ -46,6 +46,23 @@ def markdown(entries: list[dict[str, Any]]) -> list[str]:
     return found + [f"| {' | '.join(_cells(one, one['title']))} |" for one in entries]
 
 
+def kept_lines(left: list[dict[str, Any]]) -> list[str]:
+    """The same of what is left, for a terminal."""
+    return ["  ".join(_kept_cells(one)) for one in left]
+
+
+def kept_markdown(left: list[dict[str, Any]]) -> list[str]:
+    header = ("server", "lines kept", "job known after the server was killed", "command went on")
+    found = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
+    return found + [f"| {' | '.join(_kept_cells(one))} |" for one in left]
+
+
+def _kept_cells(one: dict[str, Any]) -> tuple[str, ...]:
+    words = {True: "yes", False: "no", None: "starts none in the background"}
+    lines = f"{one['lines_kept']:,} of {one['lines']:,}"
+    return one["name"], lines, words[one["known"]], words[one["runs_on"]] if one["known"] is not None else "–"
+
+
 def _cells(one: dict[str, Any], name: str) -> tuple[str, ...]:
     unit, ours, floor = one["unit"], one["ours"], one["floor"]
     return (
@@ -74,6 +91,3 @@ def in_order(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """As the rows are declared."""
     names = list(ROWS)
     return sorted((one for one in entries if one["name"] in ROWS), key=lambda one: names.index(one["name"]))
-
-
-__all__ = ["Samples", "entry", "in_order", "lines", "markdown"]

@@ -30,10 +30,12 @@ def numbers(found: Any) -> Iterator[float]:
         yield found
 
 
-def benchmarks(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def benchmarks(place: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], Any]:
+    """One run without peers, and its JSON."""
     (place / "tmp").mkdir(exist_ok=True)
-    return subprocess.run(
-        [sys.executable, "-m", "benchmarks", *words],
+    found_in = place / "found.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--json", str(found_in), "--peers", str(place / "none"), *words],
         cwd=CHECKOUT,
         env=environment({"TMPDIR": str(place / "tmp")}),
         capture_output=True,
@@ -41,24 +43,45 @@ def benchmarks(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
         timeout=280,
         check=False,
     )
+    return done, json.loads(found_in.read_bytes()) if found_in.exists() else None
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_every_row_gives_finite_numbers_and_leaves_nothing(name: str, place: Path) -> None:
-    found_in = place / "found.json"
-    done = benchmarks(place, "--quick", "--rows", name, "--json", str(found_in))
+def rooms() -> dict[str, list[str]]:
+    """The names of the rows by the module that declares them."""
+    found: dict[str, list[str]] = {}
+    for row in ROWS.values():
+        found.setdefault(row.measure.__module__.rpartition(".")[2], []).append(row.name)
+    return found
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_every_row_gives_finite_numbers_and_leaves_nothing(room: str, place: Path) -> None:
+    names = rooms()[room]
+    done, found = benchmarks(place, "--quick", "--rows", ",".join(names))
     assert done.returncode == 0, done.stdout + done.stderr
-    (row,) = json.loads(found_in.read_bytes())["rows"]
-    assert row["name"] == name
-    assert row["ours"]["count"] >= 1
-    assert all(math.isfinite(value) and value >= 0 for value in numbers(row))
-    assert (row["floor"] is not None) == (ROWS[name].floor is not None)
-    assert name in done.stdout
+    assert [row["name"] for row in found["rows"]] == names
+    assert found["quick"]
+    for row in found["rows"]:
+        assert row["ours"]["count"] >= 1
+        assert list(numbers(row))
+        assert all(math.isfinite(value) and value >= 0 for value in numbers(row)), row
+        assert (row["floor"] is not None) == (ROWS[row["name"]].floor is not None)
+        assert row["name"] in done.stdout
+    assert not list((place / "tmp").iterdir())
+
+
+def test_what_is_left_after_a_kill_is_asked_of_a_new_server(place: Path) -> None:
+    done, found = benchmarks(place, "--quick", "--rows", "kept")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (ours,) = found["kept"]
+    assert ours["name"] == "outlive"
+    assert ours["lines_kept"] == ours["lines"]
+    assert (ours["known"], ours["runs_on"]) == (True, True)
     assert not list((place / "tmp").iterdir())
 
 
 def test_a_row_that_is_not_there_is_named(place: Path) -> None:
-    done = benchmarks(place, "--rows", "nonsense")
+    done, _ = benchmarks(place, "--rows", "nonsense")
     assert done.returncode == 2
     assert "nonsense" in done.stderr
 
@@ -69,6 +92,13 @@ def test_works_are_measured_in_turn_and_the_first_round_does_not_count() -> None
     found = interleaved(works, 3)
     assert order == ["a", "b", "b", "a", "a", "b", "b", "a"]
     assert found["a"].values == (4.0, 5.0, 8.0)
+
+
+def test_a_goal_among_peers_is_missed_where_one_is_faster() -> None:
+    row = ROWS["exec"]
+    ours, floor = Samples((3.0,)), Samples((1.0,))
+    assert row.is_met(Found(ours, floor, {"slow": Samples((4.0,))}))
+    assert not row.is_met(Found(ours, floor, {"slow": Samples((4.0,)), "fast": Samples((2.0,))}))
 
 
 def test_a_goal_is_missed_where_the_median_says_so() -> None:

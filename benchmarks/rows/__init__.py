@@ -22,14 +22,17 @@ class Row:
     floor: str | None = None  # what the floor is, in words
     ratio: float | None = None
     most: float | None = None
+    beats_peers: bool = False  # no peer that is measured may be faster either
 
     def goal(self) -> str:
         if self.ratio is not None:
-            return f"≤ {self.ratio:g} ×"
+            return f"≤ {self.ratio:g} ×" + (", no peer faster" if self.beats_peers else "")
         return "" if self.most is None else f"≤ {self.most:g} {self.unit}"
 
     def is_met(self, found: Found) -> bool | None:
         """None: there is no goal."""
+        if self.beats_peers and any(peer.median < found.ours.median for peer in found.peers.values()):
+            return False
         if self.ratio is not None and found.floor is not None:
             return found.ours.median <= self.ratio * found.floor.median
         return None if self.most is None else found.ours.median <= self.most

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from benchmarks import peers
 from benchmarks.bench import Bench
 from benchmarks.line import Line
 from benchmarks.rows import row
@@ -53,7 +54,10 @@ def server_start(bench: Bench) -> Found:
     def ours() -> float:
         return used(Line([*bench.command, "mcp"], env=bench.env, cwd=bench.work))
 
-    return compared({"ours": ours, "floor": lambda: used(bare_server(bench))}, bench.rounds(15))
+    works = {"ours": ours, "floor": lambda: used(bare_server(bench))}
+    for peer in peers.installed(bench):
+        works[peer.name] = lambda peer=peer: used(peer.line(bench))  # type: ignore[misc]
+    return compared(works, bench.rounds(15))
 
 
 @row(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from collections.abc import Callable
 
+from benchmarks import peers
 from benchmarks.bench import BARE, TRUE, Bench
+from benchmarks.line import Line
 from benchmarks.rows import row
-from benchmarks.samples import Found, compared, taken_ms
+from benchmarks.samples import Found, Work, compared, taken_ms
 
 SHELL = '`subprocess.run(["sh", "-c", "true"])`'
 PYTHON = "`python -I -c pass`"
@@ -20,14 +24,22 @@ def python_ms() -> float:
     return taken_ms(lambda: subprocess.run(BARE, check=True))
 
 
-@row("exec", "MCP `exec` of `true`, warm, to the complete answer", floor=SHELL, ratio=4)
+@row("exec", "MCP `exec` of `true`, warm, to the complete answer", floor=SHELL, ratio=4, beats_peers=True)
 def exec_true(bench: Bench) -> Found:
     with bench.server() as line:
 
         def ours() -> float:
             return taken_ms(lambda: _finished(line.structured("exec", command="true")))
 
-        return compared({"ours": ours, "floor": shell_ms}, bench.rounds(200))
+        with contextlib.ExitStack() as stack:
+            works = {"ours": ours, "floor": shell_ms}
+            for peer in peers.installed(bench):
+                works[peer.name] = _by(peer.finish, stack.enter_context(peer.connected(bench)))
+            return compared(works, bench.rounds(100))
+
+
+def _by(ask: Callable[[Line, str], object], line: Line) -> Work:
+    return lambda: taken_ms(lambda: ask(line, "true"))
 
 
 def _finished(answer: dict[str, object]) -> None:
@@ -48,7 +60,12 @@ def background_start(bench: Bench) -> Found:
             bench.ended(jobs[0])  # its end is not to weigh on the next one
             return took
 
-        return compared({"ours": ours, "floor": shell_ms}, bench.rounds(200))
+        with contextlib.ExitStack() as stack:
+            works = {"ours": ours, "floor": shell_ms}
+            for peer in peers.installed(bench):
+                if peer.start is not None:
+                    works[peer.name] = _by(peer.start, stack.enter_context(peer.connected(bench)))
+            return compared(works, bench.rounds(100))
 
 
 @row("cli-run", "`outlive run -- true` to the complete answer", floor=PYTHON, ratio=3.5)
