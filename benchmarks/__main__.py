@@ -1,0 +1,97 @@
+"""Measure outlive and print a table; the same as JSON beside it.
+
+    python -m benchmarks                    everything (about ten minutes, 12 GB of disk for a while)
+    python -m benchmarks --quick            the same rows, small: that it runs
+    python -m benchmarks --rows exec,list-10000
+    python -m benchmarks --install-peers    first install the peers into build/peers (npm and pip)
+
+Floor and figure of a row are measured in turn, so compare the ratios: of a machine on which other things run, the
+milliseconds say little. Everything happens in a temporary directory (TMPDIR) that is deleted at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks import kept, peers, table
+from benchmarks.bench import Bench, NoRoom
+from benchmarks.rows import ROWS
+from benchmarks.samples import machine
+
+for _room in ("starts", "output", "waiting", "many", "server"):  # importing declares its rows, in this order
+    importlib.import_module(f"benchmarks.rows.{_room}")
+CHECKOUT = Path(__file__).parent.parent
+JSON = CHECKOUT / "build" / "benchmarks.json"
+PEERS = CHECKOUT / "build" / "peers"
+KEPT = "kept"  # not a row: what is left of output and jobs, ours and the peers'
+
+
+def main(argv: list[str]) -> int:
+    asked = _parser().parse_args(argv)
+    known = [*ROWS, KEPT]
+    names = [name.strip() for name in asked.rows.split(",")] if asked.rows else known
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        print(f"no row {unknown[0]}; rows: {', '.join(known)}", file=sys.stderr)
+        return 2
+    if asked.install_peers:
+        peers.install(asked.install_peers)
+        asked.peers = asked.install_peers
+    left = _kept(asked) if KEPT in names else []
+    names = [name for name in names if name != KEPT]
+    entries = _measured(names, asked)
+    found = {"machine": machine(), "quick": asked.quick, "rows": entries, "kept": left}
+    asked.json.parent.mkdir(parents=True, exist_ok=True)
+    asked.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print("\n".join([found["machine"], *table.lines(entries), *table.kept_lines(left), f"JSON: {asked.json}"]))
+    return 0 if len(entries) == len(names) else 1
+
+
+def _measured(names: list[str], asked: argparse.Namespace) -> list[dict[str, Any]]:
+    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    entries = []
+    for name in names:
+        print(f"{name} …", end=" ", file=sys.stderr, flush=True)
+        try:
+            with _bench(asked) as bench:
+                entries.append(table.entry(ROWS[name], ROWS[name].measure(bench), date))
+        except NoRoom as error:
+            print(f"left out: {error}", file=sys.stderr)
+            continue
+        print(f"{entries[-1]['ours']['median']:.4g} {ROWS[name].unit}", file=sys.stderr)
+    return entries
+
+
+def _kept(asked: argparse.Namespace) -> list[dict[str, Any]]:
+    print(f"{KEPT} …", file=sys.stderr, flush=True)
+    with _bench(asked) as bench:
+        return kept.compare(bench)
+
+
+def _bench(asked: argparse.Namespace) -> Bench:
+    return Bench(quick=asked.quick, rounds=asked.rounds, peers=asked.peers)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure outlive against floors and peers."
+    )
+    parser.add_argument("--quick", action="store_true", help="small sizes and two rounds: that it runs")
+    parser.add_argument("--rows", metavar="NAME,…", help=f"only these: {', '.join([*ROWS, KEPT])}")
+    parser.add_argument("--rounds", type=int, metavar="N", help="at most so many samples of each figure")
+    parser.add_argument("--peers", type=Path, default=PEERS, metavar="DIR", help="where peers were installed")
+    parser.add_argument(
+        "--install-peers", type=Path, nargs="?", const=PEERS, metavar="DIR", help="install them there first"
+    )
+    parser.add_argument("--json", type=Path, default=JSON, metavar="FILE", help="where the JSON goes")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,123 @@
+"""Where a benchmark runs: a scratch directory with a home and a job root of its own, and the ways to call outlive."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.line import Line
+
+# Who runs the benchmarks is nobody's: neither our own variables nor those by which a client is known count.
+_OUTER = tuple("OUTLIVE_ XDG_ CLAUDE CODEX CURSOR OPENCLAW VSCODE MCP_".split())
+TRUE = ["sh", "-c", "true"]
+BARE = [sys.executable, "-I", "-c", "pass"]
+
+
+class NoRoom(Exception):
+    """There is not enough disk for a row."""
+
+
+class Bench:
+    """One run. Use as a context manager: at its end no job and no file of it is left."""
+
+    def __init__(self, *, quick: bool, rounds: int | None = None, peers: Path | None = None) -> None:
+        self.quick = quick
+        self.peers = peers
+        self._rounds = rounds
+
+    def __enter__(self) -> Bench:
+        self.place = Path(tempfile.mkdtemp(prefix="outlive-benchmarks-"))
+        self.work = self.place / "work"
+        self.work.mkdir()
+        self.root = self.place / "jobs"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OUTER)}
+        self.env = kept | {"HOME": str(self.place), "OUTLIVE_ROOT": str(self.root)}
+        self.command = _installed()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        try:
+            for job in os.listdir(self.root / ".live") if (self.root / ".live").is_dir() else []:
+                self.outlive("remove", job)
+        finally:
+            shutil.rmtree(self.place, ignore_errors=True)
+
+    def rounds(self, full: int, quick: int = 2) -> int:
+        """How often a work is measured; `--rounds` says otherwise."""
+        if self._rounds is not None:
+            return max(1, min(full, self._rounds))
+        return quick if self.quick else full
+
+    def size(self, full: int, quick: int) -> int:
+        """How large it is: bytes, jobs, clients."""
+        return quick if self.quick else full
+
+    def need(self, megabytes: int, files: int = 0) -> None:
+        """Errors: NoRoom, before anything is written."""
+        found = os.statvfs(self.place)
+        free = found.f_bavail * found.f_frsize // 1_000_000
+        if free < megabytes * 2:  # twice: nobody else on this machine is to run into a full disk
+            raise NoRoom(f"needs {megabytes} MB in {self.place.parent}, and twice that is not free ({free} MB)")
+        if found.f_files and found.f_favail < files * 2:
+            raise NoRoom(f"needs {files} files in {self.place.parent}, and twice that is not free ({found.f_favail})")
+
+    # --- calls ---
+
+    def outlive(self, *words: str, root: Path | None = None) -> dict[str, Any]:
+        """The answer of one call of the command line."""
+        done = self.run([*self.command, *words], root=root)
+        found: dict[str, Any] = json.loads(done.stdout)
+        if not found["ok"]:
+            raise RuntimeError(f"outlive {' '.join(words)}: {found['error']}")
+        return found
+
+    def run(self, words: list[str], root: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+        """Any program in this benchmark's surroundings; its stdout is kept."""
+        env = self.env | ({"OUTLIVE_ROOT": str(root)} if root else {})
+        return subprocess.run(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=env, cwd=self.work, check=True
+        )
+
+    def background(self, *words: str) -> str:
+        """The id of a job that was just started from the command line."""
+        return str(self.outlive("run", "--snapshot-after", "0", *words)["job_id"])
+
+    @contextlib.contextmanager
+    def server(self, root: Path | None = None) -> Iterator[Line]:
+        """`outlive mcp`, hands shaken and warm: a command was run before."""
+        env = self.env | ({"OUTLIVE_ROOT": str(root)} if root else {})
+        with Line([*self.command, "mcp"], env=env, cwd=self.work) as line:
+            line.shake_hands()
+            line.structured("exec", command="true")
+            yield line
+
+    def state(self, job: str, root: Path | None = None) -> dict[str, Any]:
+        """`state.json` of a job, without asking anybody."""
+        found: dict[str, Any] = json.loads(((root or self.root) / job / "state.json").read_bytes())
+        return found
+
+    def ended(self, job: str, timeout: float = 120) -> dict[str, Any]:
+        """Its state once it is over and its supervisor has let it go."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            with contextlib.suppress(FileNotFoundError):
+                found = self.state(job)
+                if found["phase"] == "finished" and not (self.root / job / ".io").exists():
+                    return found
+            time.sleep(0.002)
+        raise TimeoutError(f"job {job} did not end in {timeout} s")
+
+
+def _installed() -> list[str]:
+    """The console script beside this Python, which is what people run; without one, the module."""
+    script = Path(sys.executable).parent / "outlive"
+    return [str(script)] if script.is_file() else [sys.executable, "-m", "outlive"]

@@ -1,0 +1,291 @@
+"""The peers, driven as outlive is: the same line of JSON-RPC, the same commands.
+
+Each is asked in the way that costs it least. What a peer does not have (a start in the background, say) is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.bench import Bench
+from benchmarks.line import Line, Refused
+
+_LONG = 600_000
+
+
+@dataclass(frozen=True)
+class Peer:
+    """How one server is started and asked. A handle is whatever names a job in its further calls."""
+
+    name: str
+    package: str
+    program: str  # below its directory
+    finish: Callable[[Line, str], object]  # run a command, answer when it has ended
+    start: Callable[[Line, str], str] | None = None  # the handle of a command in the background
+    knows: Callable[[Line, str], bool] | None = None  # is the handle known?
+    lines_kept: Callable[[Line, str], int] = lambda _line, _command: 0  # of a command's output, after its end
+    npm: bool = False
+    prepare: Callable[[Line], object] = lambda _line: None
+    after: tuple[str, ...] = ()  # ends what it leaves behind
+    python: tuple[int, int] = (3, 11)
+
+    def command(self, place: Path) -> list[str]:
+        program = str(place / self.name / self.program)
+        return ["node", program] if self.npm else [program]
+
+    def is_installed(self, place: Path) -> bool:
+        return (place / self.name / self.program).is_file()
+
+    @contextlib.contextmanager
+    def connected(self, bench: Bench, *, keep: bool = False) -> Iterator[Line]:
+        """A server of it in the benchmark's surroundings, hands shaken. `keep`: what outlives it is not ended yet."""
+        if self is OURS:
+            with bench.server() as line:
+                yield line
+            return
+        try:
+            with self.line(bench) as line:
+                line.shake_hands()
+                self.prepare(line)
+                yield line
+        finally:
+            if self.after and not keep:
+                subprocess.run(self.after, env=_environment(bench), capture_output=True, check=False)
+
+    def line(self, bench: Bench) -> Line:
+        """A server of it that is not started yet."""
+        assert bench.peers
+        return Line(self.command(bench.peers), env=_environment(bench), cwd=bench.work)
+
+
+def _environment(bench: Bench) -> dict[str, str]:
+    # The one that asks which programs may run is told those that are asked for; the one that has one tmux gets its own
+    own = {"ALLOW_COMMANDS": "true,seq,sleep,sh", "TMUX_TMPDIR": str(bench.place)}
+    return {name: value for name, value in bench.env.items() if name not in ("PYTHONPATH", "TMUX")} | own
+
+
+def installed(bench: Bench) -> list[Peer]:
+    return [peer for peer in PEERS if bench.peers and peer.is_installed(bench.peers)]
+
+
+def install(place: Path) -> None:
+    """Every peer into a directory of its own below `place`; what cannot be installed is said and left out."""
+    place.mkdir(parents=True, exist_ok=True)
+    for peer in PEERS:
+        target = place / peer.name
+        print(f"installing {peer.package} into {target} …", file=sys.stderr)
+        try:
+            _npm(peer, target) if peer.npm else _pip(peer, target)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"left out: {error}", file=sys.stderr)
+
+
+def _npm(peer: Peer, target: Path) -> None:
+    words = ["npm", "install", "--prefix", str(target), "--ignore-scripts", "--no-audit", "--no-fund", peer.package]
+    subprocess.run(words, check=True, env=os.environ | {"PUPPETEER_SKIP_DOWNLOAD": "1"}, stdout=sys.stderr)
+
+
+def _pip(peer: Peer, target: Path) -> None:
+    if sys.version_info >= peer.python:
+        venv.create(target, with_pip=True, clear=True)
+    else:
+        subprocess.run([_newer_python(peer.python), "-m", "venv", "--clear", str(target)], check=True)
+    words = [str(target / "bin" / "pip"), "install", "-q", "--disable-pip-version-check", peer.package]
+    subprocess.run(words, check=True, stdout=sys.stderr)
+
+
+def _newer_python(least: tuple[int, int]) -> str:
+    for minor in range(20, least[1] - 1, -1):
+        found = shutil.which(f"python3.{minor}")
+        if found and subprocess.run([found, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
+            return found
+    raise FileNotFoundError(f"needs Python {least[0]}.{least[1]} or later in PATH")
+
+
+# --- the same for ours, so that one driver asks all ------------------------------------------------------------------
+
+
+def _json(line: Line, tool: str, **arguments: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(line.text(tool, **arguments))
+    return found
+
+
+def _numbers(text: str) -> int:
+    """How many lines of seq(1) are in a text."""
+    return len(re.findall(r"^\d+\r?$", text, re.MULTILINE))
+
+
+def _lines_of_ours(line: Line, command: str) -> int:
+    job = line.structured("exec", command=command, yield_ms=50_000)["job_id"]
+    while line.structured("process", action="wait", job_id=job)["state"] == "running":
+        pass
+    count, piece = 0, 100_000  # lines of one answer, which shows a megabyte at most
+    while True:
+        shown = {"offset": count, "limit": piece, "max_bytes": 1_000_000}
+        found = _numbers(line.structured("process", action="log", job_id=job, **shown)["output"])
+        count += found
+        if found < piece:
+            return count
+
+
+# --- yieldshell ------------------------------------------------------------------------------------------------------
+
+
+def _yieldshell(line: Line, command: str, **more: Any) -> dict[str, Any]:
+    found = _json(line, "execute", command=command, side_effects=["NONE"], **more)
+    if found["status"] not in ("completed", "backgrounded"):
+        raise Refused(str(found))
+    return found
+
+
+def _yieldshell_lines(line: Line, command: str) -> int:
+    job = _yieldshell(line, command, yield_ms=0)["execution_id"]
+    while _json(line, "wait", execution_id=job)["status"] in ("backgrounded", "running"):
+        pass
+    kept, since = "", 0
+    while True:
+        found = _json(line, "read", execution_id=job, since_seq=since, max_output_bytes=10**6)
+        if not found["stdout"]:
+            return _numbers(kept)
+        kept, since = kept + found["stdout"], found["next_seq"]
+
+
+# --- mcp-background-job ----------------------------------------------------------------------------------------------
+
+
+def _background_job(line: Line, command: str) -> str:
+    return str(_json(line, "execute_command", command=command)["job_id"])
+
+
+def _background_job_end(line: Line, command: str) -> str:
+    job = _background_job(line, command)
+    while _json(line, "get_job_status", job_id=job)["status"] == "running":
+        time.sleep(0.0005)
+    return job
+
+
+def _background_job_lines(line: Line, command: str) -> int:
+    job = _background_job_end(line, command)
+    count = -1
+    while True:  # it still reads after it has said that the job is over
+        found = _numbers(str(_json(line, "get_job_output", job_id=job)["stdout"]))
+        if found == count:
+            return found
+        count = found
+        time.sleep(1)
+
+
+# --- desktop-commander -----------------------------------------------------------------------------------------------
+
+
+def _commander(line: Line, command: str, wait_ms: int) -> str:
+    found = re.search(r"PID (\d+)", line.text("start_process", command=command, timeout_ms=wait_ms))
+    if not found:
+        raise Refused("no process was started")
+    return found[1]
+
+
+def _commander_lines(line: Line, command: str) -> int:
+    pid = _commander(line, command, _LONG)
+    return _numbers(line.text("read_process_output", pid=int(pid), offset=0, length=10**8, timeout_ms=1000))
+
+
+# --- mcp-shell-server ------------------------------------------------------------------------------------------------
+
+
+def _shell_server(line: Line, command: str) -> str:
+    return line.text("shell_execute", command=command.split())
+
+
+def _shell_server_lines(line: Line, command: str) -> int:
+    try:
+        return _numbers(_shell_server(line, command))
+    except Refused:  # more output than it keeps: it answers with none of it
+        return 0
+
+
+# --- mcp-tmux --------------------------------------------------------------------------------------------------------
+
+_PANE = "benchmarks"
+
+
+def _tmux_lines(line: Line, command: str) -> int:
+    line.call("tmux_run", target_pane=_PANE, command=command, timeout=20)  # its marks may have scrolled away by then
+    return _numbers(str(_json(line, "tmux_capture_pane", target_pane=_PANE, start="-")["content"]))
+
+
+def _tmux_ready(line: Line) -> None:
+    line.call("tmux_new_session", name=_PANE, width=120, height=30, attach_or_create=True)
+
+
+PEERS = (
+    Peer(
+        "yieldshell",
+        "mcp-yieldshell",
+        "bin/mcp-yieldshell",
+        finish=_yieldshell,
+        start=lambda line, command: str(_yieldshell(line, command, yield_ms=0)["execution_id"]),
+        knows=lambda line, job: job in line.text("ps"),
+        lines_kept=_yieldshell_lines,
+    ),
+    Peer(
+        "background-job",
+        "mcp-background-job",
+        "bin/mcp-background-job",
+        finish=_background_job_end,
+        start=_background_job,
+        knows=lambda line, job: job in line.text("list_jobs"),
+        lines_kept=_background_job_lines,
+        python=(3, 12),
+    ),
+    Peer(
+        "desktop-commander",
+        "@wonderwhy-er/desktop-commander",
+        "node_modules/@wonderwhy-er/desktop-commander/dist/index.js",
+        finish=lambda line, command: _commander(line, command, _LONG),
+        start=lambda line, command: _commander(line, command, 0),
+        knows=lambda line, job: f"PID: {job}" in line.text("list_sessions"),
+        lines_kept=_commander_lines,
+        npm=True,
+        prepare=lambda line: line.call("set_config_value", key="telemetryEnabled", value=False),
+    ),
+    Peer(
+        "shell-server",
+        "mcp-shell-server",
+        "bin/mcp-shell-server",
+        finish=_shell_server,
+        lines_kept=_shell_server_lines,
+    ),
+    Peer(
+        "tmux",
+        "mcp-tmux",
+        "bin/mcp-tmux",
+        finish=lambda line, command: line.call("tmux_run", target_pane=_PANE, command=command, poll_interval=0.01),
+        start=lambda line, command: str(_json(line, "tmux_new_window", session=_PANE, command=command)["id"]),
+        knows=lambda line, job: job in line.text("tmux_command", args=["list-windows", "-a", "-F", "#{window_id}"]),
+        lines_kept=_tmux_lines,
+        prepare=_tmux_ready,
+        after=("tmux", "kill-server"),
+    ),
+)
+OURS = Peer(
+    "outlive",
+    "outlive",
+    "",
+    finish=lambda line, command: line.structured("exec", command=command),
+    start=lambda line, command: str(line.structured("exec", command=command, background=True)["job_id"]),
+    knows=lambda line, job: job in str(line.structured("process", action="list")),
+    lines_kept=_lines_of_ours,
+)

@@ -1,0 +1,140 @@
+"""Many jobs: listed, started at once, running at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+from benchmarks.bench import Bench
+from benchmarks.rows import row
+from benchmarks.rows.starts import PYTHON, python_ms, shell_ms
+from benchmarks.samples import Found, Samples, compared, interleaved, taken_ms
+
+_FILES_A_JOB = ("meta.json", "state.json", "stdout.log", "stderr.log", "order", "events.ndjson", "lock")
+_LINKS = 30_000  # of one file; ext4 takes 65,000
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def populate(bench: Bench, root: Path, count: int) -> None:
+    """Finished jobs, links of a real one: their directories are real, their files take no room. A reader that trusts the
+    name of a directory, as ours do, sees so many jobs of one definition."""
+    have = sum(1 for name in os.listdir(root) if len(name) == 26) if root.is_dir() else 0
+    bench.need((count - have) * 5 // 1000, files=count - have)
+    real = root
+    for number in range(have, count):
+        if number % _LINKS == 0 or number == have:
+            real = root / str(bench.outlive("run", "--", "echo", "one line", root=root)["job_id"])
+            _let_go(real)
+            continue
+        job = root / _id(int(time.time() * 1000) - 86_400_000 + number)
+        job.mkdir(mode=0o700)
+        for name in _FILES_A_JOB:
+            os.link(real / name, job / name)
+
+
+def _let_go(job: Path) -> None:
+    """Until its supervisor is done with it."""
+    deadline = time.monotonic() + 30
+    while (job / ".io").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _id(ms: int) -> str:
+    value = (ms << 80) | int.from_bytes(os.urandom(10), "big")
+    return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -5, -5))
+
+
+@row("list-10000", "`outlive list --all`: the newest 50 of 10,000 jobs", floor=PYTHON, ratio=3)
+def list_ten_thousand(bench: Bench) -> Found:
+    return _listed(bench, bench.size(10_000, 60))
+
+
+@row("list-100000", "the newest 50 of 100,000 jobs", floor=PYTHON, ratio=3)
+def list_hundred_thousand(bench: Bench) -> Found:
+    return _listed(bench, bench.size(100_000, 120))
+
+
+def _listed(bench: Bench, count: int) -> Found:
+    root = bench.place / "many"
+    populate(bench, root, count)
+
+    def ours() -> float:
+        answers: list[dict[str, object]] = []
+        took = taken_ms(lambda: answers.append(bench.outlive("list", "--all", root=root)))
+        jobs = answers[0]["jobs"]
+        assert isinstance(jobs, list)
+        assert len(jobs) == 50, f"{len(jobs)} jobs were listed"
+        return took
+
+    found = compared({"ours": ours, "floor": python_ms}, bench.rounds(40))
+    # A bare listing of the names, which any reader of a flat directory pays
+    names = interleaved({"names": lambda: taken_ms(lambda: os.listdir(root))}, bench.rounds(10))
+    found.notes = {"of it listdir(3) alone, ms": names["names"].median}
+    return found
+
+
+@row("burst", "200 background starts at once from one server", floor="200 × `subprocess.run`, one by one", ratio=4)
+def burst(bench: Bench) -> Found:
+    count = bench.size(200, 10)
+    with bench.server() as line:
+
+        def ours() -> float:
+            jobs: list[str] = []
+
+            def start() -> None:
+                asked = [line.begin_call("exec", command="true", background=True) for _ in range(count)]
+                jobs.extend(line.answer(one)["structuredContent"]["job_id"] for one in asked)
+
+            took = taken_ms(start)
+            for job in jobs:
+                bench.ended(job)
+            return took
+
+        return compared({"ours": ours, "floor": lambda: sum(shell_ms() for _ in range(count))}, bench.rounds(7))
+
+
+# --- memory --------------------------------------------------------------------------------------------------------
+
+
+@row("memory-server", "memory of a running job started by a server, 100 at once (PSS)", unit="MB", most=2)
+def memory_from_a_server(bench: Bench) -> Found:
+    with bench.server() as line:
+        asked = [line.begin_call("exec", command="exec sleep 600", background=True) for _ in range(bench.size(100, 4))]
+        jobs = [line.answer(one)["structuredContent"]["job_id"] for one in asked]
+        return _memory(bench, jobs)
+
+
+@row("memory-cli", "memory of a running job started by the CLI, 100 at once (PSS)", unit="MB", most=5)
+def memory_from_the_cli(bench: Bench) -> Found:
+    return _memory(bench, [bench.background("--", "sleep", "600") for _ in range(bench.size(100, 4))])
+
+
+def _memory(bench: Bench, jobs: list[str]) -> Found:
+    time.sleep(bench.size(3, 1))  # syncs, looks after a start
+    supervisors = [int(bench.state(job)["supervisor"]["pid"]) for job in jobs]
+    guardians = [_parent(pid) for pid in supervisors]
+    above, below = [_memory_mb(pid) for pid in guardians], [_memory_mb(pid) for pid in supervisors]
+    both = [sum(pair[0] for pair in pairs) for pairs in zip(above, below, strict=True)]
+    notes = {
+        "guardian, MB": sum(one[0] for one in above) / len(jobs),
+        "supervisor, MB": sum(one[0] for one in below) / len(jobs),
+        "guardian's own pages, MB": sum(one[1] for one in above) / len(jobs),
+        "supervisor's own pages, MB": sum(one[1] for one in below) / len(jobs),
+    }
+    for job in jobs:
+        subprocess.run([*bench.command, "remove", job], env=bench.env, cwd=bench.work, capture_output=True, check=True)
+    return Found(Samples(tuple(both)), notes=notes)
+
+
+def _memory_mb(pid: int) -> tuple[float, float]:
+    """Its share of what it maps (PSS), and what it alone has written (private dirty)."""
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
+    found = dict(re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE))
+    return int(found["Pss"]) / 1024, int(found["Private_Dirty"]) / 1024
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1])

@@ -1,0 +1,142 @@
+"""What much output costs: to store it, to search it while it comes, to read it from any position."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import sys
+from pathlib import Path
+
+from benchmarks.bench import Bench
+from benchmarks.line import Line
+from benchmarks.rows import row
+from benchmarks.samples import Found, Samples, compared, taken_ms
+
+GIB = 1 << 30
+LINE = b"2026-11-21T15:39:06 INFO  request handled path=/api/v1/items status=200 t=0012ms\n"
+PRINTER = """
+import os, sys
+block = {line!r} * ({block} // {length})
+left = int(sys.argv[1])
+while left > 0:
+    piece = memoryview(block)[:left]
+    left -= len(piece)
+    while piece:
+        piece = piece[os.write(1, piece):]
+"""
+NOTHING = "(?i)error|failed|panic"
+
+
+def printer(bench: Bench, size: int) -> list[str]:
+    """A program that prints so many bytes of 80-column lines, 1 MiB a write."""
+    script = bench.place / "printer.py"
+    script.write_text(PRINTER.format(line=LINE, block=1 << 20, length=len(LINE)), encoding="utf-8")
+    return [sys.executable, "-I", "-S", str(script), str(size)]
+
+
+def stored_ms(bench: Bench, size: int, *flags: str) -> float:
+    """Through a job, from the command line's start to its answer; the job is checked and deleted."""
+    words = printer(bench, size)
+    answers: list[dict[str, object]] = []
+
+    def run() -> None:
+        answers.append(bench.outlive("run", "--wait", "--max-bytes", "100", *flags, "--", *words))
+
+    took = taken_ms(run)
+    job = str(answers[0]["job_id"])
+    kept = (bench.root / job / "stdout.log").stat().st_size
+    assert kept == size, f"{kept} of {size} bytes were stored"
+    bench.outlive("remove", job)
+    return took
+
+
+def redirected_ms(bench: Bench, size: int) -> float:
+    """The same bytes by `>`."""
+    target = bench.place / "redirected"
+    took = taken_ms(lambda: bench.run(["sh", "-c", f'exec "$@" > {target}', "sh", *printer(bench, size)]))
+    assert target.stat().st_size == size
+    target.unlink()
+    return took
+
+
+def grepped_ms(bench: Bench, size: int) -> float:
+    """The same bytes through a pipe into `grep -c`."""
+    words = ["sh", "-c", f"\"$@\" | grep -c -i -E '{NOTHING[4:]}' || true", "sh", *printer(bench, size)]
+    return taken_ms(lambda: bench.run(words))
+
+
+@row("store-gib", "1 GiB of stdout through a job, stored completely", floor="`… > FILE`", ratio=1.2)
+def store(bench: Bench) -> Found:
+    size = bench.size(GIB, 8 << 20)
+    bench.need(2 * size // 10**6)
+    works = {"ours": lambda: stored_ms(bench, size), "floor": lambda: redirected_ms(bench, size)}
+    return compared(works, bench.rounds(5, quick=1))
+
+
+@row("watch-gib", "the same with a watch, 80-column lines, no hit", floor="`… | grep -c PATTERN`", ratio=3)
+def watch(bench: Bench) -> Found:
+    return _watched(bench, ["--watch", NOTHING])
+
+
+@row("watch-16", "with sixteen watches, no hit", floor="`… | grep -c PATTERN`")
+def watch_sixteen(bench: Bench) -> Found:
+    return _watched(bench, [word for one in range(16) for word in ("--watch", rf"^Ready in {one} \d+")])
+
+
+@row("watch-hits", "with a watch that every line hits", floor="`… | grep -c PATTERN`")
+def watch_hits(bench: Bench) -> Found:
+    return _watched(bench, ["--watch", "status=200"])
+
+
+def _watched(bench: Bench, flags: list[str]) -> Found:
+    size = bench.size(GIB, 4 << 20)
+    bench.need(size // 10**6)
+    works = {"ours": lambda: stored_ms(bench, size, *flags), "floor": lambda: grepped_ms(bench, size)}
+    return compared(works, bench.rounds(3, quick=1))
+
+
+# --- a large job ---------------------------------------------------------------------------------------------------
+
+
+def _large_job(bench: Bench) -> tuple[str, int]:
+    """Its id and how many bytes it put out."""
+    size = bench.size(5 * 10**9, 20 * 10**6)
+    bench.need(size // 10**6)
+    words = printer(bench, size)
+    return str(bench.outlive("run", "--wait", "--max-bytes", "100", "--", *words)["job_id"]), size
+
+
+def peak_kb(pid: int) -> int:
+    """The largest resident set of a process so far."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
+    assert found, f"no VmHWM of {pid}"
+    return int(found[1])
+
+
+def _at_cursors(bench: Bench, line: Line, questions: list[dict[str, object]], job: str) -> Found:
+    """The first call, which may have to count lines, is a note; then all of them."""
+    first = taken_ms(lambda: line.structured("process", job_id=job, **questions[0]))
+    before = peak_kb(line.process.pid)
+    took = [taken_ms(lambda one=one: line.structured("process", job_id=job, **one)) for one in questions]
+    grown = peak_kb(line.process.pid) - before
+    notes = {"first call, ms": first, "memory grown by all calls, MB": grown / 1024, "slowest, ms": max(took)}
+    return Found(Samples(tuple(took)), notes=notes)
+
+
+@row("poll-5gb", "`poll` at any cursor of a 5 GB job", most=10)
+def poll(bench: Bench) -> Found:
+    job, size = _large_job(bench)
+    places = [random.Random(7).randrange(size) for _ in range(bench.rounds(200))]
+    with bench.server() as line:
+        return _at_cursors(bench, line, [{"action": "poll", "since_seq": one} for one in places], job)
+
+
+@row("log-5gb", "`log` at any line of a 5 GB job", most=10)
+def log(bench: Bench) -> Found:
+    job, size = _large_job(bench)
+    places = [random.Random(7).randrange(size // len(LINE)) for _ in range(bench.rounds(200))]
+    with bench.server() as line:
+        found = _at_cursors(bench, line, [{"action": "log", "offset": one, "limit": 200} for one in places], job)
+    found.notes["size of its line index, bytes"] = os.stat(bench.root / job / "lines").st_size
+    return found

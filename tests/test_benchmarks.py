@@ -1,0 +1,110 @@
+"""The benchmarks run and give numbers. Which numbers, no test says: it would be a test of the machine."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.cli import environment
+
+CHECKOUT = Path(__file__).parent.parent
+sys.path.insert(0, str(CHECKOUT))  # benchmarks are no part of the package
+
+from benchmarks import table  # noqa: E402
+from benchmarks.__main__ import ROWS  # noqa: E402
+from benchmarks.samples import Found, Samples, interleaved  # noqa: E402
+
+
+def numbers(found: Any) -> Iterator[float]:
+    if isinstance(found, dict):
+        for value in found.values():
+            yield from numbers(value)
+    elif isinstance(found, (int, float)) and not isinstance(found, bool):
+        yield found
+
+
+def benchmarks(place: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], Any]:
+    """One run without peers, and its JSON."""
+    (place / "tmp").mkdir(exist_ok=True)
+    found_in = place / "found.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--json", str(found_in), "--peers", str(place / "none"), *words],
+        cwd=CHECKOUT,
+        env=environment({"TMPDIR": str(place / "tmp")}),
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    return done, json.loads(found_in.read_bytes()) if found_in.exists() else None
+
+
+def rooms() -> dict[str, list[str]]:
+    """The names of the rows by the module that declares them."""
+    found: dict[str, list[str]] = {}
+    for row in ROWS.values():
+        found.setdefault(row.measure.__module__.rpartition(".")[2], []).append(row.name)
+    return found
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_every_row_gives_finite_numbers_and_leaves_nothing(room: str, place: Path) -> None:
+    names = rooms()[room]
+    done, found = benchmarks(place, "--quick", "--rows", ",".join(names))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [row["name"] for row in found["rows"]] == names
+    assert found["quick"]
+    for row in found["rows"]:
+        assert row["ours"]["count"] >= 1
+        assert list(numbers(row))
+        assert all(math.isfinite(value) and value >= 0 for value in numbers(row)), row
+        assert (row["floor"] is not None) == (ROWS[row["name"]].floor is not None)
+        assert row["name"] in done.stdout
+    assert not list((place / "tmp").iterdir())
+
+
+def test_what_is_left_after_a_kill_is_asked_of_a_new_server(place: Path) -> None:
+    done, found = benchmarks(place, "--quick", "--rows", "kept")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (ours,) = found["kept"]
+    assert ours["name"] == "outlive"
+    assert ours["lines_kept"] == ours["lines"]
+    assert (ours["known"], ours["runs_on"]) == (True, True)
+    assert not list((place / "tmp").iterdir())
+
+
+def test_a_row_that_is_not_there_is_named(place: Path) -> None:
+    done, _ = benchmarks(place, "--rows", "nonsense")
+    assert done.returncode == 2
+    assert "nonsense" in done.stderr
+
+
+def test_works_are_measured_in_turn_and_the_first_round_does_not_count() -> None:
+    order: list[str] = []
+    works = {name: lambda name=name: float(order.append(name) or len(order)) for name in ("a", "b")}
+    found = interleaved(works, 3)
+    assert order == ["a", "b", "b", "a", "a", "b", "b", "a"]
+    assert found["a"].values == (4.0, 5.0, 8.0)
+
+
+def test_a_goal_among_peers_is_missed_where_one_is_faster() -> None:
+    row = ROWS["exec"]
+    ours, floor = Samples((3.0,)), Samples((1.0,))
+    assert row.is_met(Found(ours, floor, {"slow": Samples((4.0,))}))
+    assert not row.is_met(Found(ours, floor, {"slow": Samples((4.0,)), "fast": Samples((2.0,))}))
+
+
+def test_a_goal_is_missed_where_the_median_says_so() -> None:
+    row = ROWS["cli-run"]
+    floor = Samples((10.0, 10.0, 10.0))
+    slow = table.entry(row, Found(Samples((36.0, 36.0, 10.0)), floor), "2026-11-21")
+    fast = table.entry(row, Found(Samples((34.0, 34.0, 900.0)), floor), "2026-11-21")
+    assert (slow["met"], fast["met"]) == (False, True)
+    assert slow["ratio"] == 3.6
