@@ -148,7 +148,9 @@ def test_jobs_are_looked_up_and_enumerated_in_one_place_which_keeps_the_wall() -
     broken = [
         f"{path.relative_to(SOURCE)}: {line.strip()}"
         for path in MODULES
-        if room_of(path) in ("actions", "cli", "mcp") and path.name != "access.py"
+        if room_of(path) in ("actions", "cli", "mcp")
+        and path.name != "access.py"
+        and path.parent.name != "checks"  # doctor looks at the root itself
         for line in path.read_text(encoding="utf-8").splitlines()
         if around.search(line)
     ]

@@ -51,6 +51,10 @@ def deliver(ctx: Context, job: JobDir, data: bytes, *, timeout_ms: int, eof: boo
     try:
         asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
         answer = yield from ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in")
+    except OutliveError as error:
+        if error.code == "io_error":  # it may have ended since the look, and its supervisor with it
+            require_open(access.look(ctx, job))
+        raise
     finally:
         os.close(memory)
     written = int(answer["written"])

@@ -198,6 +198,7 @@ class Supervisor:
                 self._loop.after("settle", limits.SWEEP_INTERVAL_S, self._settle)
             return
         self._chronicle.last_hits()
+        self._quota.finish()  # what an answer about the end says of gaps is final; and it makes room on a full disk
         try:
             self._state = self._job.write_state(finished)
         except OSError:  # a full disk: stay, hold the truth, try again (the child is not reaped before it is written)
@@ -207,7 +208,6 @@ class Supervisor:
                 self._loop.stop()
             return
         crash.at("end_written")
-        self._quota.finish()
         # Before anybody is woken: whoever waited for the end finds it in the history
         self._chronicle.ended(self._state)
         self._phase = LINGERING
