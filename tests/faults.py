@@ -17,9 +17,9 @@ class Fault(NamedTuple):
     not_applicable: str = ""
 
 
-CRASH, KILLS, ODD, AROUND, SOAK, VOLUME = (
+CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL, SCOPES = (
     f"tests/durability/test_{name}.py::test_"
-    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume")
+    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume", "full_disk", "scopes")
 )
 RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL, CREATE, GC = (
     f"tests/cli/test_{name}.py::test_"
@@ -41,6 +41,8 @@ RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL
 TOOLS, RESOURCES, TASKS, NOTICES = (
     f"tests/over_mcp/test_{name}.py::test_" for name in ("tools", "resources", "tasks", "notices")
 )
+SERVE, DOOR = (f"tests/over_mcp/test_{name}.py::test_" for name in ("serve", "door"))
+DOCTOR, FACTS = "tests/cli/test_doctor.py::test_", "tests/unit/test_surrounding_facts.py::test_"
 QUOTA = "tests/cli/test_quota.py::test_"
 RENDER, DECODE, HUMAN, PATTERNS, SERVER = (
     f"tests/unit/test_{name}.py::test_"
@@ -50,7 +52,6 @@ EXAMPLES = "tests/test_notify_examples.py::test_"
 
 ANY_POINT = CRASH + "a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing"
 ADOPTION = CRASH + "an_adoption_may_be_killed_at_any_point"
-HTTP = "there is no HTTP transport yet"
 GAPS = "gaps that somebody else made are not recorded"
 
 
@@ -98,7 +99,9 @@ FAULTS = {
         "s6-supervise; surge #167", CREATE + "of_two_that_start_a_job_at_once_one_does", KILLS + "the_end_of_a_job_that_lost_both_is_notified_once"),
     "F12": proven("A supervisor that hangs is said not to answer, within seconds; output is still read, and nothing is killed for it.",
         "JENKINS-48300", AROUND + "a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it",
-        AROUND + "a_kill_that_a_stopped_supervisor_does_not_answer_is_an_error_that_may_be_tried_again"),
+        AROUND + "a_model_is_told_of_a_stopped_supervisor_and_what_to_do",
+        AROUND + "a_kill_that_a_stopped_supervisor_does_not_answer_is_an_error_that_may_be_tried_again",
+        DOCTOR + "a_supervisor_that_does_not_answer_is_told_and_a_sound_one_is_not"),
     "F13": proven("Unknown fields are no damage; a newer format is refused with the way out, and never changed.",
         "pueue state_backward_compatibility", STATUS + "a_newer_format_is_an_error_that_says_so_and_is_never_changed",
         STATUS + "unknown_fields_of_a_newer_writer_are_no_damage"),
@@ -108,8 +111,9 @@ FAULTS = {
     # --- disk and store ---
     "F15": proven("A disk that fills up neither holds nor ends the job; the bytes that found no room are counted.",
         "supervisord OSError 28; svlogd; claude-code #51760", ERRORS + "a_disk_that_fills_up_does_not_hold_or_end_the_job_and_the_loss_is_told"),
-    "F16": proven("An outcome that finds no room stays with its supervisor and is written when there is some.",
-        "conmon exit file", ERRORS + "the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again"),
+    "F16": proven("An outcome has its room on the disk from the start; one that finds none all the same stays with its supervisor until there is some.",
+        "conmon exit file", FULL + "the_outcome_is_on_disk_though_the_disk_is_full", FULL + "a_job_that_fills_its_disk_ends_with_its_outcome_there",
+        FULL + "a_guardian_that_takes_over_on_a_full_disk_writes_the_outcome", ERRORS + "the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again"),
     "F17": proven("A full disk at creation is an error with its errno; nothing runs and nothing is left.",
         "general", ERRORS + "a_full_disk_at_creation_is_an_error_and_leaves_nothing"),
     "F18": proven("No inodes and a read-only store are errors that name their errno; what is there can be read.",
@@ -132,8 +136,8 @@ FAULTS = {
         "general", CRASH + "a_deletion_that_dies_is_finished_by_the_next_gc"),
     "F26": proven("A list costs one page of jobs, not all of them: ten thousand finished ones open few files.",
         "general", VOLUME + "list_answers_from_the_newest_of_10_000_jobs_and_opens_few_files"),
-    "F27": waiting("A root on a network file system is detected, and said to be unsupported.",
-        "JENKINS-48300", "`doctor` does not exist yet"),
+    "F27": proven("A root on a network file system is detected, and said to be unsupported.",
+        "JENKINS-48300", FACTS + "a_root_on_a_network_file_system_is_said_to_be_unsupported"),
     "F28": proven("Where the kernel watches no more files, waits go by the clock.",
         "inotify(7)", AROUND + "a_wait_for_a_file_goes_by_the_clock_where_the_kernel_watches_no_more"),
     "F29": proven("A root through a link, or of any name and length, is resolved once and works.",
@@ -191,10 +195,12 @@ FAULTS = {
     "F50": proven("A job has a session of its own: an interrupt of the client does not reach it.",
         "s6; supervisor setpgrp", SURROUNDINGS + "the_command_leads_a_session_of_its_own_without_a_terminal",
         RUN + "interrupting_the_client_leaves_the_job_running"),
-    "F51": waiting("A logout that kills all processes of the user is foreseen, with the way out, and explained afterwards.",
-        "tmux #428; systemd #3005, #3382, #8486", "`doctor` and the systemd scope do not exist yet"),
-    "F52": waiting("A restart of the service that a server runs in does not take its jobs along.",
-        "loom #5119", "a unit with a scope of its own, and a test with a cgroup, do not exist yet"),
+    "F51": proven("A logout that kills all processes of the user is foreseen, with the way out, and explained afterwards.",
+        "tmux #428; systemd #3005, #3382, #8486", FACTS + "a_logout_that_ends_jobs_is_foreseen_with_the_way_out",
+        SCOPES + "what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_scopes"),
+    "F52": proven("A restart of the service that a server runs in takes no job along that has a scope of its own; without one it is foreseen.",
+        "loom #5119", FACTS + "a_service_whose_restart_takes_the_jobs_along_is_named_with_the_way_out",
+        SCOPES + "what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_scopes"),
     "F53": proven("PID 1 of a container is left no zombie by jobs and what they start.",
         "hermes #15012; linkedin-mcp #477; paperclip #12137", AROUND + "pid_1_of_a_container_is_left_no_zombie"),
     "F54": proven("A command has its caller's umask; our own files are private whatever it is.",
@@ -264,17 +270,25 @@ FAULTS = {
     "S06": proven("Masked values, values of env files and the caller's environment are nowhere on disk.",
         "atkins #37; buildkite #982", ERRORS + "a_masked_value_is_nowhere_on_disk_and_in_no_command_line",
         ERRORS + "a_value_from_an_env_file_is_not_copied_into_the_root", ERRORS + "the_callers_environment_is_not_copied_into_the_root"),
-    "S07": waiting("Secrets of the server itself are not inherited by jobs.",
-        "atkins #37", "a server has none before there is HTTP with a token"),
+    "S07": proven("Secrets of the server itself are not inherited by jobs.",
+        "atkins #37", SERVE + "a_job_sees_no_token"),
     "S08": proven("No command line of ours shows a secret, and a supervisor shows its job's id only.",
         "agi-cli #2107", KILLS + "no_pattern_ends_them_all_and_no_secret_shows"),
-    "S09": waiting("A web page cannot reach a server on this machine: Host and Origin are checked.",
-        "GHSA-w48q-cv73-mx4w; mcp-go #921; oss-fuzz #14111", HTTP),
-    "S10": waiting("HTTP needs a token by default, and no other address is bound without one.", "MCP authorization", HTTP),
-    "S11": waiting("A token in a URL is refused though it is valid, and never logged.", "MCP authorization", HTTP),
-    "S12": waiting("A session's name is not guessable, and of no use to another token.", "MCP transports", HTTP),
-    "S13": waiting("A stream is resumed by whom it belongs to only; what is kept for it is bounded.", "MCP transports", HTTP),
-    "S14": waiting("Large, deep, slow and many requests are bounded.", "python-sdk #1385; GHSA-353c-v8x9-v7c3", HTTP),
+    "S09": proven("A web page cannot reach a server on this machine: Host and Origin are checked.",
+        "GHSA-w48q-cv73-mx4w; mcp-go #921; oss-fuzz #14111",
+        DOOR + "a_foreign_host_is_misdirected_with_and_without_a_token", DOOR + "a_foreign_page_is_turned_away_also_with_a_token"),
+    "S10": proven("HTTP needs a token, also on this machine; other addresses need TLS too, or a word that they do not.", "MCP authorization",
+        DOOR + "nothing_is_answered_without_a_token", SERVE + "other_machines_are_not_let_near_plain_text_unasked"),
+    "S11": proven("A token in a URL is refused though it is valid, and never logged.", "MCP authorization",
+        DOOR + "a_token_in_a_url_is_refused_also_beside_a_good_header"),
+    "S12": proven("A session's name is not guessable, and of no use to another token.", "MCP transports",
+        DOOR + "a_session_is_of_no_use_to_another_token", DOOR + "a_stream_is_of_no_use_to_another_token"),
+    "S13": proven("A stream is resumed by whom it belongs to only; nothing is kept for it but the job.", "MCP transports",
+        DOOR + "an_event_id_of_somebody_else_brings_nothing_back"),
+    "S14": proven("Large, deep, slow and many requests are bounded.", "python-sdk #1385; GHSA-353c-v8x9-v7c3",
+        DOOR + "a_body_that_is_too_large_is_refused_however_it_comes",
+        DOOR + "json_that_is_too_deep_or_none_is_the_client_s_mistake",
+        DOOR + "a_thousand_connections_that_say_nothing_keep_nobody_out", DOOR + "a_client_that_reads_nothing_is_let_go"),
     "S15": proven("No pattern takes more than linear time.",
         "MIESC #133; aletheore #190; otterwiki #434", PATTERNS + "no_pattern_takes_more_than_linear_time", WATCH + "a_costly_pattern_does_no_harm"),
     "S16": proven("A notification command gets what happened as data on its stdin; nothing that a value holds is run.",
@@ -289,7 +303,8 @@ FAULTS = {
     "S21": proven("Only jobs can be killed, never pids.", "general", AROUND + "kill_takes_jobs_and_no_pids"),
     "S22": proven("A client lists and deletes its own jobs unless it asks for others.",
         "confused deputy", TOOLS + "list_and_gc_are_about_this_clients_own_jobs", NOTICES + "others_are_not_told"),
-    "S23": waiting("A failed authentication is logged without what was given.", "pueue 4.0.5", HTTP),
+    "S23": proven("A failed authentication is logged without what was given.", "pueue 4.0.5",
+        DOOR + "a_wrong_token_opens_nothing"),
     "S24": proven("Garbage in the protocol is an error of that message; the server lives.",
         "pueue #619", TOOLS + "garbage_on_stdin_does_not_end_the_server", SERVER + "a_mistake_of_ours_is_an_answer_and_the_server_lives"),
     "S25": proven("A command has no terminal of ours that it could type into.",

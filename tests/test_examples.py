@@ -22,6 +22,7 @@ from outlive import actions, config, demo
 from outlive.cli import parse
 from outlive.cli.main import SPECIAL
 from support.cli import OUTLIVE, Cli, Jobs, environment
+from support.commands import in_order
 from support.wait import until
 
 CHECKOUT = Path(__file__).parent.parent
@@ -288,14 +289,14 @@ def read_merged(job: Path) -> bytes:
     )
 
 
-MIXED = "for i in 1 2 3 4 5; do echo out $i; sleep 0.02; echo err $i >&2; sleep 0.02; done; exit 4"
+MIXED = in_order(*((fd, f"{word} {i}\n") for i in range(1, 6) for fd, word in ((1, "out"), (2, "err"))), code=4)
 
 
 def test_a_job_can_be_read_by_what_its_page_says(cli: Cli, root: Path) -> None:
-    job_id = cli.ok("run", "--wait", MIXED)["job_id"]
+    job_id = cli.ok("run", "--wait", *MIXED)["job_id"]
     job = root / job_id
     assert read_merged(job).decode() == "".join(f"out {i}\nerr {i}\n" for i in range(1, 6))
-    assert read_json(job / "meta.json")["command"] == [MIXED]
+    assert read_json(job / "meta.json")["command"] == MIXED[1:]
     state = read_json(job / "state.json")
     assert (state["state"], state["exit_code"], state["reason"]) == ("exited", 4, "exit")
     merged = cli.ok("log", job_id, "--since-seq", "10", "--raw")

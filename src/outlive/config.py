@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 STRINGS = "array of strings"
+SCOPES = ("none", "systemd")  # systemd: each job in a transient scope of its own (systemd.scope(5))
 _FOREVER_S = limits.MAX_DURATION_MS / 1000
 # section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` of the environment goes before the file.
 KEYS: dict[str, dict[str, tuple[str, Any]]] = {
@@ -27,6 +28,7 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "pending_max_output_bytes": ("integer", limits.SHOWN_BYTES),
         "cleanup_ms": ("integer", 1_800_000),
         "quota_bytes": ("integer", limits.QUOTA_BYTES),
+        "scope": ("string", "none"),
         "notify_on_exit": ("boolean", True),
         "notify_on_exit_empty_success": ("boolean", False),
     },
@@ -37,6 +39,7 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "older_than": ("string", limits.GC_OLDER_THAN),
         "max_jobs": ("integer", None),
         "max_bytes": ("integer", None),
+        "automatic": ("boolean", True),  # whatever else is set here is kept to without anybody calling gc
     },
 }
 # Environment names of ours that are no configuration: job variables, and the root.
@@ -58,6 +61,21 @@ class Config:
 
     def is_set(self, section: str, key: str) -> bool:
         return (section, key) in self._values
+
+    def bounds(self) -> dict[str, Any] | None:
+        """What is kept to without anybody calling gc (store/retention.py): what was set, never a default of ours. None:
+        nothing, so nothing is deleted unasked."""
+        if not self.get("gc", "automatic") or not any(
+            self.is_set("gc", key) for key in ("older_than", "max_jobs", "max_bytes")
+        ):
+            return None
+        older_than_s = None
+        if self.is_set("gc", "older_than"):
+            from outlive.job import duration_ms
+
+            older_than_s = duration_ms(self.get("gc", "older_than"), "gc.older_than", bare_unit=None) / 1000
+        bounds = {key: self.get("gc", key) for key in ("max_jobs", "max_bytes")}
+        return {"older_than_s": older_than_s, **bounds}
 
 
 def default_path(env: Mapping[str, str]) -> str:
@@ -160,6 +178,9 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
         raise _error(f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}")
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
         raise _error(f"{where}: serve.workdir is an absolute path, not {value!r}")
+    if (section, key) == ("exec", "scope") and value not in SCOPES:
+        near = nearest(value, list(SCOPES))
+        raise _error(f"{where}: exec.scope is none or systemd, not {value!r}", near and f"Did you mean {near}?")
     if (section, key) == ("gc", "older_than"):
         from outlive.job import duration_ms
 

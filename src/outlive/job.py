@@ -155,6 +155,7 @@ class Definition(Record):
         "quota_bytes": limits.QUOTA_BYTES,
         "notification": {},  # notify_command, notify_file, on_output_match
         "dedupe_key": None,
+        "systemd_scope": False,  # in a transient scope of its own (systemd.scope(5))
         "created_at": "",
         "restarted_from": None,
         "root": "",
@@ -197,6 +198,7 @@ class State(Record):
         "errno": None,
         "message": None,  # one sentence for `launch`, `lost`, `reboot`
         "ending": None,
+        "group": None,  # where it was started: {ns, hierarchy, path, id, memory, oom_kills} (system/cgroup.py)
         "finished_at": None,
         "duration_ms": None,
         "dropped_bytes": 0,
@@ -208,7 +210,7 @@ class State(Record):
     }
     KINDS: ClassVar[dict[str, type]] = {
         **dict.fromkeys(("pid", "started_ns", "exit_code", "duration_ms"), int),
-        **dict.fromkeys(("identity", "supervisor", "ending", "waiting", "terminal"), dict),
+        **dict.fromkeys(("identity", "supervisor", "ending", "waiting", "terminal", "group"), dict),
         **dict.fromkeys(("started_at", "boot_id", "signal", "reason", "errno", "message", "finished_at", "stdin"), str),
         "core_dumped": bool,
     }

@@ -28,6 +28,13 @@ RETRY_MS = (1_000, 60_000)  # bounds of retry_after_ms
 QUOTA_BYTES = 10 * 1024**3
 MIN_QUOTA_BYTES = 65_536
 GC_OLDER_THAN = "30d"
+# Automatic collection, which is on for what the configuration bounds
+GC_AGE_EVERY_S = 3_600.0  # at most so often where only the age is bounded
+GC_EVERY_S = 60.0  # where the number or the bytes are: a store may grow fast
+GC_WORK_S = 20.0  # no further job is deleted after this; the next one goes on
+GC_GRACE_S = 300.0  # whoever waited for a job's end reads it now
+GC_NICE = 10  # behind everything that runs
+GC_PAUSE_S = 7 * 86_400.0  # nobody was here for so long, or the clock jumped: the first look deletes nothing
 SEARCH_CONTEXT_LINES = 2
 TASK_MESSAGE_CHARS = 500  # statusMessage of a task that cannot be read
 
@@ -85,6 +92,7 @@ QUOTA_HEAD = 4  # the first quarter of the quota is for the head, the rest for t
 QUOTA_STEP = 16  # beyond it, output is given back in steps of a sixteenth, ...
 QUOTA_STEP_BYTES = 4 * 1024**2  # ... at most this: each byte of it is read once more, for its newlines
 GAP_LINE_BYTES = 65_536  # so far a gap is shifted to begin and end between lines
+GAP_SYNC_S = 0.5  # the record of a growing gap is synced so often; a power cut costs the steps since then their record
 GAP_EVENT_S = (20.0, 600.0)  # events about a growing gap: the second after so long, then less and less often
 HINT_INTERVAL_S = 0.005  # output hints to one waiter are at least this far apart
 
@@ -148,6 +156,7 @@ CLOCK_TICK_S = 0.01  # file times are cut to a tick of the kernel's clock: 4 ms 
 LAUNCH_S = 30.0  # from the request to the supervisor's word; a loaded machine needs seconds
 DELETE_S = 20.0  # how long a delete waits for a supervisor that still syncs; a busy disk takes seconds
 CONTROL_S = 5.0  # a control request that only changes memory
+RESERVE_BYTES = 8_192  # kept in each unfinished job for its outcome; most are 1 KiB, a terminal of many sizes has 4
 TMP_AGE_S = 3_600.0  # half-made directories are removed by gc after this
 CONTROL_BYTES = 65_536  # one control message; larger data travels as a memfd
 LISTEN_BACKLOG = 128

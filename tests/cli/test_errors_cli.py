@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import secrets
 import stat
 import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from support import processes
 from support.cli import Cli, Jobs
+from support.mounts import Mounts, fill
 from support.wait import until
 
 SECRET = secrets.token_hex(12)  # of this run alone: another one on this machine has its own
@@ -197,41 +196,9 @@ def test_a_root_through_a_link_is_the_directory_it_points_to(cli: Cli, place: Pa
 # --- full and read-only disks --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def mount(place: Path) -> Iterator[Callable[[str, str], Path]]:
-    """`mount(name, options)` gives a small file system of its own; it is gone after the test."""
-    with contextlib.ExitStack() as stack:
-
-        def make(name: str, options: str) -> Path:
-            path = place / name
-            path.mkdir(mode=0o700, exist_ok=True)
-            words = ["mount", "-t", "tmpfs", "-o", options, "outlive-test", str(path)]
-            try:
-                done = subprocess.run(words, capture_output=True, check=False)
-            except FileNotFoundError:
-                pytest.skip("no mount command here")
-            if done.returncode:
-                pytest.skip(f"mounting a tmpfs is not permitted: {done.stderr.decode().strip()}")
-            stack.callback(subprocess.run, ["umount", "-l", str(path)], check=True)
-            return path
-
-        yield make
-        processes.wait_gone(place, 10)
-
-
-def _fill(path: Path) -> Path:
-    """A file that takes what is left of its file system."""
-    with contextlib.suppress(OSError), open(path / "filler", "wb", buffering=0) as file:
-        while True:
-            file.write(bytes(4096))
-    return path / "filler"
-
-
-def test_a_full_disk_at_creation_is_an_error_and_leaves_nothing(
-    cli: Cli, work: Path, mount: Callable[[str, str], Path]
-) -> None:
+def test_a_full_disk_at_creation_is_an_error_and_leaves_nothing(cli: Cli, work: Path, mount: Mounts) -> None:
     root = mount("small", "size=64k,mode=700")
-    filler = _fill(root)
+    filler = fill(root)
     for words in (["run", "touch ran"], ["create", "touch ran"], ["run", "--stdin-data", "x", "touch ran"]):
         error = cli.error("--root", str(root), *words, code="io_error", status=1)
         assert (error["retryable"], error["details"]["errno"]) == (True, "ENOSPC")
@@ -245,7 +212,7 @@ def test_a_full_disk_at_creation_is_an_error_and_leaves_nothing(
     assert cli.ok("--root", str(root), "run", "echo works")["output"] == "works\n"
 
 
-def test_no_inodes_at_creation_is_an_error_and_leaves_nothing(cli: Cli, mount: Callable[[str, str], Path]) -> None:
+def test_no_inodes_at_creation_is_an_error_and_leaves_nothing(cli: Cli, mount: Mounts) -> None:
     root = mount("few", "size=1m,nr_inodes=6,mode=700")
     error = cli.error("--root", str(root), "run", "true", code="io_error")
     assert error["retryable"] is True
@@ -253,7 +220,7 @@ def test_no_inodes_at_creation_is_an_error_and_leaves_nothing(cli: Cli, mount: C
 
 
 def test_a_disk_that_fills_up_does_not_hold_or_end_the_job_and_the_loss_is_told(
-    cli: Cli, work: Path, mount: Callable[[str, str], Path]
+    cli: Cli, work: Path, mount: Mounts
 ) -> None:
     root = ["--root", str(mount("small", "size=1m,mode=700"))]
     command = "head -c 3000000 /dev/zero | tr '\\0' x; touch written; until [ -e go ]; do sleep 0.02; done; exit 3"
@@ -273,7 +240,7 @@ def test_a_disk_that_fills_up_does_not_hold_or_end_the_job_and_the_loss_is_told(
 
 
 def test_the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again(
-    cli: Cli, work: Path, mount: Callable[[str, str], Path]
+    cli: Cli, work: Path, mount: Mounts
 ) -> None:
     path = mount("small", "size=256k,mode=700")
     root = ["--root", str(path)]
@@ -281,18 +248,17 @@ def test_the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again
         *root, "run", "--snapshot-after", "0", "echo up; until [ -e go ]; do sleep 0.02; done; touch over; exit 3"
     )
     cli.ok(*root, "wait", job["job_id"], "--until", "output")
-    filler = _fill(path)
+    (path / job["job_id"] / ".reserve").unlink()  # a job of an older version has none
+    filler = fill(path)
     (work / "go").touch()
     until((work / "over").exists)
-    assert cli.ok(*root, "status", job["job_id"])["state"] in ("running", "exited")
+    assert cli.ok(*root, "status", job["job_id"])["state"] == "running"
     filler.unlink()
     found = cli.ok(*root, "wait", job["job_id"])
     assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "up\n")
 
 
-def test_a_read_only_root_can_be_read_and_nothing_is_started(
-    cli: Cli, work: Path, mount: Callable[[str, str], Path]
-) -> None:
+def test_a_read_only_root_can_be_read_and_nothing_is_started(cli: Cli, work: Path, mount: Mounts) -> None:
     path = mount("ro", "size=1m,mode=700")
     root = ["--root", str(path)]
     job = cli.ok(*root, "run", "echo kept; exit 3")["job_id"]
@@ -312,9 +278,7 @@ def test_a_read_only_root_can_be_read_and_nothing_is_started(
     assert gc["deleted"] == 0 if gc["ok"] else gc["error"]["code"] == "io_error"
 
 
-def test_a_read_only_root_can_be_read_though_an_end_is_still_to_be_told(
-    cli: Cli, work: Path, mount: Callable[[str, str], Path]
-) -> None:
+def test_a_read_only_root_can_be_read_though_an_end_is_still_to_be_told(cli: Cli, work: Path, mount: Mounts) -> None:
     path = mount("ro", "size=1m,mode=700")
     root = ["--root", str(path)]
     job = cli.ok(*root, "run", "--notify-file", str(work / "told"), "echo kept; exit 3")["job_id"]

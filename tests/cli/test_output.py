@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.cli import Cli, Jobs
+from support.commands import PUT, python
 from support.wait import until
-
-
-def _py(code: str) -> list[str]:
-    return ["--", sys.executable, "-c", code]
 
 
 def _job(cli: Cli, *words: str) -> str:
@@ -22,22 +18,9 @@ def _job(cli: Cli, *words: str) -> str:
     return job
 
 
-# A writer whose next piece leaves only when the last one is stored: the order of arrival is then certain.
-_IN_ORDER = """
-import os, time
-logs = [f"{os.environ['OUTLIVE_ROOT']}/{os.environ['OUTLIVE_JOB_ID']}/{name}.log" for name in ('stdout', 'stderr')]
-total = 0
-def put(fd, data):
-    global total
-    total += os.write(fd, data)
-    while sum(map(os.path.getsize, logs)) < total:
-        time.sleep(0.001)
-"""
-
-
 def _put(cli: Cli, data: bytes) -> str:
     """A finished job whose stdout is exactly this."""
-    return _job(cli, *_py(f"import os; os.write(1, {data!r})"))
+    return _job(cli, *python(f"import os; os.write(1, {data!r})"))
 
 
 def _lines(first: int, last: int) -> str:
@@ -82,8 +65,8 @@ def test_reading_on_from_cursor_to_cursor_gives_the_exact_text(cli: Cli, size: i
 
 
 def test_reading_while_it_writes_gives_every_byte_once(cli: Cli) -> None:
-    code = _IN_ORDER + "for i in range(40):\n    put(1 + i % 2, b'line %d \\xe2\\x82' % i); put(1 + i % 2, b'\\xac\\n')"
-    job = cli.ok("run", "--snapshot-after", "0", *_py(code))["job_id"]
+    code = PUT + "for i in range(40):\n    put(1 + i % 2, b'line %d \\xe2\\x82' % i); put(1 + i % 2, b'\\xac\\n')"
+    job = cli.ok("run", "--snapshot-after", "0", *python(code))["job_id"]
     read, at = "", 0
     while True:
         found = cli.ok("poll", job, "--since-seq", str(at), "--timeout-ms", "5s", "--raw")
@@ -118,7 +101,7 @@ def test_an_unfinished_character_is_left_to_the_next_answer(cli: Cli, jobs: Jobs
         "import os, time\nos.write(1, b'ab\\xe2\\x82')\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
         "os.write(1, b'\\xac!'); time.sleep(60)"
     )
-    job = cli.ok("run", "--snapshot-after", "0", *_py(code))["job_id"]
+    job = cli.ok("run", "--snapshot-after", "0", *python(code))["job_id"]
     until(lambda: cli.ok("status", job)["stdout_bytes"] == 4)
     first = cli.ok("poll", job)
     assert (first["output"], first["next_seq"]) == ("ab", 2)
@@ -145,7 +128,7 @@ def test_a_created_job_has_no_output(cli: Cli) -> None:
 
 def test_bytes_are_kept_as_they_came_and_shown_as_text(cli: Cli) -> None:
     data = bytes(range(256)) * 4
-    found = cli.ok("run", *_py(f"import os; os.write(1, {data!r})"))
+    found = cli.ok("run", *python(f"import os; os.write(1, {data!r})"))
     assert Path(found["stdout_log_path"]).read_bytes() == data
     tail = cli.ok("tail", found["job_id"], "--tail-lines", "1000")
     assert tail["stdout_tail"] == data.decode("utf-8", "replace")
@@ -176,7 +159,7 @@ RENDERED = [
 def test_output_is_rendered_for_reading_unless_raw(cli: Cli) -> None:
     data = b"".join(given for given, _ in RENDERED)
     shown = "".join(expected for _, expected in RENDERED)
-    answer = cli.ok("run", *_py(f"import os; os.write(1, {data!r})"))
+    answer = cli.ok("run", *python(f"import os; os.write(1, {data!r})"))
     job = answer["job_id"]
     for found in (answer, cli.ok("poll", job), cli.ok("log", job), cli.ok("wait", job)):
         assert found["output"] == shown
@@ -216,7 +199,7 @@ def test_a_tail_has_both_streams_and_counts_their_bytes(cli: Cli) -> None:
 
 def test_a_tail_shows_fifty_lines_and_sixty_four_kibibytes_by_default(cli: Cli) -> None:
     assert cli.ok("tail", _job(cli, "seq 100"))["stdout_tail"] == _lines(51, 100)
-    found = cli.ok("tail", _job(cli, *_py("print('x' * 100_000)")))
+    found = cli.ok("tail", _job(cli, *python("print('x' * 100_000)")))
     assert found["stdout_tail"] == "x" * 65_535 + "\n"
     assert found["stdout_included_bytes"] == 65_536
 
@@ -331,7 +314,7 @@ def test_one_line_longer_than_the_budget_can_be_read_on(cli: Cli) -> None:
 
 
 def test_each_stream_can_be_read_alone_with_its_own_lines(cli: Cli) -> None:
-    job = _job(cli, *_py(_IN_ORDER + "for i in range(1, 7): put(1 + i % 2, b'%d\\n' % i)"))
+    job = _job(cli, *python(PUT + "for i in range(1, 7): put(1 + i % 2, b'%d\\n' % i)"))
     found = cli.ok("log", job, "--stream", "stdout")
     assert (found["output"], found["total_lines"], found["next_seq"]) == ("2\n4\n6\n", 3, 6)
     found = cli.ok("log", job, "--stream", "stderr", "--offset", "1", "--limit", "1")

@@ -14,11 +14,8 @@ import pytest
 
 from support import processes
 from support.cli import Cli, Jobs, Text, one_object
+from support.commands import python
 from support.wait import until
-
-
-def _py(code: str) -> list[str]:
-    return ["--", sys.executable, "-c", code]
 
 
 def _nothing_was_made(root: Path) -> bool:
@@ -52,7 +49,7 @@ def test_an_exit_code_is_told_as_it_was_and_is_never_the_clis_own(cli: Cli, code
 
 @pytest.mark.parametrize("name", ["HUP", "INT", "KILL", "PIPE"])
 def test_a_command_ended_by_a_signal_is_killed_and_names_the_signal(cli: Cli, name: str) -> None:
-    found = cli.ok("run", *_py(f"import os, signal; os.kill(os.getpid(), signal.SIG{name})"))
+    found = cli.ok("run", *python(f"import os, signal; os.kill(os.getpid(), signal.SIG{name})"))
     # Python ignores SIGPIPE and turns SIGINT into its own end by the same signal.
     if name == "PIPE":
         assert (found["state"], found["exit_code"]) == ("exited", 0)
@@ -141,7 +138,7 @@ def test_dashes_inside_the_command_belong_to_it(cli: Cli) -> None:
 
 def test_bytes_that_are_no_text_reach_the_command_unchanged(cli: Cli, place: Path) -> None:
     raw = os.fsdecode(b"a\xff\xfeb")
-    found = cli.ok("run", *_py("import os, sys; sys.stdout.write(os.fsencode(sys.argv[1]).hex())"), raw)
+    found = cli.ok("run", *python("import os, sys; sys.stdout.write(os.fsencode(sys.argv[1]).hex())"), raw)
     assert found["output"] == "61fffe62"
 
 
@@ -292,7 +289,7 @@ def test_a_quiet_job_is_ended_by_the_idle_time_out(cli: Cli) -> None:
 
 def test_output_puts_the_idle_time_out_off(cli: Cli) -> None:
     code = "import time\nfor i in range(12): print(i, flush=True); time.sleep(0.1)"
-    found = cli.ok("run", "--wait", "--idle-timeout", "900", *_py(code))
+    found = cli.ok("run", "--wait", "--idle-timeout", "900", *python(code))
     assert (found["state"], found["exit_code"]) == ("exited", 0)
 
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.cli import OUTLIVE, Cli, Jobs, Text, one_object
+from support.commands import python
 
 KEEPERS = {248, 249}  # read ends of the job's own pipes, which keep them alive when every supervisor is gone
-
-
-def _py(code: str) -> list[str]:
-    return ["--", sys.executable, "-c", code]
 
 
 def _nothing_was_made(root: Path) -> bool:
@@ -85,7 +81,7 @@ def test_a_later_env_file_wins_and_env_wins_over_files(cli: Cli, work: Path) -> 
 
 def test_only_line_feeds_end_a_line_of_an_env_file(cli: Cli, work: Path) -> None:
     (work / "file").write_bytes("A=x\fy\u2028z\u0085w\n".encode())
-    found = cli.ok("run", "--env-file", "file", *_py("import os; print(ascii(os.environ['A']))"))
+    found = cli.ok("run", "--env-file", "file", *python("import os; print(ascii(os.environ['A']))"))
     assert found["output"] == "'x\\x0cy\\u2028z\\x85w'\n"
 
 
@@ -154,7 +150,7 @@ def test_stdin_is_closed_by_default(cli: Cli) -> None:
 
 def test_a_program_that_looks_sees_no_pipe_on_a_closed_stdin(cli: Cli) -> None:
     code = "import os, stat; mode = os.fstat(0).st_mode; print(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))"
-    assert cli.ok("run", *_py(code), input="x")["output"] == "False\n"
+    assert cli.ok("run", *python(code), input="x")["output"] == "False\n"
 
 
 def test_the_callers_stdin_is_handed_on_when_asked(cli: Cli) -> None:
@@ -307,7 +303,7 @@ def test_the_callers_umask_is_the_commands_while_our_files_stay_private(
 
 def test_the_command_leads_a_session_of_its_own_without_a_terminal(cli: Cli) -> None:
     code = "import os; print(os.getpid() == os.getsid(0) == os.getpgid(0)); os.open('/dev/tty', os.O_RDWR)"
-    found = cli.ok("run", *_py(code))
+    found = cli.ok("run", *python(code))
     assert found["snapshot"]["stdout_tail"] == "True\n"
     assert "ENXIO" in found["output"] or "No such device" in found["output"]
 

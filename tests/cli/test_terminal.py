@@ -46,6 +46,12 @@ def ended(cli: Cli, job: str) -> dict[str, Any]:
     return cli.ok("wait", job, "--timeout-ms", "30s")
 
 
+def quits(cli: Cli, job: str) -> None:
+    """At the key that ends it."""
+    cli.ok("send-keys", job, "q")
+    assert ended(cli, job)["exit_code"] == 0
+
+
 def supervisor(cli: Cli, job: str) -> int:
     found: int = json.loads((cli.root / job / "state.json").read_text())["supervisor"]["pid"]
     return found
@@ -217,15 +223,13 @@ def test_less_scrolls_and_quits(cli: Cli, place: Path) -> None:
     sees(cli, job, "line 29")
     cli.ok("send-keys", job, "PageDown")
     sees(cli, job, "line 50")
-    cli.ok("send-keys", job, "q")
-    assert ended(cli, job)["exit_code"] == 0
+    quits(cli, job)
 
 
 def test_top_draws_and_quits(cli: Cli) -> None:
     job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", needs("top"))["job_id"]
     sees(cli, job, "PID")
-    cli.ok("send-keys", job, "q")
-    assert ended(cli, job)["exit_code"] == 0
+    quits(cli, job)
 
 
 def test_a_curses_program_gets_its_cursor_keys(cli: Cli) -> None:
@@ -239,8 +243,7 @@ def test_a_curses_program_gets_its_cursor_keys(cli: Cli) -> None:
     job = start(cli, "--", sys.executable, "-c", program)["job_id"]
     cli.ok("send-keys", job, "Up")
     sees(cli, job, "up")
-    cli.ok("send-keys", job, "q")
-    assert ended(cli, job)["exit_code"] == 0
+    quits(cli, job)
 
 
 def test_a_questionnaire_is_gone_through_one_question_at_a_time(cli: Cli) -> None:

@@ -6,7 +6,6 @@ import fcntl
 import os
 import signal
 import struct
-import sys
 import termios
 from pathlib import Path
 
@@ -14,15 +13,12 @@ import pytest
 
 from support import processes
 from support.cli import Cli, Jobs, Text, one_object
+from support.commands import python
 from support.wait import until
 
 NOBODY = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 # Says `up` when it is ready, and ends at nothing but SIGKILL.
 DEAF = "trap '' TERM; echo up; while :; do sleep 0.05; done"
-
-
-def _py(code: str) -> list[str]:
-    return ["--", sys.executable, "-c", code]
 
 
 def _started(cli: Cli, *words: str) -> str:
@@ -413,7 +409,7 @@ def test_a_job_that_ends_while_it_is_written_to_has_closed_its_stdin(cli: Cli) -
 
 
 def test_writes_come_in_the_order_in_which_they_were_made(cli: Cli) -> None:
-    job = _running(cli, "--stdin", "open", *_py("import sys; print(sys.stdin.read(), end='')"))
+    job = _running(cli, "--stdin", "open", *python("import sys; print(sys.stdin.read(), end='')"))
     for number in range(6):
         cli.ok("write", job, "--data", f"{number}\n")
     cli.ok("write", job, "--eof")

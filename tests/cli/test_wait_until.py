@@ -18,6 +18,7 @@ import pytest
 
 from support import pair
 from support.cli import Cli, Jobs
+from support.commands import in_order, python
 from support.wait import until
 
 LISTEN = """
@@ -71,16 +72,15 @@ def test_a_match_is_looked_for_from_a_cursor_on(cli: Cli, work: Path) -> None:
 
 def test_lines_are_seen_across_pieces_and_without_their_newline(cli: Cli) -> None:
     script = "import os,time\nfor part in (b'lis', b'ten', b'ing on 8', b'0\\nlogin: '):\n os.write(1, part); time.sleep(.05)\ntime.sleep(60)"
-    job = running(cli, "--", sys.executable, "-c", script)
+    job = running(cli, *python(script))
     assert wait(cli, job, "regex=^listening on 80$")["fired"]["line"] == "listening on 80"
     assert wait(cli, job, "regex=login: $")["fired"]["match"] == "login: "
     cli.ok("kill", job)
 
 
 def test_the_match_that_came_first_counts_whatever_stream_it_is_in(cli: Cli) -> None:
-    job = cli.ok("run", "--wait", "echo start; sleep 0.1; echo bad >&2; sleep 0.1; echo good; sleep 0.1; echo bad")[
-        "job_id"
-    ]
+    pieces = in_order((1, "start\n"), (2, "bad\n"), (1, "good\n"), (1, "bad\n"))
+    job = cli.ok("run", "--wait", *pieces)["job_id"]
     found = wait(cli, job, "regex=good", "fail_regex=bad")["fired"]
     assert (found["condition"], found["line"], found["stream"], found["seq"]) == ("fail_regex", "bad", "stderr", 6)
     later = wait(cli, job, "regex=good", "fail_regex=bad", since_seq=10)["fired"]

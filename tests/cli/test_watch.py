@@ -12,6 +12,7 @@ import pytest
 from outlive import limits
 from support import pair
 from support.cli import Cli, Jobs
+from support.commands import in_order, python
 from support.wait import until
 
 
@@ -52,7 +53,7 @@ def test_each_line_that_matches_is_an_event_with_its_place(cli: Cli) -> None:
 
 def test_a_line_that_comes_in_pieces_is_one_line(cli: Cli) -> None:
     script = "import os,time\nfor part in (b'ER', b'RO', b'R 1', b'\\n', b'ERROR 2\\nERR'):\n os.write(1, part); time.sleep(.05)\n"
-    job = cli.ok("run", "--wait", "--watch", "^ERROR", "--", sys.executable, "-c", script)["job_id"]
+    job = cli.ok("run", "--wait", "--watch", "^ERROR", *python(script))["job_id"]
     over(cli, job)
     assert [event["line"] for event in hits(cli, job)] == ["ERROR 1", "ERROR 2"]
 
@@ -108,7 +109,8 @@ def test_streams_kinds_and_once(cli: Cli) -> None:
         {"pattern": "abc", "once": True},
     )
     flags = [word for watch in watches for word in ("--watch", json.dumps(watch))]
-    job = cli.ok("run", "--wait", *flags, "echo abc; echo abc; echo a.c; sleep 0.1; echo abc >&2")["job_id"]
+    pieces = in_order((1, "abc\nabc\n"), (1, "a.c\n"), (2, "abc\n"))
+    job = cli.ok("run", "--wait", *flags, *pieces)["job_id"]
     over(cli, job)
     found = {event["watch"]: [] for event in hits(cli, job)}
     for event in hits(cli, job):

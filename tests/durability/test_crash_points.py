@@ -25,6 +25,7 @@ from outlive.system import crash, tree
 from support import pair
 from support.cli import Cli, Text, one_object
 from support.mcp_client import RawMcp
+from support.systemd import Standin
 from support.wait import until
 
 CODE, LINES = 7, 40
@@ -203,6 +204,25 @@ def test_a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing(
     if answer is not None:
         assert (answer["ok"], answer["state"], answer["exit_code"]) == (True, "exited", CODE)
     check_whole(cli, root, work)
+
+
+@pytest.mark.parametrize("point", points("scope"))
+def test_a_death_on_the_way_into_a_scope_leaves_all_of_the_job_or_nothing(
+    cli: Cli, root: Path, work: Path, place: Path, point: str
+) -> None:
+    (work / "go").touch()
+    systemd = Standin(place / "standin")
+    flags = ("--scope", "systemd", "--notify-file", "told-file", "--notify-command", SINKS["notify_command"])
+    answer = by_cli(cli, at(point, work) | systemd.env, "run", "--wait", *flags, COMMAND).answer
+    until(lambda: crashed(work), what=f"a death at {point}")
+    assert (crashed(work), systemd.called) == ([point], True)
+    assert (answer is None) == (point == "scope_entered")
+    if point == "scope_given":
+        assert answer is not None and answer["exit_code"] == CODE
+        check_whole(cli, root, work)
+        return
+    assert answer is None or answer["error"]["code"] == "launch_failed"
+    check_never_ran(cli, root, work)
 
 
 def test_a_start_of_a_created_job_that_dies_can_be_done_again(cli: Cli, root: Path, work: Path) -> None:
@@ -450,7 +470,7 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
 
 def test_every_point_is_reached_by_a_test() -> None:
     alone = {"start_taken", "output_relayed", "input_moved"}
-    tested = {*EVERYWHERE, *alone, *points("gap", "kill", "takeover", "adopt", "lost", "delete")}
+    tested = {*EVERYWHERE, *alone, *points("scope", "gap", "kill", "takeover", "adopt", "lost", "delete")}
     assert tested == set(crash.POINTS)
 
 

@@ -27,11 +27,11 @@ from outlive.system import process
 from outlive.system.tree import Member
 from support import pair, processes
 from support.cli import Cli, Jobs, Text, one_object
+from support.commands import GATE
 from support.mcp_client import RawMcp
 from support.wait import until
 
 SOURCE = Path(outlive.__file__).parent
-GATE = "until [ -e go ]; do sleep 0.02; done"
 
 
 def _ids(root: Path) -> list[str]:
@@ -48,17 +48,58 @@ def test_a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it
     cli.ok("wait", job_id, "--until", "output", "--timeout-ms", "20s")
     supervisor = pair.supervisor(job_id)
     os.kill(supervisor, signal.SIGSTOP)
-    assert cli.ok("status", job_id)["state"] == "running"
-    assert cli.ok("poll", job_id)["output"] == "up\n"
-    error = cli.error("write", job_id, "--data", "x", code="io_error")
+    until(lambda: pair.is_stopped(supervisor), what="the stop")
+    for verb in ("status", "poll"):
+        said = cli.ok(verb, job_id)
+        assert (said["state"], said["supervisor"], said["supervisor_pid"]) == ("running", "unresponsive", supervisor)
+        assert f"kill -CONT {supervisor}" in said["hint"]
+    assert said["output"] == "up\n"
+    (entry,) = cli.ok("list")["jobs"]
+    assert (entry["supervisor"], entry["supervisor_pid"]) == ("unresponsive", supervisor)
+    assert f"kill -CONT {supervisor}" in cli.text("list", "--human").stdout
+    error = cli.error("write", job_id, "--data", "x", "--timeout-ms", "0", code="io_error")
     assert error["retryable"] and "did not answer" in error["message"]
+    assert f"kill -CONT {supervisor}" in error["hint"]
     (work / "go").touch()
     found = cli.ok("wait", job_id, "--timeout-ms", "100")
-    assert (found["state"], found["timed_out"]) == ("running", True)
+    assert (found["state"], found["timed_out"], found["supervisor"]) == ("running", True, "unresponsive")
+    assert f"kill -CONT {supervisor}" in found["hint"]
     assert pair.supervisor(job_id) == supervisor, "nobody took its place"
     os.kill(supervisor, signal.SIGCONT)
     ended = cli.ok("wait", job_id, "--timeout-ms", "20s")
     assert (ended["exit_code"], ended["output"]) == (3, "up\non\n")
+    assert "supervisor" not in ended and "supervisor" not in cli.ok("status", job_id)
+
+
+@pytest.mark.fault("F12")
+def test_a_model_is_told_of_a_stopped_supervisor_and_what_to_do(raw_mcp: Callable[..., RawMcp]) -> None:
+    server = raw_mcp()
+    job_id = server.call("exec", command="sleep 60", background=True)["job_id"]
+    assert "supervisor" not in server.call("process", action="status", job_id=job_id)
+    supervisor = pair.supervisor(job_id)
+    os.kill(supervisor, signal.SIGSTOP)
+    until(lambda: pair.is_stopped(supervisor), what="the stop")
+    for asked in ({"action": "status"}, {"action": "poll"}, {"action": "wait", "timeout_ms": 10}, {"action": "list"}):
+        about = {} if asked["action"] == "list" else {"job_id": job_id}
+        answer = server.tool_answer(server.begin_call("process", **asked, **about))
+        assert f"kill -CONT {supervisor}" in answer.text, asked
+    os.kill(supervisor, signal.SIGCONT)
+    server.call("process", action="remove", job_id=job_id)
+
+
+def test_a_stopped_process_that_has_the_pid_of_a_supervisor_is_none(cli: Cli, root: Path, work: Path) -> None:
+    """Start time and pid are both compared."""
+    job_id = cli.ok("run", "--snapshot-after", "0", f"{GATE}; sleep 0.1")["job_id"]
+    with subprocess.Popen(["sleep", "300"], env={}) as other:
+        os.kill(other.pid, signal.SIGSTOP)
+        until(lambda: pair.is_stopped(other.pid), what="the stop")
+        path = root / job_id / "state.json"
+        state = files.load(path.read_bytes())
+        path.write_bytes(files.dump(state | {"supervisor": {**state["supervisor"], "pid": other.pid}}))
+        assert "supervisor" not in cli.ok("status", job_id)
+        other.kill()
+    (work / "go").touch()
+    assert cli.ok("wait", job_id, "--timeout-ms", "20s")["exit_code"] == 0
 
 
 @pytest.mark.fault("F12")

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from support.cli import Cli
+from support.commands import GATE
 from support.mcp_client import LEGACY_VERSION, RawMcp
 from support.wait import until
 
 Raw = Callable[..., RawMcp]
 METHOD = "notifications/claude/channel"
-GATE = "until [ -e go ]; do sleep 0.02; done"
+LAST = "until [ -e last ]; do sleep 0.02; done"
 
 
 def _begin(raw: RawMcp, command: str, **more: Any) -> str:
@@ -108,7 +109,8 @@ def test_nobody_is_told_what_an_answer_told(raw_mcp: Raw, era: str, work: Path) 
     ended = raw.call("process", action="wait", job_id=stubborn)
     assert (ended["state"], ended["reason"]) == ("killed", "kill")
     # What ends last is told last: a message about the others would have come before.
-    other = _begin(raw, "sleep 0.5; exit 9")
+    other = _begin(raw, f"{LAST}; exit 9")
+    (work / "last").touch()
     assert _next_message(raw)["meta"]["job_id"] == other
     assert len(_messages(raw)) == 1
 
@@ -119,7 +121,8 @@ def test_an_end_that_a_notice_told_is_not_told_again(raw_mcp: Raw, era: str, wor
     (work / "go").touch()
     until(lambda: _noticed(raw, job), what="a notice with another answer")
     before = len(_messages(raw))  # on a slow machine the message may have been first
-    other = _begin(raw, "sleep 0.5; exit 9")
+    other = _begin(raw, f"{LAST}; exit 9")
+    (work / "last").touch()
     assert _next_message(raw, already=before)["meta"]["job_id"] == other
 
 

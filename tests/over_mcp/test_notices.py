@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -20,8 +21,11 @@ Connect = Callable[..., McpSession]
 
 def start(session: McpSession, command: str, **more: Any) -> str:
     """Nothing is printed and nothing ends before the answer: that would be no news."""
-    answer = session.ok("exec", command=f"sleep 0.3; {command}", background=True, **more)
+    answered = Path(f"answered-{uuid4().hex}").absolute()
+    gated = f"until [ -e {answered} ]; do sleep 0.01; done; {command}"
+    answer = session.ok("exec", command=gated, background=True, **more)
     assert (answer["state"], answer["output"]) == ("running", "")
+    answered.touch()
     job: str = answer["job_id"]
     return job
 
@@ -220,7 +224,7 @@ def test_many_ends_come_in_parts_and_none_twice(mcp_connect: Connect, cli: Cli, 
 )
 def test_conditions_over_mcp(mcp_connect: Connect, cli: Cli, until_: Any) -> None:
     session = mcp_connect()
-    job = start(session, "sleep 0.1; echo is ready; exec sleep 60")
+    job = start(session, "echo is ready; exec sleep 60")
     answer = session.call("process", action="wait", job_id=job, until=until_)
     assert answer.result["fired"]["line"] == "is ready"
     assert "ready" in answer.text

@@ -11,11 +11,11 @@ import pytest
 from outlive import actions, limits
 from outlive.actions.spec import Context
 from outlive.mcp import progress
+from support.commands import GATE
 from support.mcp_client import McpSession, Progress, RawMcp
 from support.wait import until
 
 Connect = Callable[..., McpSession]
-GATE = "until [ -e go ]; do sleep 0.02; done"
 THEN = "until [ -e on ]; do sleep 0.02; done"
 ONE_ERA = pytest.mark.parametrize("era", ["modern"])
 

@@ -16,11 +16,11 @@ from mcp import MCPError, types
 from outlive import limits
 from support import pair
 from support.cli import Cli
+from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp
 from support.wait import until
 
 Connect = Callable[..., McpSession]
-GATE = "until [ -e go ]; do sleep 0.02; done"
 ONE_ERA = pytest.mark.parametrize("era", ["modern"])
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 NOT_THERE = types.INVALID_PARAMS

@@ -119,6 +119,16 @@ def test_a_job_has_the_limits_of_whoever_started_the_server(serve: Serve, work: 
     jobs.end()
 
 
+@pytest.mark.fault("S07")
+def test_a_job_sees_no_token(serve: Serve, work: Path, jobs: Jobs) -> None:
+    served = serve("--workdir", str(work))
+    secret = served.tokens["tests"]
+    seen = served.tool("exec", command="env; cat /proc/self/environ; cat /proc/*/cmdline 2>/dev/null")["output"]
+    assert secret not in seen
+    assert secret[8:] not in seen
+    jobs.end()
+
+
 # --- the first token -------------------------------------------------------------------------------------------------
 
 
@@ -165,12 +175,29 @@ def test_a_socket_that_is_in_use_and_a_file_are_left_alone(serve: Serve, cli: Cl
     assert (place / "file").read_text(encoding="utf-8") == "kept"
 
 
+@pytest.mark.fault("S10")
 def test_other_machines_are_not_let_near_plain_text_unasked(serve: Serve, cli: Cli) -> None:
     error = cli.error("serve", "--host", "0.0.0.0", code="invalid_argument")
     assert "--plaintext" in error["hint"]
     served = serve("--host", "0.0.0.0", "--plaintext")
     served.base = served.base.replace("0.0.0.0", "127.0.0.1")
     assert served.rpc("tools/list", {}).status == 200, "the address a request came in at is a host of ours"
+
+
+def test_behind_a_proxy_that_takes_a_prefix_off_streams_lead_back_to_it(serve: Serve) -> None:
+    served = serve("--prefix", "/outlive", "--allow-host", "box.example")
+    served.base = served.base.removesuffix("/outlive")
+    assert served.rpc("tools/list", {}, host="box.example").status == 200
+    headers = {"authorization": f"Bearer {served.tokens['tests']}", "host": "box.example"}
+    with (
+        httpx2.Client(timeout=30, trust_env=False) as client,
+        client.stream("GET", f"{served.base}/sse", headers=headers) as stream,
+    ):
+        lines = stream.iter_lines()  # held: what is thrown away closes the stream
+        path = next(line[6:] for line in lines if line.startswith("data: "))
+        assert path.startswith("/outlive/messages?session_id=")
+        body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        assert served.ask("POST", path.removeprefix("/outlive"), body=body).status == 202
 
 
 def test_https_with_a_certificate(serve: Serve, place: Path) -> None:

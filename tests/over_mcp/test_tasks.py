@@ -20,12 +20,12 @@ from outlive.store.jobdir import STATE
 from outlive.system import tree
 from support import pair
 from support.cli import Cli, environment
+from support.commands import GATE
 from support.mcp_client import MODERN_VERSION, McpRefusal, McpSession, RawMcp
 from support.tasks_client import IDENTIFIER, OVER, Created, Detailed, TasksClient, get, start, tell
 from support.wait import until
 
 Connect = Callable[..., McpSession]
-GATE = "until [ -e go ]; do sleep 0.02; done"
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 ONE_ERA = pytest.mark.parametrize("era", ["modern"])
 MONTH_MS = 30 * 86_400_000
@@ -80,17 +80,20 @@ def test_a_client_that_declares_nothing_never_gets_one(mcp_session: McpSession, 
     mcp_session.ok("process", action="wait", job_id=found["job_id"], timeout_ms=20_000)
 
 
-def test_a_handshake_gives_no_task_whatever_the_client_declares_in_it(raw_mcp: Callable[..., RawMcp]) -> None:
+def test_a_handshake_gives_no_task_whatever_the_client_declares_in_it(
+    raw_mcp: Callable[..., RawMcp], work: Path
+) -> None:
     raw = raw_mcp(start=False)
     hello = {"protocolVersion": "2025-11-25", "capabilities": DECLARED, "clientInfo": {"name": "x", "version": "1"}}
     told = raw.request("initialize", hello)
     raw.notify("notifications/initialized")
     assert IDENTIFIER not in (told["capabilities"].get("extensions") or {})
-    found = raw.call("exec", command="sleep 0.3", yield_ms=50)
+    found = raw.call("exec", command=GATE, yield_ms=50)
     assert found["state"] == "running"
     with pytest.raises(McpRefusal) as refused:
         raw.request("tasks/get", {"taskId": found["job_id"]})
     assert refused.value.code == types.METHOD_NOT_FOUND
+    (work / "go").touch()
     raw.call("process", action="wait", job_id=found["job_id"], timeout_ms=20_000)
 
 
@@ -129,21 +132,29 @@ def test_what_ends_in_time_or_was_put_into_the_background_is_answered_directly(s
     assert ended(session, behind.structured_content["job_id"]).status == "completed"  # a job is a task all the same
 
 
-def test_exec_alone_gives_a_task_instead_of_a_call_without_end(place: Path) -> None:
+def test_exec_alone_gives_a_task_instead_of_a_call_without_end(place: Path, work: Path) -> None:
     alone = {"args": ("--tools", "exec"), "env": {"OUTLIVE_EXEC_BACKGROUND_MS": "100"}}
     with McpSession(log=place / "mcp.log", extensions=[TasksClient()], **alone) as session:
         for more in ({}, {"background": True}, {"stdin": "open", "timeout": 0.7}):
-            command = "printf 'Go on? '; read a; exit 5" if "stdin" in more else "sleep 0.5; exit 5"
+            command = "printf 'Go on? '; read a; exit 5" if "stdin" in more else f"{GATE}; rm go; exit 5"
             found = start(session, command, **more)
             assert isinstance(found, Created), found
+            if "stdin" not in more:
+                (work / "go").touch()
             result = ended(session, found.task_id).result
             assert result is not None
             assert result["structuredContent"]["state"] == ("killed" if "stdin" in more else "exited")
             assert "process" not in result["content"][0]["text"]
 
 
-def test_a_model_behind_such_a_client_reads_the_whole_result(session: McpSession) -> None:
-    found = session.call("exec", command="echo one; sleep 0.4; echo two; exit 3", yield_ms=50)
+def test_a_model_behind_such_a_client_reads_the_whole_result(
+    session: McpSession, cli: Cli, root: Path, work: Path
+) -> None:
+    call = session.begin("exec", command=f"echo one; {GATE}; echo two; exit 3", yield_ms=50)
+    job = until(lambda: [path.name for path in root.glob("01*")] if root.exists() else [], what="the job")[0]
+    cli.ok("wait", job, "--until", "output")
+    (work / "go").touch()
+    found = call.result()
     assert (found["type"], found["state"], found["exit_code"], found["output"]) == ("run", "exited", 3, "one\ntwo\n")
     assert found.text == "one\ntwo\n\nCommand exited with code 3"
     assert not found.is_error
@@ -166,10 +177,11 @@ def test_a_task_tells_its_last_line_and_then_the_result(session: McpSession, wor
     assert found.result["structuredContent"]["exit_code"] == 0
 
 
-def test_a_task_and_a_call_that_waits_have_the_same_result(session: McpSession) -> None:
+def test_a_task_and_a_call_that_waits_have_the_same_result(session: McpSession, work: Path) -> None:
     command = "echo out; echo err >&2; exit 4"
     direct = start(session, command, yield_ms=20_000).model_dump(by_alias=True, exclude_none=True)
-    task = start(session, f"sleep 0.2; {command}", yield_ms=0).task_id
+    task = start(session, f"{GATE}; {command}", yield_ms=0).task_id
+    (work / "go").touch()
     later = ended(session, task).result
     assert later is not None
     its_own = "job_id short_id command name pid created_at started_at finished_at duration_ms elapsed_ms waited_ms"

@@ -15,11 +15,11 @@ from mcp import MCPError
 
 from outlive.store.jobdir import JobDir
 from support.cli import Cli, Jobs
+from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer
 from support.wait import until
 
 Connect = Callable[..., McpSession]
-GATE = "until [ -e go ]; do sleep 0.02; done"
 # For behaviour that lies behind the protocol: every server costs half a second of imports.
 ONE_ERA = pytest.mark.parametrize("era", ["modern"])
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -523,7 +523,7 @@ def test_a_cancelled_or_timed_out_call_ends_and_its_job_goes_on(
     with pytest.raises(MCPError):
         mcp_session.ask(lambda client: client.call_tool("process", waiting, read_timeout_seconds=0.3))
     assert mcp_session.ok("process", action="status", job_id=job)["state"] == "running"
-    slow = {"command": f"sleep 0.5; {GATE}", "yield_ms": 40_000}
+    slow = {"command": GATE, "yield_ms": 40_000}
     with pytest.raises(MCPError):
         mcp_session.ask(lambda client: client.call_tool("exec", slow, read_timeout_seconds=0.3))
     other = until(lambda: [one for one in _ids(root) if one != job], what="the second job")[0]
@@ -598,15 +598,19 @@ def test_garbage_on_stdin_does_not_end_the_server(era: str, raw_mcp: Callable[..
 # --- exec alone ----------------------------------------------------------------------------------------------------
 
 
-def test_exec_alone_answers_at_the_end_and_names_no_other_tool(mcp_connect: Connect, cli: Cli, work: Path) -> None:
+def test_exec_alone_answers_at_the_end_and_names_no_other_tool(
+    mcp_connect: Connect, cli: Cli, root: Path, work: Path
+) -> None:
     session = mcp_connect(args=("--tools", "exec"))
     tools = session.tools()
     assert list(tools) == ["exec"]
     assert not {"yield_ms", "background"} & set(tools["exec"].input_schema["properties"])
     said = [tools["exec"].description or "", session.ask(_instructions)]
-    found = session.call(
-        "exec", command="echo one; sleep 0.4; echo two; exit 3", background=True, yield_ms=0, yieldMs=1
-    )
+    call = session.begin("exec", command=f"echo one; {GATE}; echo two; exit 3", background=True, yield_ms=0, yieldMs=1)
+    assert cli.ok("wait", *until(lambda: _ids(root), what="the job"), "--until", "output")["state"] == "running"
+    assert not call.done()
+    (work / "go").touch()
+    found = call.result()
     assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "one\ntwo\n")
     ended = session.call("exec", command="sleep 60", timeout=0.3, yield_ms=None)
     assert ended["reason"] == "timeout"
@@ -615,7 +619,6 @@ def test_exec_alone_answers_at_the_end_and_names_no_other_tool(mcp_connect: Conn
         assert "process" not in text, text
     with pytest.raises(MCPError):
         session.call("process", action="list")
-    (work / "go").touch()
     assert cli.ok("list", "--all")["jobs"], "the command line finds them"
 
 

@@ -41,6 +41,10 @@ def nursery(job: str) -> int:
     return found
 
 
+def is_stopped(pid: int) -> bool:
+    return processes.state(pid) == "T"
+
+
 def end_both(supervisor: int) -> None:
     """A supervisor and, if it has one, its guardian: stopped first, so that neither acts on the other's end."""
     above = processes.parent(supervisor)

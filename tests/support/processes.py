@@ -45,6 +45,11 @@ def is_alive(pid: int) -> bool:
     return _state(pid) not in ("Z", "X", "")
 
 
+def state(pid: int) -> str:
+    """The letter of its state (proc_pid_stat(5)); empty if it is gone."""
+    return _state(pid)
+
+
 def parent(pid: int) -> int:
     """The parent's pid; 0 if the process is gone."""
     return _parent(pid)

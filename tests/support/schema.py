@@ -54,7 +54,9 @@ def seed_validator(definition: str) -> Draft202012Validator:
     return _seed(definition)
 
 
+@functools.cache
 def load(path: Path) -> dict[str, Any]:
+    """A schema that is one itself. Not to be changed: everybody gets the same."""
     assert path.exists(), f"{path} is missing: every answer is held against it"
     found = json.loads(path.read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(found)
@@ -73,9 +75,14 @@ def _problems(validator: Draft202012Validator, answer: Any) -> list[str]:
 
 @functools.cache
 def _own(kind: str) -> Draft202012Validator:
-    document = load(OWN)
+    document = _closed_own()
     assert kind in document["$defs"], f"no definition of answers of type {kind!r} in {OWN}"
-    return _validator(closed(document), kind)
+    return _validator(document, kind)
+
+
+@functools.cache
+def _closed_own() -> dict[str, Any]:
+    return closed(load(OWN))
 
 
 @functools.cache

@@ -14,29 +14,25 @@ IDENTIFIER = "io.modelcontextprotocol/tasks"
 OVER = ("completed", "cancelled", "failed")
 
 
-class Created(types.Result):
+class _Task(types.Result):
+    task_id: str
+    status: str
+    status_message: str | None = None
+    created_at: str
+    last_updated_at: str
+    ttl_ms: int | None
+    poll_interval_ms: int | None = None
+
+
+class Created(_Task):
     """What tools/call gives instead of a tool's result."""
 
     result_type: Literal["task"] = "task"
-    task_id: str
-    status: str
-    status_message: str | None = None
-    created_at: str
-    last_updated_at: str
-    ttl_ms: int | None
-    poll_interval_ms: int | None = None
 
 
-class Detailed(types.Result):
+class Detailed(_Task):
     """What tasks/get gives."""
 
-    task_id: str
-    status: str
-    status_message: str | None = None
-    created_at: str
-    last_updated_at: str
-    ttl_ms: int | None
-    poll_interval_ms: int | None = None
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
     input_requests: dict[str, Any] | None = None

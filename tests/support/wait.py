@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Generic, TypeVar
+
+import anyio
 
 T = TypeVar("T")
 POLL_S = 0.01
 
 
+class _Look(Generic[T]):
+    """`now()`: what the condition is; AssertionError naming `what` if it is not so and the time was over before this look."""
+
+    def __init__(self, condition: Callable[[], T], timeout: float, what: str) -> None:
+        self._condition, self._timeout, self._what = condition, timeout, what
+        self._deadline = time.monotonic() + timeout
+
+    def now(self) -> T:
+        overdue = time.monotonic() > self._deadline  # before the look: a last look always follows the deadline
+        found = self._condition()
+        if overdue and not found:
+            raise AssertionError(f"{self._what}: not so within {self._timeout} s (last look: {found!r})")
+        return found
+
+
 def until(condition: Callable[[], T], timeout: float = 20, what: str = "the condition") -> T:
     """What `condition()` returned when it first was true. AssertionError naming `what` after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
-    while True:
-        overdue = time.monotonic() > deadline  # before the look: a last look always follows the deadline
-        found = condition()
-        if found:
-            return found
-        if overdue:
-            raise AssertionError(f"{what}: not so within {timeout} s (last look: {found!r})")
+    look = _Look(condition, timeout, what)
+    while not (found := look.now()):
         time.sleep(POLL_S)
+    return found
+
+
+async def until_async(condition: Callable[[], T], timeout: float = 20, what: str = "the condition") -> T:
+    """The same in an event loop, whose other tasks go on."""
+    look = _Look(condition, timeout, what)
+    while not (found := look.now()):
+        await anyio.sleep(POLL_S)
+    return found

@@ -242,6 +242,8 @@ def test_a_bad_configuration_and_an_unsafe_root_are_error_objects(
     assert call.refused("status", "J", "--root", str(shared))["code"] == "store_unsafe"
     verb(answers(), name="schema", args=())
     assert call("schema", "--root", str(shared))["ok"], "the schema needs no root"
+    verb(answers(), name="doctor", args=())
+    assert call("doctor", "--root", str(shared), "--config", "nowhere.toml")["ok"], "whose work it is to say so"
 
 
 def test_an_action_of_the_server_only_is_no_verb_here(verb: Any, call: Called) -> None:

@@ -181,3 +181,27 @@ def test_a_file_that_cannot_be_read_is_refused() -> None:
     path = Path(config.default_path(os.environ))
     path.mkdir(parents=True)
     assert str(path) in refused().message
+
+
+def test_only_what_is_set_is_kept_to_without_a_call_of_gc() -> None:
+    assert load().bounds() is None
+    assert load(OUTLIVE_GC_OLDER_THAN="2d").bounds() == {"older_than_s": 172_800, "max_jobs": None, "max_bytes": None}
+    found = load("[gc]\nmax_jobs = 0\nmax_bytes = 5\n")
+    assert found.bounds() == {"older_than_s": None, "max_jobs": 0, "max_bytes": 5}
+    assert load("[gc]\nmax_jobs = 3\nautomatic = false\n").bounds() is None
+    assert load("[gc]\nautomatic = true\n").bounds() is None
+
+
+@pytest.mark.parametrize(
+    "line", ["max_jobs = -1", "max_bytes = 1.5", "max_bytes = true", 'older_than = "7"', 'automatic = "yes"']
+)
+def test_a_bound_that_makes_no_sense_is_refused_before_anything_is_deleted(line: str) -> None:
+    refused(f"[gc]\n{line}\n")
+
+
+def test_a_scope_is_none_or_systemd(place: Path) -> None:
+    assert config.load({}).get("exec", "scope") == "none"
+    assert config.load({"OUTLIVE_EXEC_SCOPE": "systemd"}).get("exec", "scope") == "systemd"
+    with pytest.raises(OutliveError, match="none or systemd") as caught:
+        config.load({"OUTLIVE_EXEC_SCOPE": "systmd"})
+    assert caught.value.hint == "Did you mean systemd?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 from collections.abc import Callable, Iterator
@@ -530,13 +531,16 @@ def test_a_successor_does_what_its_predecessor_recorded(tmp_path: Path) -> None:
             check(job, output, 0, output.end)
 
 
+def failing(number: int) -> Callable[..., None]:
+    def fail(*_: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
 def test_a_record_that_cannot_be_written_gives_nothing_away(tmp_path: Path) -> None:
     with made(tmp_path, 4_000) as job, pytest.MonkeyPatch.context() as patch:
-
-        def full(*_: Any) -> None:
-            raise OSError(28, "No space left on device")
-
-        patch.setattr(GapWriter, "write", full)
+        patch.setattr(GapWriter, "write", failing(errno.ENOSPC))
         job.put(0, numbered(1_000))
         with Output(job.dir) as output:
             assert output.gap is NO_GAP
@@ -550,11 +554,7 @@ def test_a_record_that_cannot_be_written_gives_nothing_away(tmp_path: Path) -> N
 
 def test_where_no_hole_can_be_punched_nothing_more_is_stored(tmp_path: Path) -> None:
     with made(tmp_path, 4_000) as job, pytest.MonkeyPatch.context() as patch:
-
-        def unsupported(*_: Any) -> None:
-            raise OSError(95, "Operation not supported")
-
-        patch.setattr(holes, "punch", unsupported)
+        patch.setattr(holes, "punch", failing(errno.EOPNOTSUPP))
         job.put(0, numbered(1_000))
         with Output(job.dir) as output:
             assert output.gap is NO_GAP

@@ -57,7 +57,7 @@ def test_any_readable_descriptor_ends_a_pause(which: int) -> None:
     pipes = [os.pipe() for _ in range(3)]
 
     async def write() -> None:
-        await anyio.sleep(0.01)
+        await anyio.wait_all_tasks_blocked()
         os.write(pipes[which][1], b"x")
 
     try:
@@ -88,8 +88,10 @@ def test_cancelling_closes_the_action_and_lets_go_of_its_descriptors() -> None:
 
     async def cancelled() -> None:
         for _ in range(2):  # the second wait on the same descriptor works only if the first one let go of it
-            with anyio.move_on_after(0.01):
-                await drive.drive(action())
+            async with anyio.create_task_group() as group:
+                group.start_soon(drive.drive, action())
+                await anyio.wait_all_tasks_blocked()
+                group.cancel_scope.cancel()
 
     try:
         anyio.run(cancelled)
@@ -121,7 +123,7 @@ def test_many_calls_wait_at_the_same_time() -> None:
             async with anyio.create_task_group() as group:
                 for fd in fds:
                     group.start_soon(call, fd)
-                await anyio.sleep(0.01)
+                await anyio.wait_all_tasks_blocked()
                 assert not results
                 os.write(write, b"x")
 

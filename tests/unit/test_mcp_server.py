@@ -19,6 +19,7 @@ from outlive.actions import conditions
 from outlive.actions.spec import INT
 from outlive.mcp import server
 from outlive.mcp.call import WAIT_ARGUMENTS, Tools, process_verbs
+from support.wait import until_async
 
 ERAS = ("legacy", "auto")  # the initialize handshake; 2026-07-28 with an envelope in each request
 BOUND_S = 20
@@ -129,11 +130,11 @@ def test_a_client_that_goes_away_ends_the_call_and_not_the_server(place: Path, e
     calls = Recorder()
 
     async def talk(client: Any) -> Any:
-        with anyio.move_on_after(0.2):
-            await client.call_tool("process", {"action": "wait", "job_id": "x"})
-        with anyio.fail_after(BOUND_S):
-            while not calls.closed:
-                await anyio.sleep(0.01)
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "process", {"action": "wait", "job_id": "x"})
+            await until_async(lambda: calls.waiting, what="the call at the server")
+            group.cancel_scope.cancel()
+        await until_async(lambda: calls.closed, what="the end of the call at the server")
         return await client.call_tool("exec", {"command": "true"})
 
     assert not with_client(fake_server(calls, str(place / "jobs")), era, talk).is_error
@@ -147,8 +148,7 @@ def test_calls_do_not_wait_for_each_other(place: Path, era: str) -> None:
         async with anyio.create_task_group() as group:
             for _ in range(3):
                 group.start_soon(client.call_tool, "process", {"action": "wait", "job_id": "x"})
-            while calls.waiting < 3:
-                await anyio.sleep(0.01)
+            await until_async(lambda: calls.waiting == 3, what="three calls at the server")
             await client.call_tool("process", {"action": "list"})
             assert calls.closed == 0
             group.cancel_scope.cancel()

@@ -35,6 +35,7 @@ MODULES = {
     "token list": "token_list",
     "token revoke": "token_revoke",
     "schema": "schema",
+    "doctor": "doctor",
 }
 ALIASES = {"exec": "run", "spawn": "run"}
 

@@ -114,6 +114,7 @@ def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
         command=command,
         environment=ctx.env,
         sink_shell=list(found.definition.shell or ctx.shell),
+        bounds=ctx.config.bounds(),
     )
     here, there = fds.pair()
     memory = request.to_file()
@@ -144,6 +145,19 @@ def writing_meta(job: JobDir) -> Iterator[None]:
         raise OutliveError("io_error", f"the definition of job {job.job_id} cannot be read: {error.why}") from error
     except OSError as error:
         raise from_os(f"changing the definition of job {job.job_id}", error) from error
+
+
+def stopped_supervisor(found: Look) -> int | None:
+    """The pid of a job's supervisor if somebody stopped it (SIGSTOP, a debugger). Reads one file of /proc."""
+    supervisor, command = found.state.supervisor, found.state.identity
+    if not found.supervised or not supervisor:
+        return None
+    fields = process.stat_fields(supervisor["pid"])
+    if fields is None or fields[0] not in (b"T", b"t") or int(fields[19]) != supervisor["start_time"]:
+        return None
+    if command and command.get("pid_ns") != process.pid_namespace():  # a pid of another container
+        return None
+    return int(supervisor["pid"])
 
 
 def descendants(found: Look) -> list[tree.Member]:

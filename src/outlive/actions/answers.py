@@ -36,6 +36,7 @@ def describe(found: Look, job: JobDir) -> dict[str, Any]:
     }
     with Output(job) as output:
         answer |= waiting(found, output)
+    answer |= unresponsive(found)
     if state.started_at is not None:
         answer["started_at"] = state.started_at
     if state.finished:
@@ -65,8 +66,20 @@ def waiting(found: Look, output: Output) -> dict[str, Any]:
     return answer
 
 
+def unresponsive(found: Look) -> dict[str, Any]:
+    """Does its supervisor stand still? Then output waits in its pipes, and nothing that is asked of it is done."""
+    pid = access.stopped_supervisor(found)
+    return {} if pid is None else {"supervisor": "unresponsive", "supervisor_pid": pid}
+
+
 def input_hint(found: Look, answer: dict[str, Any]) -> str | None:
-    """How to answer a job that waits for input."""
+    """How to answer a job that waits for input, or how to get one to go on whose supervisor does not."""
+    if answer.get("supervisor"):
+        pid = answer["supervisor_pid"]
+        return (
+            f"Its supervisor (pid {pid}) is stopped: output is not taken, its end is not seen, and write and kill are not "
+            f"answered until it goes on. Nothing is lost. `kill -CONT {pid}` continues it."
+        )
     if not answer.get("waiting_for_input"):
         return None
     if answer.get("echo") is False:

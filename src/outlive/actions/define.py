@@ -54,6 +54,9 @@ ARGS = (
         "10G).", minimum=0, hidden="mcp", metavar="SIZE"),
     Arg("dedupe_key", STR, "Answer a running job of this directory with the same key instead of starting another.",
         metavar="KEY"),
+    Arg("scope", STR, "systemd: put the job into a transient scope of its own, which outlives a logout and the restart "
+        "of the service that starts it (default: the configuration's, none).", choices=("none", "systemd"), mcp="",
+        metavar="none|systemd"),
     Arg("elevated", BOOL, "Run outside the sandbox. There is none, so this changes nothing.", default=False, cli=""),
 )  # fmt: skip
 
@@ -149,6 +152,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         notification=notification(ctx, args.get("notify_command"), args.get("notify_file")) | watches,
         quota_bytes=_quota(ctx, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),
+        systemd_scope=(args.get("scope") or ctx.config.get("exec", "scope")) == "systemd",
         created_at=timestamp(),
         root=ctx.store.path,
     )

@@ -8,12 +8,13 @@ import time
 from outlive import limits
 from outlive.actions import access
 from outlive.actions.line import Line, require_supervisor
-from outlive.actions.spec import MS, Arg
+from outlive.actions.spec import JOB, MS, Arg, Verb
 from outlive.errors import OutliveError, invalid
 from outlive.system import fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from outlive.actions.driver import Waiting
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
 
-TIMEOUT = Arg(
+_TIMEOUT = Arg(
     "timeout_ms",
     MS,
     "How long the job may take to read it.",
@@ -29,7 +30,12 @@ TIMEOUT = Arg(
     minimum=0,
     metavar="DURATION",
 )
-RESULT = "job_id state timeout_ms bytes_written stdin warnings? requested_ms? effective_ms?"
+_RESULT = "job_id state timeout_ms bytes_written stdin warnings? requested_ms? effective_ms?"
+
+
+def verb(name: str, help: str, run: Callable[..., Waiting[dict[str, Any]]], *args: Arg, detail: str = "") -> Verb:
+    """One that puts something into a job. `args`: what it takes besides the job and the time."""
+    return Verb(name, help, run, args=(JOB, *args, _TIMEOUT), result=_RESULT, detail=detail)
 
 
 def deliver(ctx: Context, job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Waiting[dict[str, Any]]:

@@ -167,6 +167,8 @@ FIELDS: dict[str, Schema] = {
     "rows": _count("Rows of the terminal."),
     "descendants": _count("Processes it started that are alive besides the command itself."),
     "supervised": _flag("Does a process of outlive look after it?"),
+    "supervisor": _string("There if it stands still (SIGSTOP): output waits, requests fail.", enum=["unresponsive"]),
+    "supervisor_pid": _of("integer", "Its pid: `kill -CONT PID` continues it."),
     "deduplicated": _flag("A running job with the same dedupe_key was found and answered."),
     "restarted_from": _string("The job this one repeats."),
     "hint": _string("What to do next."),
@@ -250,6 +252,16 @@ FIELDS: dict[str, Schema] = {
     "older_than": _string("The retention window."),
     "older_than_source": _string("Where it comes from.", enum=["default", "flag", "config"]),
     "out_of_scope": _count("Jobs of other owners, left alone."),
+    "used_jobs": _count("Jobs in the root now, everybody's."),
+    "used_bytes": _count("What they take on disk."),
+    "bounds": _object(
+        "What was kept to besides the age.",
+        {
+            "max_jobs": _maybe_count("Finished jobs; null: any number."),
+            "max_bytes": _maybe_count("Bytes of all jobs together; null: any number."),
+        },
+    ),
+    "automatic": _flag("Does the configuration have old jobs deleted without a call of gc?"),
     "leftovers": _count("Half-made and half-deleted directories cleaned up."),
     "notification": _object(
         "Where the end of the job is reported.",
@@ -280,6 +292,28 @@ FIELDS: dict[str, Schema] = {
     "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),
     "schema": {"type": "object", "description": "The JSON Schema of every answer."},
     "generated_at": _string("When the schema last changed.", **_TIME),
+    "healthy": _flag("Did no check fail? Warnings do not count."),
+    "checks": {
+        "type": "array",
+        "description": "What was looked at.",
+        "items": _object(
+            "One check.",
+            {
+                "name": _string("What it is about."),
+                "status": _string(
+                    "fail: outlive does not work as promised. warn: something to know.", enum=["ok", "warn", "fail"]
+                ),
+                "found": _string("What there is, in one sentence."),
+            },
+            {
+                "advice": _string("What to do about it."),
+                "details": {
+                    "type": "object",
+                    "description": "The same for a program; what is in it depends on the check.",
+                },
+            },
+        ),
+    },
     "requested_ms": _count("How long the caller wanted to wait, where it was more than one call may last."),
     "effective_ms": _count("How long the call was allowed to wait."),
 }
@@ -330,7 +364,7 @@ OVERRIDES["started_at"] = {
 DESCRIBING = (
     "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
     "dropped_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
-    "waiting_for_input? prompt? echo? descendants? "
+    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? "
 )
 RUN = (
     "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
@@ -351,7 +385,7 @@ def entry_of(names: tuple[str, ...], type_: str) -> Schema:
 LIST_ENTRY = tuple(
     (
         "job_id short_id state name command cwd owner tags timeout_ms exit_code signal reason started_at? created_at finished_at "
-        "updated_at waiting_for_input last_line damage?"
+        "updated_at waiting_for_input last_line supervisor? supervisor_pid? damage?"
     ).split()
 )
 OVERRIDES["jobs"] = {

@@ -11,6 +11,7 @@ from outlive.errors import OutliveError
 from outlive.job import duration_ms, seconds_of
 from outlive.store import gc as store_gc
 from outlive.store import truth
+from outlive.store.retention import Bounds, Ended, surplus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,13 +29,17 @@ def gc(
     max_jobs: int | None = None,
     max_bytes: int | None = None,
 ) -> dict[str, Any]:
-    """Jobs that ended longer ago than the window; beyond `max_jobs` or `max_bytes` the oldest ones too."""
+    """Jobs that ended longer ago than the window; beyond `max_jobs` or `max_bytes` those that ended first too."""
     window, source = _window(ctx, older_than)
-    max_jobs = ctx.config.get("gc", "max_jobs") if max_jobs is None else max_jobs
-    max_bytes = ctx.config.get("gc", "max_bytes") if max_bytes is None else max_bytes
-    sweep = _Sweep(ctx, time.time() - duration_ms(window, "older_than", bare_unit=None) / 1000, dry_run)
+    bounds = Bounds(
+        duration_ms(window, "older_than", bare_unit=None) / 1000,
+        ctx.config.get("gc", "max_jobs") if max_jobs is None else max_jobs,
+        ctx.config.get("gc", "max_bytes") if max_bytes is None else max_bytes,
+    )
+    sweep = _Sweep(ctx, dry_run)
     for job_id in access.job_ids(ctx):  # newest first
-        sweep.take(job_id, max_jobs, max_bytes)
+        sweep.survey(job_id)
+    sweep.delete(bounds)
     return {
         "root": ctx.store.path,
         "dry_run": dry_run,
@@ -43,6 +48,8 @@ def gc(
         **sweep.totals(),
         # Whose they were cannot be told any more: nobody behind a wall hears of them
         "leftovers": store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
+        "bounds": _bounds(bounds),
+        "automatic": ctx.config.bounds() is not None,
     }
 
 
@@ -52,66 +59,85 @@ def _window(ctx: Context, given: str | None) -> tuple[str, str]:
     return ctx.config.get("gc", "older_than"), "config" if ctx.config.is_set("gc", "older_than") else "default"
 
 
-class _Sweep:
-    """One pass over the root, from the newest job to the oldest."""
+def _bounds(bounds: Bounds) -> dict[str, int | None]:
+    return {"max_jobs": bounds.max_jobs, "max_bytes": bounds.max_bytes}
 
-    def __init__(self, ctx: Context, oldest: float, dry_run: bool) -> None:
+
+class _Sweep:
+    """First a look at every job of the root, then the deletions, the job that ended first in front."""
+
+    def __init__(self, ctx: Context, dry_run: bool) -> None:
         self._ctx = ctx
-        self._oldest = oldest
         self._dry_run = dry_run
-        self._kept_jobs = self._kept_bytes = 0
+        self._states: dict[str, str] = {}
+        self._ended: list[Ended] = []
+        self._other_bytes = 0  # of the caller's jobs that cannot be deleted
+        self._used_jobs = self._used_bytes = 0
         self._deleted = self._skipped = self._freed = self._foreign = 0
         self._jobs: list[dict[str, Any]] = []
 
-    def take(self, job_id: str, max_jobs: int | None, max_bytes: int | None) -> None:
+    def survey(self, job_id: str) -> None:
         try:
             with access.open_known(self._ctx, job_id) as job:
-                self._judge(job, max_jobs, max_bytes)
+                self._take(job)
         except (OSError, OutliveError) as error:
             self._skip(job_id, "unknown", f"it cannot be read: {error}", 0)
 
-    def _judge(self, job: JobDir, max_jobs: int | None, max_bytes: int | None) -> None:
+    def _take(self, job: JobDir) -> None:
+        size = job.disk_bytes()
+        self._used_jobs += 1
+        self._used_bytes += size
         found = truth.look(self._ctx.store, job)
         state = found.state
         if self._ctx.face == "mcp" and found.definition.owner != self._ctx.owner:
             self._foreign += 1
             return
-        size = job.disk_bytes()
-        if not state.finished:
-            self._skip(job.job_id, state.state, "it cannot be read" if found.damage else "it has not ended", size)
-            return
         ended = state.finished_at or state.updated_at
-        if not ended:
-            self._skip(job.job_id, state.state, "when it ended is not known", size)
+        why = None
+        if not state.finished:
+            why = "it cannot be read" if found.damage else "it has not ended"
+        elif found.supervised:
+            why = "something it started still runs"
+        elif not ended:
+            why = "when it ended is not known"
+        if why is not None:
+            self._other_bytes += size
+            self._skip(job.job_id, state.state, why, size)
             return
-        why = "older_than" if seconds_of(ended) < self._oldest else None
-        if why is None and max_jobs is not None and self._kept_jobs >= max_jobs:
-            why = "max_jobs"
-        if why is None and max_bytes is not None and self._kept_bytes + size > max_bytes:
-            why = "max_bytes"
-        if why is None:
-            self._kept_jobs += 1
-            self._kept_bytes += size
-            self._skip(job.job_id, state.state, "it is within the window", size)
-            return
-        self._delete(job, state.state, why, size)
+        self._states[job.job_id] = state.state
+        self._ended.append(Ended(job.job_id, seconds_of(ended), size))
 
-    def _delete(self, job: JobDir, state: str, why: str, size: int) -> None:
+    def delete(self, bounds: Bounds) -> None:
+        """What is beyond the bounds, of the caller's jobs."""
+        gone = dict(surplus(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes))
+        for one, why in gone.items():
+            self._delete(one, why)
+        for one in self._ended:
+            if one not in gone:
+                self._skip(one.job_id, self._states[one.job_id], "it is within the window", one.bytes)
+
+    def _delete(self, one: Ended, why: str) -> None:
+        state = self._states[one.job_id]
         if self._dry_run:
-            self._freed += size
-            self._note(job.job_id, state, "would_delete", why, size)
+            self._freed += one.bytes
+            self._note(one.job_id, state, "would_delete", why, one.bytes)
             return
         try:
-            freed = store_gc.delete(self._ctx.store, job)
+            with access.open_known(self._ctx, one.job_id) as job:
+                freed = store_gc.delete(self._ctx.store, job)
         except BlockingIOError:
-            self._skip(job.job_id, state, "something it started still runs", size)
+            self._skip(one.job_id, state, "something it started still runs", one.bytes)
+            return
+        except OutliveError:  # somebody else was faster
             return
         except OSError as error:
-            self._skip(job.job_id, state, f"it could not be deleted: {error.strerror}", size)
+            self._skip(one.job_id, state, f"it could not be deleted: {error.strerror}", one.bytes)
             return
         self._deleted += 1
         self._freed += freed
-        self._note(job.job_id, state, "deleted", why, freed)
+        self._used_jobs -= 1
+        self._used_bytes -= freed
+        self._note(one.job_id, state, "deleted", why, freed)
 
     def _skip(self, job_id: str, state: str, why: str, size: int) -> None:
         self._skipped += 1
@@ -128,6 +154,8 @@ class _Sweep:
             "skipped": self._skipped,
             "out_of_scope": self._foreign,
             "freed_bytes": self._freed,
+            "used_jobs": self._used_jobs,
+            "used_bytes": max(0, self._used_bytes),
             "jobs": ordered[: limits.GC_LISTED_JOBS],
             "truncated": len(ordered) > limits.GC_LISTED_JOBS,
         }
@@ -142,10 +170,11 @@ VERB = Verb(
             f"{limits.GC_OLDER_THAN}).", metavar="DURATION"),
         Arg("dry_run", BOOL, "Only say what would be deleted.", default=False),
         Arg("max_jobs", INT, "Keep at most so many finished jobs, the newest.", minimum=0, metavar="N"),
-        Arg("max_bytes", INT, "Keep finished jobs of at most so many bytes together, the newest.", minimum=0,
+        Arg("max_bytes", INT, "Keep jobs of at most so many bytes together; what ended first goes first.", minimum=0,
             metavar="N"),
     ),
-    result="root dry_run older_than older_than_source deleted skipped out_of_scope freed_bytes jobs truncated leftovers",
+    result="root dry_run older_than older_than_source deleted skipped out_of_scope freed_bytes used_jobs used_bytes "
+    "bounds automatic jobs truncated leftovers",
     detail="Running jobs are never touched. A time needs a unit: s, m, h, d or w.",
     slow=True,
 )  # fmt: skip

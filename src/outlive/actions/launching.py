@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from outlive.actions.driver import Waiting
     from outlive.actions.spec import Context
     from outlive.job import Definition
+    from outlive.launch import scope as scope_launch
     from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
 
@@ -67,7 +68,7 @@ def _write_new(job: JobDir, name: str, data: bytes) -> None:
         os.close(fd)
 
 
-def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> socket.socket:
+def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> Waiting[socket.socket]:
     """Hand the job to a supervisor; the socket hears from it. Errors: launch_failed."""
     definition = plan.definition
     request = Request(
@@ -79,17 +80,20 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> s
         umask=_umask(),
         created=created,
         sink_shell=list(definition.shell or ctx.shell),
+        bounds=ctx.config.bounds(),
     )
-    here = there = None
+    here = there = scope = None
     memory = -1
     try:
+        if definition.systemd_scope:
+            scope = yield from _entered(definition.job_id, ctx.env)
         here, there = fds.pair()
         memory = request.to_file()
         sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
         if plan.stdin_fd is not None:
             sent["stdin"] = plan.stdin_fd
         crash.at("send_request")
-        ctx.launcher.send(sent)
+        (scope or ctx.launcher).send(sent)
         crash.at("send_done")
     except OSError as error:
         if here is not None:
@@ -98,10 +102,39 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> s
     finally:
         if there is not None:
             there.close()
+        if scope is not None:
+            scope.close()
         for fd in (memory, plan.stdin_fd):
             if fd is not None and fd >= 0:
                 os.close(fd)
     return here
+
+
+def _entered(job_id: str, env: dict[str, str]) -> Waiting[scope_launch.Launcher]:
+    """The way into a scope of the job's own. Errors: launch_failed; then nothing was asked of anybody."""
+    from outlive.launch import scope as scope_launch
+
+    found: scope_launch.Launcher | None = None
+    deadline = time.monotonic() + limits.LAUNCH_S
+    try:
+        found = scope_launch.Launcher(job_id, env)
+        while not found.is_there():
+            if time.monotonic() >= deadline:
+                raise OSError(f"systemd-run made no scope within {limits.LAUNCH_S:.0f} s")
+            yield Pause((found.fileno(),), deadline)
+    except BaseException as error:
+        if found is not None:
+            found.give_up()
+        if isinstance(error, OSError):
+            raise OutliveError("launch_failed", f"{error}; nothing was run", hint=_NO_SCOPE) from error
+        raise
+    return found
+
+
+_NO_SCOPE = (
+    "A scope needs a systemd that can be reached (`systemctl --user status`); `outlive doctor` tells. Without one: scope none "
+    "(--scope none, or [exec] scope)."
+)
 
 
 def _umask() -> int:
@@ -185,7 +218,7 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Wait
     sock: socket.socket | None = None
     try:
         assert new.locks is not None
-        sock = begin(ctx, plan, new.locks)
+        sock = yield from begin(ctx, plan, new.locks)
         yield from started(new.dir, sock, new.locks)
     except OutliveError:
         if sock is not None:
@@ -193,9 +226,12 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Wait
         new.discard()
         ctx.job_id = None
         raise
-    except BaseException:  # the call was cancelled; the job goes on, and its supervisor holds the locks
+    except BaseException as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
         if sock is not None:
             sock.close()
+        elif isinstance(error, GeneratorExit):  # while it waited for its scope: it was sent to nobody
+            new.discard()
+            ctx.job_id = None
         new.close()
         raise
     job_dir = access.open_known(ctx, plan.definition.job_id)

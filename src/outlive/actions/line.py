@@ -11,7 +11,7 @@ from outlive import limits
 from outlive.actions.driver import Pause
 from outlive.errors import OutliveError
 from outlive.store.jobdir import CONTROL, IO, JobDir
-from outlive.system import fds
+from outlive.system import fds, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,5 +124,16 @@ def require_supervisor(job: JobDir) -> OutliveError:
         "io_error",
         f"the supervisor of job {job.job_id} did not answer within {limits.CONTROL_S:.0f} s",
         retryable=True,
-        hint="It may be stopped or the machine very busy; try again.",
+        hint=_why(job),
     )
+
+
+def _why(job: JobDir) -> str:
+    try:
+        supervisor = (state := job.read_state()) and state.supervisor
+        fields = process.stat_fields(supervisor["pid"]) if supervisor else None
+    except (OSError, OutliveError):
+        fields = None
+    if supervisor and fields and fields[0] in (b"T", b"t") and int(fields[19]) == supervisor["start_time"]:
+        return f"It is stopped: `kill -CONT {supervisor['pid']}` continues it. Then try again."
+    return "It may be stopped or the machine very busy; try again."

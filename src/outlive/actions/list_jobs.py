@@ -124,6 +124,7 @@ def _entry(found: Look, job: JobDir) -> dict[str, Any]:
         "updated_at": state.updated_at or None,
         "waiting_for_input": waits,
         "last_line": last,
+        **answers.unresponsive(found),
     }
     if state.started_at is not None:
         entry["started_at"] = state.started_at

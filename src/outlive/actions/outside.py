@@ -1,14 +1,15 @@
-"""Conditions outside the job's own files: a file, a port, a web server (see probes.py)."""
+"""Conditions outside the job's own files: a file, a port, a web server."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
+from abc import abstractmethod
 
 from outlive import limits
 from outlive.actions import access
-from outlive.actions.probes import Probe
+from outlive.actions.probe import Probe
 from outlive.job import seconds_of
 from outlive.system import inotify, ports
 
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from urllib.parse import SplitResult
 
     from outlive.actions.conditions import Condition
+    from outlive.actions.probe import Fired
     from outlive.store.truth import Look
-
-    Fired = dict[str, Any] | None
 
 
 _PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as it is
@@ -128,8 +128,9 @@ class _Asked(_Polled):
         finally:
             os.close(done)
 
+    @abstractmethod
     def _question(self) -> Any:
-        raise NotImplementedError
+        """In the thread; what `_ask` gives then. May not raise."""
 
     def close(self) -> None:
         if self._read >= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.actions import access, feeding
-from outlive.actions.spec import BOOL, JOB, STR, Arg, Verb
+from outlive.actions.spec import BOOL, STR, Arg
 from outlive.errors import invalid
 
 TYPE_CHECKING = False
@@ -41,15 +41,10 @@ def _without_markers(data: bytes) -> bytes:
     return data
 
 
-VERB = Verb(
+VERB = feeding.verb(
     "paste",
     "Paste text into the terminal of a pty job.",
     paste,
-    args=(
-        JOB,
-        Arg("text", STR, "Text to paste.", default="", metavar="TEXT"),
-        Arg("bracketed", BOOL, "With paste markers, also if the program did not ask for them.", default=None),
-        feeding.TIMEOUT,
-    ),
-    result=feeding.RESULT,
+    Arg("text", STR, "Text to paste.", default="", metavar="TEXT"),
+    Arg("bracketed", BOOL, "With paste markers, also if the program did not ask for them.", default=None),
 )

@@ -56,6 +56,7 @@ def _look(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> d
             "state": found.state.state,
             **shown.to_dict(),
             **answers.waiting(found, output),
+            **answers.unresponsive(found),
             "idle_ms": answers.idle_ms(found, output),
             "retry_after_ms": answers.retry_after_ms(found, output),
             "timeout_ms": found.definition.timeout_ms,
@@ -90,7 +91,7 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
-    result="job_id state output since_seq next_seq truncated gaps? waiting_for_input prompt? echo? idle_ms retry_after_ms timeout_ms "
+    result="job_id state output since_seq next_seq truncated gaps? waiting_for_input prompt? echo? supervisor? supervisor_pid? idle_ms retry_after_ms timeout_ms "
     "waited_ms snippet? exit_code? signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? hint? "
     "requested_ms? effective_ms?",
 )

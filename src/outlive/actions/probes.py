@@ -1,8 +1,4 @@
-"""Does a condition hold for a job now, and when is it worth looking again? One probe a condition and job.
-
-`check` says what fired, or None. `fds` are readable when something may have changed, `again` is when to look in any case
-(time.monotonic; None: when the job's supervisor tells of something). Close a probe after use.
-"""
+"""Does a condition hold for a job now? What the job's own files tell; what lies outside of them is in outside.py."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ import time
 
 from outlive import limits
 from outlive.actions import answers
+from outlive.actions.probe import Probe
 from outlive.store.output import Output
 from outlive.store.scan import Scanner
 
@@ -18,24 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.actions.conditions import Condition
+    from outlive.actions.probe import Fired
     from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
-
-    Fired = dict[str, Any] | None
-
-
-class Probe:
-    needs_output = False  # is it to be told of output?
-    fds: tuple[int, ...] = ()
-    again: float | None = None
-    undecided = False  # was it asked, and has not answered for the first time yet?
-    last: str | None = None  # what it saw last, for whoever waited in vain
-
-    def check(self, found: Look) -> Fired:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        return
 
 
 class _Happened(Probe):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from outlive.actions.spec import Context
 
-CHANGED = "2026-11-21T00:00:00.000Z"  # when what follows last changed; a test reminds of it
+CHANGED = "2026-11-21T19:00:00.000Z"  # when what follows last changed; a test reminds of it
 
 
 def schema(ctx: Context) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.actions import access, feeding, keys
-from outlive.actions.spec import JOB, STR, STRS, Arg, Verb
+from outlive.actions.spec import STR, STRS, Arg
 from outlive.errors import invalid
 
 TYPE_CHECKING = False
@@ -42,19 +42,14 @@ def send_keys(
     return answer | ({"warnings": warnings} if warnings else {})
 
 
-VERB = Verb(
+VERB = feeding.verb(
     "send-keys",
     "Press keys in the terminal of a pty job.",
     send_keys,
-    args=(
-        JOB,
-        Arg("keys_", STRS, "Keys as in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself.", default=(),
-            cli="KEY", mcp="keys", metavar="KEY"),
-        Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", metavar="HEX"),
-        Arg("literal", STR, "Text to type as it is, before the keys.", metavar="TEXT"),
-        feeding.TIMEOUT,
-    ),
-    result=feeding.RESULT,
+    Arg("keys_", STRS, "Keys as in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself.", default=(),
+        cli="KEY", mcp="keys", metavar="KEY"),
+    Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", metavar="HEX"),
+    Arg("literal", STR, "Text to type as it is, before the keys.", metavar="TEXT"),
     detail="Modifiers C- (or ^), M- and S- in any order. Names: Enter Tab Escape Space BSpace Up Down Left Right Home "
     "End PageUp PageDown Insert Delete F1-F12 KP0-KP9 KPEnter and more. Cursor keys follow the mode the program set.",
 )  # fmt: skip

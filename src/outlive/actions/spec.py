@@ -138,7 +138,7 @@ class Context:
 
     __slots__ = (
         *("store", "config", "face", "owner", "client", "scope", "wall"),
-        *("cwd", "env", "launcher", "shell", "job_id"),
+        *("cwd", "env", "launcher", "shell", "job_id", "flags"),
     )
 
     def __init__(
@@ -155,6 +155,7 @@ class Context:
         shell: tuple[str, ...],
         scope: str | None = None,
         wall: str | None = None,
+        flags: dict[str, Any] | None = None,
     ) -> None:
         self.store = store
         self.config = config
@@ -167,6 +168,7 @@ class Context:
         self.env = env  # what a job inherits
         self.launcher = launcher  # launch.fork.Launcher or launch.nursery.Launcher
         self.shell = shell  # wrapper for shell strings
+        self.flags = flags or {}  # `root` and `config` as they were typed, for who tells where they come from
         self.job_id: str | None = None  # of the job this call started, set once it is known: ^C names it
 
 

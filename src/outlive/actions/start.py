@@ -27,7 +27,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
             plan = _plan(ctx, found)
             ctx.store.mark_live(found.job_id)
             ctx.job_id = found.job_id
-            sock = launching.begin(ctx, plan, locks, created=True)
+            sock = yield from launching.begin(ctx, plan, locks, created=True)
             yield from launching.started(found, sock, locks)
         except OutliveError:
             ctx.store.unmark_live(found.job_id)

@@ -22,10 +22,12 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             idle = answers.idle_ms(found, output)
             sizes, end, stored = output.sizes, output.end, output.stored
             gaps = window.gaps_in(output.gap.merged, 0, end)
+        described = answers.describe(found, found_job)
+        hint = answers.input_hint(found, described)
         return {
             "job_id": found_job.job_id,
             "state": found.state.state,
-            **answers.describe(found, found_job),
+            **described,
             **answers.paths(found_job),
             "exit_code": found.state.exit_code,
             "finished_at": found.state.finished_at,
@@ -42,6 +44,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             "supervised": found.supervised,
             "env_vars": answers.env_vars(found),
             **({"notification": notification} if notification else {}),
+            **({"hint": hint} if hint else {}),
         }
 
 
@@ -51,6 +54,6 @@ VERB = Verb(
     status,
     args=(JOB,),
     result="job_id state stdout_log_path stderr_log_path exit_code finished_at updated_at elapsed_ms idle_ms next_seq "
-    "stdout_bytes stderr_bytes stored_bytes quota_bytes gaps? supervised env_vars notification? "
+    "stdout_bytes stderr_bytes stored_bytes quota_bytes gaps? supervised env_vars notification? hint? "
     + fields.DESCRIBING.replace("exit_code? ", ""),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.actions import access, feeding
-from outlive.actions.spec import JOB, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,10 +20,4 @@ def submit(ctx: Context, *, job: str, timeout_ms: int = limits.WRITE_MS) -> Wait
         return (yield from feeding.deliver(ctx, found_job, b"\r", timeout_ms=timeout_ms))
 
 
-VERB = Verb(
-    "submit",
-    "Press Enter (a carriage return) in the terminal of a pty job.",
-    submit,
-    args=(JOB, feeding.TIMEOUT),
-    result=feeding.RESULT,
-)
+VERB = feeding.verb("submit", "Press Enter (a carriage return) in the terminal of a pty job.", submit)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from outlive.actions.conditions import Condition
     from outlive.actions.driver import Waiting
-    from outlive.actions.probes import Probe
+    from outlive.actions.probe import Probe
     from outlive.actions.spec import Context
     from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
@@ -170,6 +170,7 @@ class _Waited:
             **shown.to_dict(),
             "idle_ms": quiet,
             **waiting,
+            **answers.unresponsive(found),
             **({"snippet": snippet} if snippet else {}),
             "timeout_ms": found.definition.timeout_ms,
         }
@@ -177,7 +178,9 @@ class _Waited:
             answer |= answers.outcome(found)
             answer["descendants"] = len(access.descendants(found))
         hint = self._hint() if done else self._waited_for()
-        hint = self._unsearched(hint, done=done) or answers.input_hint(found, answer)
+        hint = self._unsearched(hint, done=done)
+        if not hint or answer.get("supervisor"):
+            hint = answers.input_hint(found, answer)
         answer |= ({"hint": hint} if hint else {}) | lost
         return answer | ({"message": found.state.message} if found.state.message else {})
 
@@ -242,7 +245,7 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
-    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated gaps? idle_ms waiting_for_input prompt? echo? snippet? "
+    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated gaps? idle_ms waiting_for_input prompt? echo? supervisor? supervisor_pid? snippet? "
     "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? hint? jobs? "
     "requested_ms? effective_ms?",
     detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.\n\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.actions import access, feeding
-from outlive.actions.spec import BOOL, JOB, STR, Arg, Verb
+from outlive.actions.spec import BOOL, STR, Arg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,15 +38,10 @@ def _too_long(ctx: Context, job: Any, sent: bytes) -> Waiting[list[str]]:
     return [f"{told}: the rest of it is lost. Use stdin open without pty, or a file, for data."]
 
 
-VERB = Verb(
+VERB = feeding.verb(
     "write",
     "Put data into the stdin of a job that was started with stdin open, or type it into its terminal.",
     write,
-    args=(
-        JOB,
-        Arg("data", STR, "Text to write, as it is: a line needs its newline.", default="", metavar="TEXT"),
-        Arg("eof", BOOL, "End the input after it.", default=False),
-        feeding.TIMEOUT,
-    ),
-    result=feeding.RESULT,
+    Arg("data", STR, "Text to write, as it is: a line needs its newline.", default="", metavar="TEXT"),
+    Arg("eof", BOOL, "End the input after it.", default=False),
 )

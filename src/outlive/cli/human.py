@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _COLOURS = {"created": "36", "running": "33", "exited": "32", "killed": "35", "failed": "31", "unknown": "31"}
+_STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
 _HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
 
 # Fields in this order first; the rest follows as it comes. Output goes below everything.
@@ -61,6 +62,8 @@ def answer(found: dict[str, Any], look: Look) -> str:
         return _jobs(found, look)
     if found["type"] == "events":
         return _events(found, look)
+    if found["type"] == "doctor":
+        return _checks(found, look)
     if found["type"] == "schema":
         return json.dumps(found.get("schema"), indent=2) + "\n"
     parts = [] if found["type"] in _TEXT_ONLY else [_fields(found, look)]
@@ -115,17 +118,37 @@ def _events(found: dict[str, Any], look: Look) -> str:
     return text + (f"({line(found['hint'])})\n" if found.get("hint") else "")
 
 
+def _checks(found: dict[str, Any], look: Look) -> str:
+    """One line a check, with what to do below it."""
+    width = max(len(check["name"]) for check in found["checks"])
+    lines = []
+    for check in found["checks"]:
+        status = look.paint(check["status"].ljust(4), _STATUS_COLOURS.get(check["status"]))
+        lines.append(f"{status}  {line(_label(check['name'])).ljust(width)}  {line(check['found'])}")
+        if check.get("advice"):
+            lines.append(f"{' ' * (width + 8)}→ {line(check['advice'])}")
+    counts = [check["status"] for check in found["checks"]]
+    verdict = f"{counts.count('fail')} failed, {counts.count('warn')} to think about"
+    return "\n".join([*lines, "", verdict if set(counts) - {"ok"} else "All is well."]) + "\n"
+
+
 def _job_row(job: dict[str, Any], now: float) -> list[str]:
     name = job.get("name") or " ".join(job.get("command") or [])
     age = _age(job.get("started_at") or job.get("created_at"), now)
     return [
         job.get("short_id") or short_id(job["job_id"]),
-        job["state"] + (" (waits for input)" if job.get("waiting_for_input") else ""),
+        job["state"] + _aside(job),
         _result(job),
         age,
         name,
         " ".join(job.get("tags") or []),
     ]
+
+
+def _aside(job: dict[str, Any]) -> str:
+    if job.get("supervisor"):
+        return f" (its supervisor is stopped: kill -CONT {job['supervisor_pid']})"
+    return " (waits for input)" if job.get("waiting_for_input") else ""
 
 
 def _result(job: dict[str, Any]) -> str:

@@ -29,7 +29,8 @@ SPECIAL = {
     "serve": ("outlive.mcp.serve:main", "Serve MCP over HTTP, to clients that have a token."),
     "demo": ("outlive.demo:main", "Show in a few seconds that a job outlives its server."),
 }
-_STORELESS = frozenset({"schema"})  # answer also where the root is unsafe or full
+_STORELESS = frozenset({"schema", "doctor"})  # answer also where the root is unsafe or full
+_FORGIVING = frozenset({"doctor"})  # answer also where the configuration is broken
 _WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
 
 
@@ -131,10 +132,9 @@ def _print_line(found: dict[str, Any]) -> None:
 
 def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> Any:
     """What the verb answers. `start(context)` instead of `verb.run` with the values of the call."""
-    from outlive import config
     from outlive.actions import driver, spec
 
-    found = config.load(call.env, call.options["config"])
+    found = _configuration(verb, call)
     call.log(output.DEBUG, f"config={found.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
     store = _open_store(verb, call)
     call.context = spec.Context(
@@ -147,12 +147,24 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> 
         env=call.env,
         launcher=_Launcher(),
         shell=tuple(found.get("shell", "unix") or ("sh", "-lc")),
+        flags={"root": call.options["root"], "config": call.options["config"]},
     )
     try:
         return driver.drive(start(call.context) if start else verb.run(call.context, **call.values))
     finally:
         if store:
             store.close()
+
+
+def _configuration(verb: Verb, call: _Call) -> Any:
+    from outlive import config
+
+    try:
+        return config.load(call.env, call.options["config"])
+    except OutliveError:
+        if verb.name not in _FORGIVING:
+            raise
+        return config.Config({}, None)
 
 
 def _open_store(verb: Verb, call: _Call) -> Any:

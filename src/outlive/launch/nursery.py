@@ -39,8 +39,7 @@ class Launcher:
 
     def _start(self) -> None:
         here, there = fds.pair()
-        package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        argv = [sys.executable, "-I", "-S", "-c", _CODE, package, _libraries(), _PADDING]
+        argv = interpreter(_CODE)
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
             moves = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
@@ -91,6 +90,12 @@ class Launcher:
             self._sock.close()
             self._sock = None
         self._reap_middle()
+
+
+def interpreter(code: str) -> list[str]:
+    """The words that run `code` with our package in sys.argv[1] and the libraries a supervisor may need in sys.argv[2]."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return [sys.executable, "-I", "-S", "-c", code, package, _libraries(), _PADDING]
 
 
 def _libraries() -> str:

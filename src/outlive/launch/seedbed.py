@@ -54,6 +54,23 @@ def main() -> None:
     os._exit(0)
 
 
+def once() -> None:
+    """One job, in the scope that we were put into (launch/scope.py); then it is done."""
+    sock = socket.socket(fileno=os.dup(0))
+    fds.null_stdio()
+    fds.close_others({sock.fileno()})
+    os.chdir("/")
+    signals.clean_slate()
+    prctl.rename(tree.NURSERY)
+    fds.send(sock, b"there")
+    message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
+    if message:
+        crash.at("scope_asked")
+        _give(None, dict(zip(message.decode().split(","), numbers, strict=False)), away=True)
+        crash.at("scope_given")
+    os._exit(0)
+
+
 def _fork() -> Pair | None:
     try:
         return fork_pair(away=False)
@@ -61,7 +78,7 @@ def _fork() -> Pair | None:
         return None
 
 
-def _give(spare: Pair | None, files: dict[str, int]) -> None:
+def _give(spare: Pair | None, files: dict[str, int], *, away: bool = False) -> None:
     """Hand the job on; if there is no pair, one is forked now, and if that fails its launcher is told why."""
     try:
         if spare is not None:
@@ -70,7 +87,7 @@ def _give(spare: Pair | None, files: dict[str, int]) -> None:
                 return
             except (BrokenPipeError, ConnectionResetError):  # it was killed while it waited: nothing was taken
                 pass
-        pair = fork_pair(away=False)
+        pair = fork_pair(away=away)
         try:
             pair.send(files)
         finally:

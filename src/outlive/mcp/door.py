@@ -122,7 +122,7 @@ class Door:
         self._log = log
         self._verbose = verbose
         verifier = BearerAuthBackend(Verifier(tokens))
-        self._inside = AuthenticationMiddleware(Gate(app, tokens), backend=verifier)
+        self._inside = AuthenticationMiddleware(Gate(app, tokens, log), backend=verifier)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -181,9 +181,10 @@ def _is_session(query: bytes) -> bool:
 class Gate:
     """Behind the look at the token: who has none goes; who has one gets his share."""
 
-    def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
+    def __init__(self, app: ASGIApp, tokens: Tokens, log: Callable[[str], None]) -> None:
         self._app = app
         self._tokens = tokens
+        self._log = log
         self._unauthorized = RequireAuthMiddleware(app, [])
         self._peers: OrderedDict[str, Bucket] = OrderedDict()
         self._rates: dict[str, Bucket] = {}
@@ -219,7 +220,11 @@ class Gate:
         if len(self._peers) > limits.HTTP_PEERS:
             self._peers.popitem(last=False)
         room_s = bucket.take()
-        return refused(429, "Too many requests without a valid token.", retry_s=room_s) if room_s else None
+        if room_s:  # and no line: a log is not to be filled by strangers
+            return refused(429, "Too many requests without a valid token.", retry_s=room_s)
+        given = any(name == b"authorization" for name, _ in scope["headers"])
+        self._log(f"refused {peer or 'a client'}: {'not a token of this root' if given else 'no token'}")
+        return None
 
     async def _served(self, token: str, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:

@@ -33,27 +33,24 @@ _POSITION = ("since_seq", "next_seq", "truncated", "gaps", "state")
 _NOWHERE = frozenset({"job_not_found", "ambiguous_job_id", "invalid_argument"})
 
 TEMPLATES = [
-    types.ResourceTemplate(
-        name="job",
-        title="A job",
-        uri_template="job://{id}",
-        description="What a job is and how it is doing: the answer of `status`.",
-        mime_type=JSON,
-    ),
-    types.ResourceTemplate(
-        name="job-output",
-        title="A job's output",
-        uri_template="job://{id}/output{?since_seq}",
-        description="The output from a position on, head and tail of it where it is long; next_seq is in _meta.",
-        mime_type=PLAIN,
-    ),
-    types.ResourceTemplate(
-        name="job-events",
-        title="A job's events",
-        uri_template="job://{id}/events{?since_seq,since_event}",
-        description="What happened to a job: the answer of `events`.",
-        mime_type=JSON,
-    ),
+    types.ResourceTemplate(name=name, title=title, uri_template=uri, description=about, mime_type=kind)
+    for name, title, uri, kind, about in (
+        ("job", "A job", "job://{id}", JSON, "What a job is and how it is doing: the answer of `status`."),
+        (
+            "job-output",
+            "A job's output",
+            "job://{id}/output{?since_seq}",
+            PLAIN,
+            "The output from a position on, head and tail of it where it is long; next_seq is in _meta.",
+        ),
+        (
+            "job-events",
+            "A job's events",
+            "job://{id}/events{?since_seq,since_event}",
+            JSON,
+            "What happened to a job: the answer of `events`.",
+        ),
+    )
 ]
 
 

@@ -198,6 +198,7 @@ def _list_line(job: Found) -> str:
         _short_state(job),
         f"since {since[:19]}Z" if since and job.get("state") in ("running", "created") else "",
         f"at {job['finished_at'][:19]}Z" if job.get("finished_at") else "",
+        f"[its supervisor is stopped: kill -CONT {job['supervisor_pid']}]" if job.get("supervisor") else "",
         "[waiting for input]" if job.get("waiting_for_input") else "",
         _command(job.get("name") or job.get("command") or ""),
     ]
@@ -232,6 +233,7 @@ def _gc(found: Found, _process: bool) -> tuple[str, list[str]]:
     age = f" older than {found['older_than']}" if found.get("older_than") else ""
     return "", [
         f"{word} {_count(count or 0, 'finished job')}{age} ({freed}); {found.get('skipped') or 0} kept.",
+        f"All jobs together: {_count(found.get('used_jobs') or 0, 'job')}, {found.get('used_bytes') or 0} bytes on disk.",
         *_hint(found),
     ]
 

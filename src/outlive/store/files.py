@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import zlib
@@ -49,6 +50,35 @@ def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "") -> No
     os.close(fd)
     crash.at(unrenamed)
     os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+
+
+def reserve(dir_fd: int, name: str, size: int) -> None:
+    """A new file that has its space on the disk already. Errors: OSError."""
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=dir_fd)
+    try:
+        if hasattr(os, "posix_fallocate"):  # not on macOS
+            os.posix_fallocate(fd, 0, size)
+    finally:
+        os.close(fd)
+
+
+def write_reserved(dir_fd: int, reserved: str, name: str, data: bytes, unrenamed: str = "") -> None:
+    """As write_atomic, but into a file that `reserve` made: needs no space, neither for data nor for a name.
+
+    Synced before the rename: else a power cut could leave the new name with the zeros that the reserve holds. (A file
+    that write_atomic made is written out by ext4 and btrfs when it replaces another one.) Errors: OSError.
+    """
+    fd = os.open(reserved, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
+    try:
+        written = os.pwrite(fd, data, 0)
+        if written < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.ftruncate(fd, written)
+        os.fdatasync(fd)
+    finally:
+        os.close(fd)
+    crash.at(unrenamed)
+    os.replace(reserved, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
 
 def read(dir_fd: int, name: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 
@@ -26,6 +27,7 @@ META, STATE, LOCK, META_LOCK = "meta.json", "state.json", "lock", "meta.lock"
 ORDER, EVENTS = "order", "events.ndjson"
 GAP = "gap"  # what of the output is gone, once there was more than the quota
 LOGS = ("stdout.log", "stderr.log")
+RESERVE = ".reserve"  # space for the outcome on a disk that is full by then
 COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
 STDIN_DATA = "stdin.data"
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
@@ -35,6 +37,8 @@ SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 
 # phase → the crash point before that state is visible
 _UNRENAMED = {"spawning": "start_unmarked", "running": "start_unrecorded", "finished": "end_unwritten"}
+# No space, no inode, no quota left
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NEW = os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -106,8 +110,36 @@ class JobDir:
     def write_state(self, state: State) -> State:
         """Visible when this returns, to every reader, as a whole."""
         stamped: State = state.replace(updated_at=timestamp())
-        files.write_atomic(self.fd, STATE, files.dump(stamped.to_dict()), _UNRENAMED.get(state.phase, ""))
+        data, point = files.dump(stamped.to_dict()), _UNRENAMED.get(state.phase, "")
+        try:
+            files.write_atomic(self.fd, STATE, data, point)
+        except OSError as error:
+            if not state.finished or error.errno not in _FULL:
+                raise
+            try:
+                files.write_reserved(self.fd, RESERVE, STATE, data, point)
+            except OSError:
+                raise error from None
         return stamped
+
+    def release_reserve(self) -> None:
+        """The outcome is visible."""
+        with contextlib.suppress(OSError):
+            os.unlink(RESERVE, dir_fd=self.fd)
+
+    def unrenamed_outcome(self) -> State | None:
+        """An outcome that was written as a whole by somebody who was killed before its rename. Only for who knows that
+        nobody supervises the job any more; the newest, if there are several."""
+        found: list[State] = []
+        for name in os.listdir(self.fd):
+            if name != RESERVE and not name.startswith(f".{STATE}."):
+                continue
+            with contextlib.suppress(OSError, OutliveError):  # half of it, or nothing yet
+                content = files.read(self.fd, name).rstrip(b"\0")  # the rest of what was reserved
+                if b'"checksum"' in content:
+                    found.append(_checked(State, _known_format(files.load(content), self.path)))
+        found = [state for state in found if state.finished and state.job_id == self.job_id]
+        return max(found, key=lambda state: str(state.updated_at), default=None)
 
     # --- locks: the sign of life ---
 
@@ -214,6 +246,7 @@ class NewJob:
     def _make_files(self) -> None:
         for name in (LOCK, ORDER, *LOGS):
             os.close(os.open(name, _NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
+        files.reserve(self.dir.fd, RESERVE, limits.RESERVE_BYTES)
         self.dir.make_io()
         self.locks = Locks(self.dir)
         crash.at("make_files")

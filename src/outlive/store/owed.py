@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from outlive.store.root import Store
 
 OWED = ".owed"
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def mark_of(client: str) -> str:
@@ -97,15 +98,25 @@ class Owed:
 def forget_removed(store: Store) -> None:
     """Drop what is owed about jobs that are gone: clients that never came back."""
     try:
-        clients = os.listdir(os.path.join(store.path, OWED))
+        owed = os.open(OWED, _DIRECTORY, dir_fd=store.fd)
     except OSError:
         return
-    known = set(store.ids())
-    for client in clients:
-        place = os.path.join(store.path, OWED, client)
-        with contextlib.suppress(OSError):
-            for name in os.listdir(place):
-                path = os.path.join(place, name)
-                if name not in known and time.time() - os.stat(path).st_mtime > limits.TMP_AGE_S:  # not being made
-                    os.unlink(path)
-            os.rmdir(place)  # only if it is empty
+    try:
+        known = set(store.ids())
+        for client in os.listdir(owed):
+            with contextlib.suppress(OSError):
+                _forget(owed, client, known)
+                os.rmdir(client, dir_fd=owed)  # only if it is empty
+    finally:
+        os.close(owed)
+
+
+def _forget(owed: int, client: str, known: set[str]) -> None:
+    place = os.open(client, _DIRECTORY, dir_fd=owed)
+    try:
+        for name in filter(is_id, os.listdir(place)):
+            made = os.stat(name, dir_fd=place, follow_symlinks=False).st_mtime
+            if name not in known and time.time() - made > limits.TMP_AGE_S:  # not being made
+                os.unlink(name, dir_fd=place)
+    finally:
+        os.close(place)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 LIVE = ".live"  # one empty file for each job that has not ended: `list` finds the running ones among 10,000
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
+COLLECTED = ".collected"  # its time: when jobs were last deleted without anybody asking
 
 
 def default_path(env: Mapping[str, str]) -> str:
@@ -58,6 +59,18 @@ class Store:
             os.close(fd)
             raise
         return cls(wanted, fd)
+
+    @classmethod
+    def existing(cls, path: str) -> Store:
+        """A root that somebody opened before, by the path it had then. Errors: OSError if it is gone or a link,
+        store_unsafe."""
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            _check(path, os.fstat(fd))
+        except OutliveError:
+            os.close(fd)
+            raise
+        return cls(path, fd)
 
     def close(self) -> None:
         os.close(self.fd)

@@ -107,6 +107,9 @@ def _unreadable(job: JobDir, definition: Definition, damage: str) -> Look:
 
 def _dead(store: Store, job: JobDir, definition: Definition, state: State, damage: str | None) -> Look:
     """Nobody holds the job and it has no outcome: its supervisors were killed, or the machine was."""
+    written = job.unrenamed_outcome()
+    if written is not None:  # it has only to be made visible
+        return Look(definition, _write_down(store, job, written, definition), just_ended=True, damage=damage)
     found = _judge(job, state)
     if found is None:
         return Look(definition, state, orphaned=True, damage=damage)
@@ -132,7 +135,21 @@ def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
         return None
     if tree.with_cookie(job.job_id):
         return None
-    return "lost", MAYBE if state.pid is None else LOST
+    return "lost", MAYBE if state.pid is None else LOST + _with_what(state)
+
+
+def _with_what(state: State) -> str:
+    """Did what it ran in end as a whole? A clause for the message; empty where nothing is known."""
+    from outlive.system import cgroup, unit  # rare
+
+    if not cgroup.is_gone(state.group):
+        return ""
+    where = unit.place_of(state.group["path"])
+    if where.name.startswith(unit.OWN_SCOPE):  # it ends when its last process does
+        return ""
+    whole = {unit.SESSION: f"the login session {where.name}", unit.CONTAINER: "the container"}.get(where.kind)
+    whole = whole or where.name or f"the control group {where.path}"
+    return f"; {whole} in which it ran has ended since, and what ends that ends everything in it (see outlive doctor)"
 
 
 def _write_down(store: Store, job: JobDir, ended: State, definition: Definition) -> State:
@@ -148,6 +165,7 @@ def _write_down(store: Store, job: JobDir, ended: State, definition: Definition)
         _tell(job, ended)  # first: who sees the outcome does not look for what is missing in the history
         crash.at("lost_told")
         written = job.write_state(ended)
+        job.release_reserve()
         crash.at("lost_written")
         if not has_sinks(definition):  # else whoever tells them takes the mark away
             store.unmark_live(job.job_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from abc import ABC, abstractmethod
 
 from outlive import limits
 from outlive.system import splice, terminal
@@ -42,22 +43,16 @@ class _Write:
             self.connection.answer(ok=True, written=self.done, closed=closed, complete=complete, eof=eof)
 
 
-class Feed:
-    """Writes in the order in which they were asked for, never blocking. This one: there is no way in."""
+class Feed(ABC):
+    """Writes in the order in which they were asked for, never blocking."""
 
-    def __init__(self, loop: Loop, way: int | None, on_input: Callable[[], None]) -> None:
-        """`on_input` is called before bytes go in."""
+    def __init__(self, loop: Loop, way: int, on_input: Callable[[], None]) -> None:
+        """`way`: an fd, ours from now on. `on_input` is called before bytes go in."""
         self._loop = loop
-        self._way = way
+        self._way: int | None = way
         self._on_input = on_input
         self._queue: list[_Write] = []
-        if way is not None:
-            os.set_blocking(way, False)
-
-    @property
-    def busy(self) -> bool:
-        """Is there input that the job has not taken yet?"""
-        return bool(self._queue)
+        os.set_blocking(way, False)
 
     def put(self, data: bytes, *, eof: bool, connection: Connection | None = None, wait_s: float | None = None) -> None:
         """Queue one write. The answer comes when all is in, after `wait_s`, or when the job closed its side;
@@ -109,9 +104,9 @@ class Feed:
     def _from_file(self, file: int, way: int) -> int:
         return splice.feed(file, way, _CHUNK)
 
+    @abstractmethod
     def _end(self, way: int) -> bool:
-        """End of file for the job; True if it was given."""
-        raise NotImplementedError
+        """End of file for the job; True if it was given. Errors: OSError, BlockingIOError: later."""
 
     def _set_timer(self) -> None:
         ends = [write.until for write in self._queue if write.until is not None]

@@ -93,7 +93,7 @@ class Input:
             echo = waiting["echo"] is None or waiting["echo"] or not waiting["canonical"]
             self._tell_history(events.INPUT, echo=echo, prompt=prompt)
 
-    def _make_feed(self) -> Feed:
+    def _make_feed(self) -> Feed | None:
         ends = self._ends
         if ends.master is not None:
             return TerminalFeed(self._loop, ends.master, self._on_input)
@@ -101,7 +101,7 @@ class Input:
             return PipeFeed(
                 self._loop, ends.stdin, ends.stdin_escrow, self._on_input, lambda: self._write(stdin="closed")
             )
-        return Feed(self._loop, None, self._on_input)
+        return None
 
     def _target(self) -> blocked.Target:
         from outlive.system import blocked
@@ -116,7 +116,7 @@ class Input:
         """The command runs."""
         if self._console is not None:
             self._record()
-        if self._ends.data is not None:
+        if self._ends.data is not None and self._feed is not None:
             self._feed.put_file(self._ends.data)
         if self._watch is not None:
             self._watch.start()
@@ -125,7 +125,8 @@ class Input:
         """The command has ended: nobody is written to any more. What it left behind keeps the terminal."""
         if self._watch is not None:
             self._watch.stop()
-        self._feed.close()
+        if self._feed is not None:
+            self._feed.close()
         self._ends.close_slave()
 
     def output(self) -> None:
@@ -154,9 +155,7 @@ class Input:
     def serve(self, connection: Connection, request: dict[str, Any], files: list[int]) -> bool:
         """False: this is no request of ours."""
         if request["op"] == "write":
-            data = fds.read_all(files[0]) if files else b""
-            wait_s = float(request.get("wait_s", 0.0))
-            self._feed.put(data, eof=bool(request.get("eof")), connection=connection, wait_s=wait_s)
+            self._take(connection, request, files)
         elif request["op"] == "terminal":
             self._tell(connection)
         elif request["op"] == "resize":
@@ -164,6 +163,14 @@ class Input:
         else:
             return False
         return True
+
+    def _take(self, connection: Connection, request: dict[str, Any], files: list[int]) -> None:
+        data = fds.read_all(files[0]) if files else b""
+        wait_s = float(request.get("wait_s", 0.0))
+        if self._feed is None:
+            connection.answer(ok=True, written=0, closed=True, complete=not data, eof=False)
+        else:
+            self._feed.put(data, eof=bool(request.get("eof")), connection=connection, wait_s=wait_s)
 
     def _tell(self, connection: Connection) -> None:
         if self._console is None:

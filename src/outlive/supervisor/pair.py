@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.errors import OutliveError
 from outlive.store.jobdir import SUPERVISOR_BYTE
 from outlive.supervisor import start
 from outlive.supervisor.ends import HELD
@@ -86,21 +87,46 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
         preload(request.definition)
         crash.at("guardian_told")
     status = _reap(child)
-    if request is None or os.waitstatus_to_exitcode(status) == 0:
+    if request is None:
         return 0
+    held = [files["lock1"]]
+    if os.waitstatus_to_exitcode(status) != 0:
+        held += _succeed(request, files, escrow, stdin_escrow)
+    if request.bounds is not None:
+        for lock in held:  # this job may be deleted as well, and by anybody
+            os.close(lock)
+        _collect(request)
+    return 0
+
+
+def _succeed(request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> list[int]:
+    """The supervisor was killed: do what it was at. The locks that are still held then."""
     crash.succeed()
     crash.at("takeover_seen")
     try:
         job = start.open_job(request)
     except FileNotFoundError:  # the launcher took it back: nothing ran
-        return 0
+        return []
     lock = job.open_lock()
     # A launcher that has not heard of the death yet still holds the byte, for milliseconds
     locks.wait_for(lock, SUPERVISOR_BYTE)
     crash.at("takeover_locked")
     if job.is_in_place():
         start.take_over(job, request, files, escrow, stdin_escrow)
-    return 0
+    return [lock]
+
+
+def _collect(request: Request) -> None:
+    """The job is over, and nobody waits for us. What is deleted is whatever its caller's configuration does not keep."""
+    os.nice(limits.GC_NICE)
+    try:  # few jobs end in this; and our code may be another version's by now, or gone
+        from outlive.store.collect import collect as collect_root
+        from outlive.store.retention import Bounds
+        from outlive.store.root import Store
+
+        collect_root(Store.existing(request.root), Bounds.of(request.bounds))
+    except (OSError, OutliveError, ImportError):
+        return
 
 
 def _reap(child: int) -> int:

@@ -42,6 +42,7 @@ class Quota:
         self._gap = self._punched = NO_GAP
         self._possible = True
         self._told: Gap = NO_GAP
+        self._sync_at = 0.0
         self._tell_at, self._pause = 0.0, limits.GAP_EVENT_S[0]
         self.turn_bytes = self._step or NEVER
         self.full_at = quota_bytes or NEVER
@@ -118,6 +119,11 @@ class Quota:
         with Output(self._job) as output:
             gap = self._next(output, end)
         self._writer.write(gap)
+        if (
+            time.monotonic() >= self._sync_at
+        ):  # before the bytes go: a power cut must not leave zeros that nobody explains
+            self._writer.sync()
+            self._sync_at = time.monotonic() + limits.GAP_SYNC_S
         self._gap = gap
         crash.at("gap_recorded")
         self._set_limit()

@@ -33,6 +33,7 @@ class Request(Record):
         "umask": 0o022,
         "sink_shell": ["sh", "-c"],
         "created": False,  # by `create`: if nothing can be run it is created again, not failed
+        "bounds": None,  # what of finished jobs is to be kept (store/retention.py), as the caller's configuration has it
     }
 
     def to_file(self) -> int:

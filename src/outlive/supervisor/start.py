@@ -14,7 +14,7 @@ from outlive.store.jobdir import FIFOS, STDIN_DATA, JobDir
 from outlive.supervisor import outcome
 from outlive.supervisor.ends import Ends, open_readers
 from outlive.supervisor.supervise import Supervisor
-from outlive.system import crash, fds, prctl, process, spawn, terminal, tree
+from outlive.system import cgroup, crash, fds, prctl, process, spawn, terminal, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,17 +134,25 @@ def _recover(job: JobDir, state: State, *, parent: bool, command: dict[str, Any]
     """What is true of the command now, written down. Never runs anything. `command`: who it is, if a reader saw it."""
     state = state.replace(supervisor=_self(), adopted=state.adopted + 1, waiting=None)
     if state.finished:  # only its descendants are left to look after
-        return job.write_state(state)
+        return _written(job, state)
     if not parent:
         state = state.replace(stdin="closed" if state.stdin else None)
     if state.pid is None:
         found = command or _find_command(job.job_id)
         if found is None:
-            return job.write_state(_never_recorded(state))
+            return _written(job, _never_recorded(state))
         state = state.replace(pid=found["pid"], identity=found, phase="running")
     if state.started_at is None:
         state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
-    return job.write_state(state)
+    return _written(job, state)
+
+
+def _written(job: JobDir, state: State) -> State:
+    """It runs, or has ended: a full disk is no reason to lose it."""
+    try:
+        return job.write_state(state)
+    except OSError:
+        return state
 
 
 def _find_command(job_id: str) -> dict[str, Any] | None:
@@ -194,6 +202,7 @@ def _spawn(job: JobDir, request: Request, definition: Definition, state: State, 
     if stdin is not None:
         stdio[0] = stdin
     tty = None if ends.slave is None else terminal.path_of(ends.slave)
+    group = cgroup.record()  # before the command runs: it inherits ours, and what is counted from here on may be it
     state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
     try:
         pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty)
@@ -210,12 +219,10 @@ def _spawn(job: JobDir, request: Request, definition: Definition, state: State, 
         phase="running",
         pid=pid,
         identity=process.identity(pid),
+        group=group,
         stdin="open" if definition.pty or definition.stdin == "open" else "closed",
     )
-    try:
-        return job.write_state(state)
-    except OSError:  # it runs: a full disk is no reason to lose it
-        return state
+    return _written(job, state)
 
 
 def _pipes(job: JobDir) -> dict[int, int]:

@@ -14,7 +14,7 @@ from outlive import limits
 from outlive.errors import OutliveError
 from outlive.job import Definition, timestamp
 from outlive.store import events, files
-from outlive.store.jobdir import META, STATE, JobDir
+from outlive.store.jobdir import EVENTS, GAP, META, ORDER, STATE, JobDir
 from outlive.store.root import Store
 from outlive.supervisor import outcome
 from outlive.supervisor.chronicle import Chronicle
@@ -284,6 +284,7 @@ class Supervisor:
         self._quota.finish()
         self._quota.close()
         self._control.state()
+        self._job.release_reserve()
         self._job.remove_io()
         crash.at("end_unlinked")
         self._chronicle.close()
@@ -428,14 +429,14 @@ class Supervisor:
         """After it was visible, never before: a power cut may tell the previous generation, a killed process nothing."""
         if self._doomed:
             return
-        files.sync(self._job.fd, (META, STATE))
+        files.sync(self._job.fd, (META, STATE) if self._phase == RUNNING else (META, STATE, ORDER, GAP, EVENTS))
         if self._phase == LINGERING:
             self._pump.sync()
 
     def _unmark_live(self) -> None:
         try:
-            store = Store(self._request.root, os.open(self._request.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-        except OSError:
+            store = Store.existing(self._request.root)
+        except (OSError, OutliveError):
             return
         store.unmark_live(self._request.job_id)
         store.close()

@@ -28,6 +28,10 @@ POINTS = {
     # Nursery
     "nursery_asked": "the nursery took a request from its server and gave it to nobody",
     "nursery_given": "the nursery gave the request to a pair",
+    # A scope of its own (launch/scope.py): the launcher, then ours in the scope
+    "scope_entered": "ours runs in the scope of the job; nothing was sent to it",
+    "scope_asked": "ours in the scope took the request and gave it to nobody",
+    "scope_given": "ours in the scope gave the request to a pair",
     # Guardian, while all is well
     "guardian_told": "the guardian has the request; its supervisor lives",
     # Supervisor: the start

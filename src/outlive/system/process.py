@@ -61,6 +61,12 @@ def start_time(pid: int) -> int | None:
     return int(fields[19]) if fields else None
 
 
+def parent(pid: int) -> int | None:
+    """None if the process is gone."""
+    fields = stat_fields(pid)
+    return int(fields[1]) if fields else None
+
+
 def identity(pid: int) -> dict[str, Any]:
     return {"boot_id": boot_id(), "pid_ns": pid_namespace(), "pid": pid, "start_time": start_time(pid)}
 

@@ -1,0 +1,62 @@
+"""What a check is given, and what it returns."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from outlive.config import Config
+    from outlive.errors import OutliveError
+    from outlive.store.root import Store
+
+OK, WARN, FAIL = "ok", "warn", "fail"
+
+
+class Finding:
+    """`found` says what there is, `advice` what to do about it (None where nothing is to be done), `details` the same
+    for a program."""
+
+    __slots__ = ("advice", "details", "found", "status")
+
+    def __init__(
+        self, status: str, found: str, advice: str | None = None, details: dict[str, Any] | None = None
+    ) -> None:
+        self.status = status
+        self.found = found
+        self.advice = advice
+        self.details = details
+
+    def to_dict(self, name: str) -> dict[str, Any]:
+        told: dict[str, Any] = {"name": name, "status": self.status, "found": self.found}
+        if self.advice is not None:
+            told["advice"] = self.advice
+        return told if self.details is None else {**told, "details": self.details}
+
+
+def ok(found: str, **details: Any) -> Finding:
+    return Finding(OK, found, None, details or None)
+
+
+def warn(found: str, advice: str, **details: Any) -> Finding:
+    return Finding(WARN, found, advice, details or None)
+
+
+def fail(found: str, advice: str, **details: Any) -> Finding:
+    return Finding(FAIL, found, advice, details or None)
+
+
+class Place:
+    """Where the checks are made. `store` and `config` are None where they are what is wrong; the error then says it.
+    `flags` holds `root` and `config` as they were typed, or None."""
+
+    __slots__ = ("config", "config_error", "env", "flags", "store", "store_error")
+
+    def __init__(self, env: Mapping[str, str], flags: Mapping[str, Any]) -> None:
+        self.env = env
+        self.flags = flags
+        self.store: Store | None = None
+        self.store_error: OutliveError | None = None
+        self.config: Config | None = None
+        self.config_error: OutliveError | None = None

@@ -1,0 +1,186 @@
+"""Which control groups a process is in, and what they say of memory. Both versions; files of text only (cgroups(7))."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MOUNTS = "/proc/self/mountinfo"
+_V2 = ""  # the name that stands for the one hierarchy of version 2
+_SYSTEMD = "name=systemd"
+# Where hierarchies are mounted nearly everywhere; reading all mounts costs more than starting a command may
+_USUAL = {
+    _V2: ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"),
+    "memory": ("/sys/fs/cgroup/memory",),
+    _SYSTEMD: ("/sys/fs/cgroup/systemd",),
+}
+
+
+class Group:
+    """One control group as a directory of files. `path` is its place in its hierarchy, as /proc/PID/cgroup has it."""
+
+    __slots__ = ("directory", "path", "version")
+
+    def __init__(self, directory: str, path: str, version: int) -> None:
+        self.directory = directory
+        self.path = path
+        self.version = version
+
+    def read(self, name: str) -> str | None:
+        """The content of one of its files; None if there is none, or it may not be read."""
+        try:
+            with open(os.path.join(self.directory, name), "rb") as file:
+                return file.read().decode("utf-8", "replace").strip()
+        except OSError:
+            return None
+
+    def pids(self) -> list[int]:
+        return [int(word) for word in (self.read("cgroup.procs") or "").split() if word.isdigit()]
+
+    def oom_kills(self) -> int | None:
+        """How many of its processes the kernel has ended for want of memory, its own limit or the machine's; None if it
+        does not say. Each is counted before it gets its SIGKILL (mm/oom_kill.c)."""
+        names = ("memory.events.local", "memory.events") if self.version == 2 else ("memory.oom_control",)
+        for name in names:
+            for line in (self.read(name) or "").splitlines():
+                word, _, number = line.partition(" ")
+                if word == "oom_kill" and number.isdigit():
+                    return int(number)
+        return None
+
+    def memory_limit(self) -> int | None:
+        """Bytes; None if there is none here (one above it may have one)."""
+        text = self.read("memory.max" if self.version == 2 else "memory.limit_in_bytes") or ""
+        return int(text) if text.isdigit() and int(text) < 2**62 else None
+
+    def dies_as_one(self) -> bool:
+        """Does the kernel end all of its processes when it ends one for want of memory?"""
+        return self.version == 2 and self.read("memory.oom.group") == "1"
+
+
+def paths(pid: int | str = "self") -> dict[str, str]:
+    """Controller → path. "" is the hierarchy of version 2, "name=systemd" the one in which systemd keeps its units
+    where version 1 is in use. Empty where there are no control groups."""
+    try:
+        with open(f"/proc/{pid}/cgroup", "rb") as file:
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return {}
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        _, controllers, path = line.split(":", 2)
+        found.update(dict.fromkeys(controllers.split(","), path))
+    return found
+
+
+def unit_path(pid: int | str = "self") -> str:
+    """The path in which systemd and container engines put their names."""
+    found = paths(pid)
+    return found.get(_naming(found), "")
+
+
+def _naming(found: dict[str, str]) -> str:
+    """The hierarchy of `unit_path`. Both are there, and the same, where systemd runs with version 1."""
+    return _SYSTEMD if _V2 not in found or found.get(_SYSTEMD, "/") != "/" else _V2
+
+
+def memory(mine: dict[str, str] | None = None) -> Group | None:
+    """The group that accounts for the memory of a process with these paths (ours, if None); None where nothing does, or
+    its files are not to be seen."""
+    mine = paths() if mine is None else mine
+    for controller, version in (("memory", 1), (_V2, 2)):
+        if controller not in mine:
+            continue
+        directory = _directory(controller, mine[controller])
+        if directory is not None and (version == 1 or os.path.exists(os.path.join(directory, "memory.events"))):
+            return Group(directory, mine[controller], version)
+    return None
+
+
+def record() -> dict[str, Any] | None:
+    """Where this process is, as far as a later look can make something of it: `path` and `id` of the group of its unit in
+    `hierarchy`, `ns` in which that path means something, `memory` and `oom_kills` of the group that accounts for its memory."""
+    mine = paths()
+    if not mine:
+        return None
+    controller = _naming(mine)
+    group = memory(mine)
+    return {
+        "ns": _namespace(),
+        "hierarchy": controller,
+        "path": mine.get(controller, ""),
+        "id": _inode(_directory(controller, mine.get(controller, ""))),
+        "memory": None if group is None else group.path,
+        "oom_kills": None if group is None else group.oom_kills(),
+    }
+
+
+def is_gone(recorded: dict[str, Any] | None) -> bool:
+    """Has the group of this record ended since, or was it made anew? False also where that cannot be told."""
+    if not recorded or not recorded.get("id") or recorded.get("ns") != _namespace():
+        return False
+    controller = str(recorded["hierarchy"])
+    if _directory(controller, "/") is None:  # a part of it only can be seen from here
+        return False
+    return _inode(_directory(controller, str(recorded["path"]))) != int(recorded["id"])
+
+
+def oom_kills_since(recorded: dict[str, Any] | None) -> tuple[int, Group | None]:
+    """(how many processes of the recorded group the kernel has ended for want of memory since, the group); 0 where that
+    cannot be told."""
+    if not recorded or recorded.get("oom_kills") is None or recorded.get("ns") != _namespace():
+        return 0, None
+    group = memory(dict.fromkeys((name for name in ("memory", _V2) if name in paths()), str(recorded["memory"])))
+    now = None if group is None else group.oom_kills()
+    return (0 if now is None else max(0, now - int(recorded["oom_kills"]))), group
+
+
+def _namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/cgroup")
+    except OSError:
+        return ""
+
+
+def _inode(directory: str | None) -> int | None:
+    """A group that is removed and made again has another one."""
+    try:
+        return None if directory is None else os.stat(directory).st_ino
+    except OSError:
+        return None
+
+
+def _directory(controller: str, path: str) -> str | None:
+    """Where the files of the group at `path` are. A mount may show a part of its hierarchy only (its root)."""
+    for place in _USUAL.get(controller, ()):
+        found = os.path.join(place, path.lstrip("/"))
+        if os.path.exists(os.path.join(found, "cgroup.procs")):
+            return found
+    kind = "cgroup2" if controller == _V2 else "cgroup"
+    for root, place, type_, options in _mounts():
+        if type_ != kind or (controller and controller not in options):
+            continue
+        if path == root or path.startswith(root.rstrip("/") + "/"):
+            found = os.path.join(place, path[len(root.rstrip("/")) :].lstrip("/"))
+            if os.path.isdir(found):
+                return found
+    return None
+
+
+def _mounts() -> list[tuple[str, str, str, list[str]]]:
+    """(root, mount point, type, options of the file system) of each mount (proc_pid_mountinfo(5))."""
+    try:
+        with open(_MOUNTS, "rb") as file:
+            lines = file.read().decode("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        left, _, right = line.partition(" - ")
+        before, after = left.split(" "), right.split(" ")
+        if len(before) > 4 and len(after) > 2:
+            found.append((before[3], before[4], after[0], after[2].split(",")))
+    return found

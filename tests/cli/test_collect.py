@@ -1,0 +1,352 @@
+"""Old jobs that are deleted without anybody asking, where the configuration says what is to be kept."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from outlive import limits
+from outlive.job import id_time_ms, new_id
+from outlive.store.collect import collect
+from outlive.store.retention import Bounds, Ended, surplus
+from outlive.store.root import COLLECTED, Store
+from outlive.system import crash
+from support import pair, processes
+from support.cli import Cli, Jobs
+from support.mcp_client import RawMcp
+from support.wait import until
+
+DAY_S = 86_400
+GATE = "until [ -e go ]; do sleep 0.02; done"
+
+
+def _settled(cli: Cli, *words: str) -> str:
+    """A finished job that nobody holds any more."""
+    job: str = cli.ok("run", "--wait", *(words or ("true",)))["job_id"]
+    until(lambda: not cli.ok("status", job)["supervised"])
+    return job
+
+
+def _aged(cli: Cli, root: Path, days: float, *words: str) -> str:
+    """One that began and ended so long ago."""
+    job = _settled(cli, *words)
+    then = time.time() - days * DAY_S
+    old = _id_of(id_time_ms(job) - int(days * DAY_S * 1000)) + job[10:]
+    (root / job).rename(root / old)
+    path = root / old / "state.json"
+    state = json.loads(path.read_bytes())
+    state.pop("checksum", None)
+    state |= {"job_id": old, "finished_at": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(then))}
+    path.write_text(json.dumps(state), encoding="utf-8")
+    return old
+
+
+def _id_of(ms: int) -> str:
+    """The first ten characters of an id that was made then."""
+    return "".join("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[(ms >> shift) & 31] for shift in range(45, -5, -5))
+
+
+def _ids(root: Path) -> set[str]:
+    return {name for name in os.listdir(root) if not name.startswith(".")}
+
+
+def _collected(cli: Cli, root: Path, place: Path, **bounds: str) -> str:
+    """The job whose end had others deleted; nothing is at work any more."""
+    (root / COLLECTED).unlink(missing_ok=True)
+    env = {f"OUTLIVE_GC_{name.upper()}": value for name, value in bounds.items()}
+    job: str = cli.ok("run", "--wait", "true", env=env)["job_id"]
+    assert processes.wait_gone(place, 20) == {}
+    return job
+
+
+@pytest.fixture
+def store(root: Path) -> Store:
+    root.mkdir(mode=0o700, exist_ok=True)
+    return Store(str(root), os.open(root, os.O_RDONLY | os.O_DIRECTORY))
+
+
+@pytest.fixture
+def sweep(root: Path) -> Callable[..., int]:
+    """`sweep(max_jobs=3)`: a collection in this process, as if none had been for long enough."""
+
+    def run(older_than_s: float | None = None, max_jobs: int | None = None, max_bytes: int | None = None) -> int:
+        (root / COLLECTED).unlink(missing_ok=True)
+        store = Store.existing(str(root))
+        try:
+            return collect(store, Bounds(older_than_s, max_jobs, max_bytes))
+        finally:
+            store.close()
+
+    return run
+
+
+# --- what goes -----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_deleted_unasked_where_nothing_is_configured(cli: Cli, root: Path, place: Path) -> None:
+    old = _aged(cli, root, 400)
+    job = _collected(cli, root, place)
+    assert _ids(root) == {old, job}
+    assert not (root / COLLECTED).exists()
+    assert cli.ok("gc", "--dry-run")["automatic"] is False
+
+
+def test_the_end_of_a_job_has_those_deleted_that_are_too_old(cli: Cli, root: Path, place: Path) -> None:
+    _aged(cli, root, 8)
+    young = _aged(cli, root, 6)
+    job = _collected(cli, root, place, older_than="7d")
+    assert _ids(root) == {young, job}
+    assert cli.ok("gc", "--dry-run", env={"OUTLIVE_GC_OLDER_THAN": "7d"})["automatic"] is True
+
+
+def test_the_end_of_a_job_has_those_deleted_that_are_too_many(cli: Cli, root: Path, place: Path) -> None:
+    made = [_aged(cli, root, days) for days in (1, 4, 2, 3)]
+    job = _collected(cli, root, place, max_jobs="3")
+    assert _ids(root) == {made[0], made[2], job}, "those that ended first went first"
+
+
+def test_the_end_of_a_job_has_those_deleted_that_take_too_much(cli: Cli, root: Path, place: Path) -> None:
+    made = [_aged(cli, root, days, "head -c 300000 /dev/zero") for days in (3, 2, 1)]
+    before = cli.ok("gc", "--dry-run")
+    assert (before["used_jobs"], before["bounds"]) == (3, {"max_jobs": None, "max_bytes": None})
+    assert 900_000 < before["used_bytes"] < 1_200_000
+    job = _collected(cli, root, place, max_bytes="900000")
+    assert _ids(root) == {*made[1:], job}
+    assert cli.ok("gc", "--dry-run")["used_bytes"] <= 900_000
+
+
+def test_what_a_running_job_takes_counts_and_finished_ones_go_for_it(
+    cli: Cli, root: Path, place: Path, work: Path, sweep: Callable[..., int]
+) -> None:
+    old = _aged(cli, root, 2, "head -c 300000 /dev/zero")
+    running = cli.ok("run", "--snapshot-after", "0", f"head -c 600000 /dev/zero; touch full; {GATE}")["job_id"]
+    until((work / "full").exists)
+    assert sweep(max_bytes=1_000_000) == 0
+    assert sweep(max_bytes=700_000) == 1
+    assert _ids(root) == {running}
+    assert sweep(max_bytes=0) == 0
+    (work / "go").touch()
+    assert cli.ok("wait", running)["exit_code"] == 0
+    assert old not in _ids(root)
+
+
+def test_over_mcp_the_owners_bounds_hold_for_everybodys_jobs(
+    raw_mcp: Callable[..., RawMcp], cli: Cli, root: Path
+) -> None:
+    old = _aged(cli, root, 2)
+    server = raw_mcp(env={"OUTLIVE_GC_MAX_JOBS": "1"})
+    job = server.call("exec", command="true")["job_id"]
+    until(lambda: _ids(root) == {job}, what="the end of the job of another owner")
+    assert old != job
+    found = server.call("process", action="gc", older_than="30d", dry_run=True)
+    assert (found["automatic"], found["bounds"]["max_jobs"], found["used_jobs"]) == (True, 1, 1)
+
+
+def test_it_can_be_left_to_the_verb(cli: Cli, root: Path, place: Path) -> None:
+    old = _aged(cli, root, 8)
+    job = _collected(cli, root, place, older_than="7d", automatic="false")
+    assert _ids(root) == {old, job}
+    assert cli.ok("gc", env={"OUTLIVE_GC_OLDER_THAN": "7d", "OUTLIVE_GC_AUTOMATIC": "no"})["deleted"] == 1
+
+
+# --- what stays ----------------------------------------------------------------------------------------------------
+
+
+def test_a_job_that_runs_or_lingers_or_was_never_started_is_not_touched(
+    cli: Cli, jobs: Jobs, root: Path, sweep: Callable[..., int]
+) -> None:
+    running = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
+    lingering = cli.ok("run", "--wait", "sleep 60 & true")["job_id"]
+    created = cli.ok("create", "true")["job_id"]
+    path = root / lingering / "state.json"
+    state = json.loads(path.read_bytes())
+    state.pop("checksum")
+    path.write_text(json.dumps(state | {"finished_at": "2020-01-01T00:00:00.000Z"}), encoding="utf-8")
+    assert sweep(older_than_s=0, max_jobs=0, max_bytes=0) == 0
+    assert _ids(root) == {running, lingering, created}
+    jobs.end()
+
+
+def test_what_ended_just_now_stays_for_whoever_reads_it(cli: Cli, root: Path, place: Path) -> None:
+    made = [_settled(cli) for _ in range(3)]
+    job = _collected(cli, root, place, older_than="0s", max_jobs="0", max_bytes="0")
+    assert _ids(root) == {*made, job}
+
+
+def test_a_job_whose_end_is_still_to_be_told_stays(cli: Cli, root: Path, sweep: Callable[..., int], work: Path) -> None:
+    job = _aged(cli, root, 3, "--notify-file", str(work / "told"), "true")
+    event = root / job / "completion_event.json"
+    event.write_text(json.dumps(json.loads(event.read_bytes()) | {"delivered": False}), encoding="utf-8")
+    assert sweep(max_jobs=0) == 0
+    cli.ok("status", job)
+    until(lambda: not pair.supervisor(job), what="the end of who tells it")
+    assert sweep(max_jobs=0) == 1
+
+
+def test_what_cannot_be_read_stays(cli: Cli, root: Path, sweep: Callable[..., int]) -> None:
+    damaged, newer = _aged(cli, root, 9), _aged(cli, root, 9)
+    (root / damaged / "state.json").write_bytes(b"\0" * 100)
+    path = root / newer / "state.json"
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"format": 99}), encoding="utf-8")
+    assert sweep(older_than_s=0, max_jobs=0, max_bytes=0) == 0
+    assert _ids(root) == {damaged, newer}
+
+
+def test_no_link_in_the_root_is_followed(cli: Cli, root: Path, place: Path, sweep: Callable[..., int]) -> None:
+    precious = place / "precious"
+    old = _aged(cli, root, 9)
+    (root / old).rename(precious)  # a whole, old job, elsewhere
+    (root / old).symlink_to(precious)
+    (root / f".gc-{old}-ABCDEF").symlink_to(precious)
+    clients = place / "clients"
+    clients.mkdir()
+    (clients / new_id()).touch()
+    os.utime(next(clients.iterdir()), (0, 0))
+    (root / ".owed").mkdir(exist_ok=True)
+    (root / ".owed" / "0123456789abcdef").symlink_to(clients)
+    before = {path.name for path in precious.iterdir()}
+    assert sweep(older_than_s=0, max_jobs=0, max_bytes=0) == 0
+    cli.ok("gc", "--older-than", "0s")
+    assert {path.name for path in precious.iterdir()} == before
+    assert len(list(clients.iterdir())) == 1
+
+
+def test_a_link_in_the_place_of_the_stamp_or_of_the_root_stops_it(cli: Cli, root: Path, place: Path) -> None:
+    old = _aged(cli, root, 9)
+    (place / "elsewhere").write_bytes(b"")
+    (root / COLLECTED).symlink_to(place / "elsewhere")
+    store = Store.existing(str(root))
+    assert collect(store, Bounds(0, 0, 0)) == 0
+    store.close()
+    assert (place / "elsewhere").read_bytes() == b"" and old in _ids(root)
+    (place / "link").symlink_to(root)
+    with pytest.raises(OSError, match="link"):
+        Store.existing(str(place / "link"))
+
+
+# --- when ----------------------------------------------------------------------------------------------------------
+
+
+def test_it_happens_at_most_so_often(cli: Cli, root: Path, store: Store) -> None:
+    ages = Bounds(7 * DAY_S, None, None)
+    _aged(cli, root, 9)
+    assert collect(store, ages) == 1
+    kept = _aged(cli, root, 9)
+    assert collect(store, ages) == 0, "not again so soon"
+    for ago, bounds, deleted in (
+        (limits.GC_EVERY_S + 1, ages, 0),
+        (limits.GC_EVERY_S - 30, Bounds(None, 0, None), 0),
+        (limits.GC_AGE_EVERY_S + 1, ages, 1),
+    ):
+        assert kept in _ids(root)
+        os.utime(root / COLLECTED, (time.time() - ago,) * 2)
+        assert collect(store, bounds) == deleted
+    store.close()
+
+
+def test_a_clock_that_jumped_ahead_deletes_nothing_at_its_first_look(
+    cli: Cli, root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ages = Bounds(7 * DAY_S, None, None)
+    kept = _settled(cli)
+    assert collect(store, ages) == 0
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 3650 * DAY_S)
+    assert collect(store, ages) == 0
+    os.utime(root / COLLECTED, (now + 3650 * DAY_S,) * 2)  # the kernel's clock did not jump with ours
+    monkeypatch.setattr(time, "time", lambda: now)  # somebody put it right, within the hour
+    assert collect(store, ages) == 0
+    assert _ids(root) == {kept}
+    assert abs((root / COLLECTED).stat().st_mtime - now) < 600, "a time that is yet to come does not hold it up"
+    store.close()
+
+
+def test_while_one_collects_nobody_else_does(cli: Cli, root: Path, store: Store) -> None:
+    old = _aged(cli, root, 9)
+    with (root / COLLECTED).open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert collect(store, Bounds(0, None, None)) == 0
+        assert old in _ids(root)
+    assert collect(store, Bounds(0, None, None)) == 1
+    store.close()
+
+
+def test_ends_and_calls_at_once_delete_each_job_once(cli: Cli, root: Path, place: Path) -> None:
+    old = [_aged(cli, root, 9) for _ in range(6)]
+    env = {"OUTLIVE_GC_OLDER_THAN": "7d"}
+    runs = [cli.spawn("run", "--wait", "true", env=env) for _ in range(4)]
+    calls = [cli.spawn("gc", env=env) for _ in range(3)]
+    answers = [json.loads(call.communicate(timeout=60)[0]) for call in (*runs, *calls)]
+    assert all(answer["ok"] for answer in answers), answers
+    assert processes.wait_gone(place, 20) == {}
+    assert sum(answer["deleted"] for answer in answers[4:]) <= len(old)
+    assert _ids(root) == {answer["job_id"] for answer in answers[:4]}
+    assert not [name for name in os.listdir(root) if name.startswith(".gc")]
+
+
+def test_a_root_that_cannot_be_written_is_left_alone(cli: Cli, root: Path, place: Path) -> None:
+    (root).mkdir(mode=0o700, exist_ok=True)
+    store = Store(str(root), os.open(place, os.O_RDONLY | os.O_PATH | os.O_DIRECTORY))
+    (place / COLLECTED).mkdir()
+    assert collect(store, Bounds(0, 0, 0)) == 0
+    store.close()
+
+
+# --- deaths --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("point", ["delete_renamed", "delete_emptied"])
+def test_a_collector_that_dies_leaves_an_invisible_rest_that_the_next_one_deletes(
+    cli: Cli, root: Path, place: Path, work: Path, point: str
+) -> None:
+    old = [_aged(cli, root, 9) for _ in range(2)]
+    env = {"OUTLIVE_GC_OLDER_THAN": "7d", crash.VARIABLE: point, crash.REPORT: str(work / "crashes")}
+    job = cli.ok("run", "--wait", "echo whole; exit 3", env=env)["job_id"]
+    until((work / "crashes").exists, what="the death")
+    assert processes.wait_gone(place, 20) == {}
+    assert (work / "crashes").read_text(encoding="utf-8").split() == [point]
+    assert len(_ids(root) & set(old)) == 1, "one of them has another name now"
+    assert [name for name in os.listdir(root) if name.startswith(".gc-")]
+    assert {one["job_id"] for one in cli.ok("list", "--all")["jobs"]} == _ids(root)
+    assert (cli.ok("status", job)["exit_code"], cli.ok("log", job)["output"]) == (3, "whole\n")
+    other = _collected(cli, root, place, older_than="7d")
+    assert _ids(root) == {job, other}
+    assert not [name for name in os.listdir(root) if name.startswith(".gc-")]
+
+
+def test_a_guardian_that_took_over_collects_too(cli: Cli, root: Path, place: Path, work: Path) -> None:
+    old = _aged(cli, root, 9)
+    words = ("run", "--snapshot-after", "0", f"{GATE}; exit 4")
+    job = cli.ok(*words, env={"OUTLIVE_GC_OLDER_THAN": "7d"})["job_id"]
+    pair.end(pair.supervisor(job))
+    (work / "go").touch()
+    assert cli.ok("wait", job, "--timeout-ms", "20s")["exit_code"] == 4
+    assert processes.wait_gone(place, 20) == {}
+    assert old not in _ids(root) and job in _ids(root)
+
+
+# --- the choice ----------------------------------------------------------------------------------------------------
+
+
+def _chosen(bounds: Bounds, *sizes: int, other_bytes: int = 0) -> str:
+    """Of jobs a, b, c … that ended one after the other, a day apart, the last one now: which go."""
+    now = 1_000 * DAY_S
+    jobs = [Ended("abcdef"[at], now - (len(sizes) - 1 - at) * DAY_S, size) for at, size in enumerate(sizes)]
+    return "".join(job.job_id for job, _ in surplus(reversed(jobs), bounds, now=float(now), other_bytes=other_bytes))
+
+
+def test_what_ended_first_goes_first_and_no_more_than_must() -> None:
+    assert _chosen(Bounds(None, None, None), 1, 1, 1) == ""
+    assert _chosen(Bounds(1.5 * DAY_S, None, None), 1, 1, 1, 1) == "ab"
+    assert _chosen(Bounds(None, 3, None), 1, 1, 1, 1) == "a"
+    assert _chosen(Bounds(None, 0, None), 1, 1) == "ab"
+    assert _chosen(Bounds(None, None, 5), 1, 3, 3, 2) == "ab"
+    assert _chosen(Bounds(None, None, 5), 1, 3, 3, 2, other_bytes=3) == "abc"
+    assert _chosen(Bounds(None, None, 5), 9) == "a"
+    assert _chosen(Bounds(2.5 * DAY_S, 2, 100), 1, 1, 1, 1) == "ab"

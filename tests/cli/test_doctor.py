@@ -1,0 +1,176 @@
+"""`doctor`: what is wrong is a finding with a way out, and never the end of the answer."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive import config
+from outlive.actions import checks
+from support import pair
+from support.cli import Cli, Text, one_object
+from support.wait import until
+
+
+def _checks(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    found = {check["name"]: check for check in answer["checks"]}
+    for check in found.values():
+        assert (check["status"] == "ok") or check["advice"], f"nothing to do about {check}"
+    return found
+
+
+def test_a_sound_place_is_healthy_and_every_check_is_told_once(cli: Cli, root: Path) -> None:
+    answer = cli.ok("doctor")
+    assert answer["healthy"] is True
+    assert [check["name"] for check in answer["checks"]] == list(checks.CHECKS)
+    found = _checks(answer)
+    assert found["root"]["details"] == {"path": str(root), "source": "OUTLIVE_ROOT"}
+    kernel = found["kernel"]["details"]
+    assert all(kernel[name] for name in ("pidfd", "ofd_locks", "fifo", "splice", "subreaper", "memfd")), kernel
+    assert "no sandbox is configured" in found["sandbox"]["found"]
+    assert os.listdir(root) == [], "what was tried out is gone"
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "source"),
+    [
+        (["--root", "elsewhere"], {}, "--root"),
+        ([], {}, "OUTLIVE_ROOT"),
+        ([], {"OUTLIVE_ROOT": None}, "XDG_DATA_HOME"),
+        ([], {"OUTLIVE_ROOT": None, "XDG_DATA_HOME": None}, "the default"),
+    ],
+)
+def test_the_root_is_told_with_where_it_comes_from(
+    cli: Cli, words: list[str], env: dict[str, str | None], source: str
+) -> None:
+    root = _checks(cli.ok("doctor", *words, env=env))["root"]
+    assert root["details"]["source"] == source
+    assert Path(root["details"]["path"]).is_dir()
+
+
+def test_an_unsafe_root_is_a_finding_with_the_command_that_mends_it(cli: Cli, root: Path) -> None:
+    root.mkdir()
+    root.chmod(0o777)
+    answer = cli.ok("doctor")
+    assert answer["healthy"] is False
+    found = _checks(answer)
+    assert found["root"]["status"] == "fail" and f"chmod 700 {root}" in found["root"]["advice"]
+    assert found["python"]["status"] == "ok"
+
+
+def test_a_root_that_is_no_directory_is_a_finding(cli: Cli, root: Path) -> None:
+    root.touch()
+    assert _checks(cli.ok("doctor"))["root"]["status"] == "fail"
+
+
+def test_a_broken_configuration_is_a_finding(cli: Cli, place: Path) -> None:
+    (place / "mine.toml").write_text("[exec]\nbackground_s = 3\n")
+    answer = cli.ok("doctor", "--config", str(place / "mine.toml"))
+    found = _checks(answer)["configuration"]
+    assert (answer["healthy"], found["status"]) == (False, "fail")
+    assert "background_s" in found["found"] and "background_ms" in found["advice"]
+    (place / "mine.toml").write_text("[exec]\nbackground_ms = 3\n")
+    found = _checks(cli.ok("doctor", "--config", str(place / "mine.toml"), env={"OUTLIVE_GC_MAX_JOBS": "7"}))[
+        "configuration"
+    ]
+    assert found["details"] == {"path": str(place / "mine.toml"), "set": ["exec.background_ms", "gc.max_jobs"]}
+    assert "gc" in config.KEYS
+
+
+def test_a_quota_larger_than_the_disk_is_warned_of(cli: Cli) -> None:
+    assert _checks(cli.ok("doctor", env={"OUTLIVE_EXEC_QUOTA_BYTES": str(2**61)}))["space"]["status"] == "warn"
+    assert _checks(cli.ok("doctor", env={"OUTLIVE_EXEC_QUOTA_BYTES": "65536"}))["space"]["status"] == "ok"
+
+
+def test_few_open_files_are_warned_of(cli: Cli) -> None:
+    with cli.spawn("doctor", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))) as call:
+        stdout, _ = call.communicate(timeout=60)
+    found = _checks(one_object(Text(call.returncode, stdout.decode(), "")))["open_files"]
+    assert (found["status"], found["details"]) == ("warn", {"soft": 64, "hard": 64})
+
+
+def test_the_jobs_are_counted(cli: Cli) -> None:
+    cli.ok("run", "--wait", "head -c 100000 /dev/zero")
+    cli.ok("run", "--wait", "true")
+    found = _checks(cli.ok("doctor"))["jobs"]["details"]
+    assert found["jobs"] == 2
+    assert found["bytes"] > 100_000
+
+
+@pytest.mark.fault("F12")
+def test_a_supervisor_that_does_not_answer_is_told_and_a_sound_one_is_not(cli: Cli) -> None:
+    sound = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
+    assert _checks(cli.ok("doctor"))["supervision"] == {
+        "name": "supervision",
+        "status": "ok",
+        "found": "1 running, each with a supervisor that answers",
+        "details": {"running": 1},
+    }
+    stopped = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
+    supervisor = pair.supervisor(stopped)
+    os.kill(supervisor, signal.SIGSTOP)
+    found = _checks(cli.ok("doctor"))["supervision"]
+    os.kill(supervisor, signal.SIGCONT)
+    assert (found["status"], found["details"]["unresponsive"]) == ("warn", [stopped])
+    assert stopped in found["advice"]
+    for job_id in (sound, stopped):
+        cli.ok("kill", job_id, "--grace-ms", "0")
+
+
+def test_a_job_without_a_supervisor_is_told_and_left_to_the_next_look(cli: Cli) -> None:
+    job_id = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
+    pair.end_both(pair.supervisor(job_id))
+    found = _checks(cli.ok("doctor"))["supervision"]
+    assert (found["status"], found["details"]["orphaned"]) == ("warn", [job_id])
+    assert cli.ok("status", job_id)["state"] == "running"
+    until(lambda: _checks(cli.ok("doctor"))["supervision"]["status"] == "ok", what="the new supervisor")
+    cli.ok("kill", job_id, "--grace-ms", "0")
+
+
+WITHOUT = """
+import errno, os, sys
+from outlive.system import holes, process
+def refused(fd, start, stop): raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+holes.punch = refused
+process.open_pidfd = lambda pid: None
+from outlive.__main__ import main
+sys.exit(main())
+"""
+
+
+def test_what_the_kernel_does_not_have_is_told_with_what_it_costs(cli: Cli) -> None:
+    words = [sys.executable, "-c", WITHOUT, "doctor"]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    found = _checks(one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode())))["kernel"]
+    assert found["status"] == "warn"
+    assert not found["details"]["punch_hole"] and not found["details"]["pidfd"] and found["details"]["fifo"]
+    assert "only the head is kept" in found["advice"]
+
+
+def test_scopes_that_are_asked_for_where_there_is_no_systemd_are_a_failure(cli: Cli, place: Path) -> None:
+    (place / "bin").mkdir()
+    env = {"PATH": str(place / "bin")}
+    assert _checks(cli.ok("doctor", env=env))["scopes"]["status"] == "ok"
+    answer = cli.ok("doctor", env=env | {"OUTLIVE_EXEC_SCOPE": "systemd"})
+    assert (answer["healthy"], _checks(answer)["scopes"]["status"]) == (False, "fail")
+
+
+def test_a_person_reads_a_line_a_check_and_below_it_what_to_do(cli: Cli, root: Path) -> None:
+    root.mkdir()
+    root.chmod(0o777)
+    text = cli.text("--human", "doctor").stdout
+    lines = text.splitlines()
+    assert [line for line in lines if line.startswith("fail  root ")]
+    assert f"→ Run: chmod 700 {root}" in text
+    assert lines[-1].startswith("1 failed, ")
+
+
+def test_it_is_no_action_of_the_server(raw_mcp: Any) -> None:
+    assert raw_mcp().call("process", action="doctor")["error"]["code"] == "invalid_argument"

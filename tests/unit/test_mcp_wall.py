@@ -1,0 +1,163 @@
+"""One server, several callers: what a transport that knows its callers gets from the wall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, types
+
+from outlive import actions, config
+from outlive.errors import OutliveError
+from outlive.launch.fork import Launcher
+from outlive.mcp import server
+from outlive.mcp.call import EXEC, PROCESS, Calls, Tools, process_verbs
+from outlive.mcp.environment import JobEnvironment
+from outlive.mcp.owner import Caller, on_stdio
+from support.cli import Cli
+
+BOUND_S = 20
+TOKEN = Caller("ci", "token:ci", "token:ci", walled=True)
+ADMIN = Caller("root", "token:root", "token:root")
+
+
+class Known(JobEnvironment):
+    """An environment for which no login shell has to be asked: each call of a test has an event loop of its own."""
+
+    async def get(self) -> dict[str, str]:
+        return self.now()
+
+
+@pytest.fixture
+def calls(root: Path) -> Iterator[Calls]:
+    found = config.load({})
+    tools = Tools(actions.load("run"), process_verbs(), (EXEC, PROCESS), found)
+    made = Calls(tools, found, Known({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())
+    yield made
+    made.close()
+
+
+def ask(calls: Calls, caller: Caller, tool: str, **given: Any) -> dict[str, Any]:
+    async def run() -> dict[str, Any]:
+        with anyio.fail_after(BOUND_S):
+            return await calls.run(tool, given, caller)
+
+    return anyio.run(run)
+
+
+def refused(calls: Calls, caller: Caller, **given: Any) -> str:
+    with pytest.raises(OutliveError) as caught:
+        ask(calls, caller, PROCESS, **given)
+    return caught.value.code
+
+
+@pytest.mark.parametrize("name", ["ci", "token:ci", "ci/../ci", "stdio:ci", "TOKEN:ci", "token：ci"])
+def test_no_name_of_a_stdio_client_is_the_scope_of_a_token(name: str) -> None:
+    forged = on_stdio(name, {"CLAUDE_CODE_SESSION_ID": "token:ci"}, isolate=True)
+    assert forged.scope.startswith("stdio:")
+    assert ":" not in forged.scope.removeprefix("stdio:")
+    assert forged.client != TOKEN.client
+
+
+def test_a_stdio_client_with_the_name_of_a_token_has_other_jobs_and_other_notices(calls: Calls, cli: Cli) -> None:
+    forged = on_stdio("ci", {}, isolate=False)
+    theirs = ask(calls, forged, EXEC, command="sleep 0.2; exit 3", background=True)["job_id"]
+    cli.ok("wait", theirs)
+    assert refused(calls, TOKEN, action="status", job_id=theirs) == "job_not_found"
+    assert ask(calls, TOKEN, PROCESS, action="list", owner="ci")["jobs"] == []
+    assert calls.notices(TOKEN, None) == []
+    assert [notice["job_id"] for notice in calls.notices(forged, None)] == [theirs]
+
+
+def test_a_job_that_an_environment_claims_for_a_token_is_not_the_tokens(calls: Calls, cli: Cli) -> None:
+    for owner in ("ci", "token:ci"):
+        job = cli.ok("run", "true", env={"OUTLIVE_OWNER": owner})["job_id"]
+        assert refused(calls, TOKEN, action="status", job_id=job) == "job_not_found"
+
+
+def test_who_is_not_walled_sees_every_scope_and_takes_none_of_its_jobs_over(calls: Calls, cli: Cli) -> None:
+    job = ask(calls, TOKEN, PROCESS, action="create", command="true")["job_id"]
+    assert ask(calls, ADMIN, PROCESS, action="list", all=True)["jobs"][0]["job_id"] == job
+    assert ask(calls, ADMIN, PROCESS, action="start", job_id=job)["state"] == "exited"
+    assert ask(calls, TOKEN, PROCESS, action="status", job_id=job)["owner"] == "ci"
+    again = ask(calls, ADMIN, PROCESS, action="restart", job_id=job)["job_id"]
+    assert refused(calls, TOKEN, action="status", job_id=again) == "job_not_found"
+
+
+def test_two_clients_of_one_scope_share_its_jobs_and_no_positions(calls: Calls) -> None:
+    one, other = (Caller(name, f"token:{name}", "team", walled=True) for name in ("one", "other"))
+    job = ask(calls, one, EXEC, command="echo out")["job_id"]
+    assert ask(calls, one, PROCESS, action="poll", job_id=job)["output"] == ""
+    assert ask(calls, other, PROCESS, action="poll", job_id=job)["output"] == "out\n"
+    assert [found["job_id"] for found in ask(calls, other, PROCESS, action="list", all=True)["jobs"]] == [job]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_an_update_of_a_short_uri_stays_on_its_side_of_the_wall(
+    calls: Calls, root: Path, work: Path, mode: str
+) -> None:
+    """The first six characters of an id are a time: one text names a job of mine, and at once one of yours."""
+    mine, yours = (Caller(name, name, name, walled=True) for name in ("mine", "yours"))
+    jobs = _with_one_beginning(calls, mine, yours)
+    uri = f"job://{jobs[mine][:6]}/output"
+    built = server.build(calls, config.load({}), {}, who=lambda ctx: {"mine": mine, "yours": yours}[_name(ctx)])
+    told: dict[Caller, list[str]] = {mine: [], yours: []}
+
+    async def listen(caller: Caller, ready: anyio.Event, end: anyio.Event) -> None:
+        async def take(message: Any) -> None:
+            if isinstance(message, types.ResourceUpdatedNotification):
+                told[caller].append(message.params.uri)
+
+        info = types.Implementation(name=caller.owner, version="1")
+        async with Client(built, mode=mode, client_info=info, message_handler=take) as client:
+            if mode == "legacy":
+                await client.session.send_request(
+                    types.SubscribeRequest(params=types.SubscribeRequestParams(uri=uri)), types.EmptyResult
+                )
+                ready.set()
+                await end.wait()
+            else:
+                async with client.listen(resource_subscriptions=[uri]):
+                    ready.set()
+                    await end.wait()
+            await client.list_tools()  # whatever was sent before this answer is here
+
+    async def run() -> None:
+        ready, end = [anyio.Event(), anyio.Event()], anyio.Event()
+        with anyio.fail_after(BOUND_S):
+            async with anyio.create_task_group() as group:
+                for caller, event in zip(told, ready, strict=True):
+                    group.start_soon(listen, caller, event, end)
+                for event in ready:
+                    await event.wait()
+                (work / f"go-{yours.owner}").touch()
+                while not told[yours]:
+                    await anyio.sleep(0.01)
+                end.set()
+
+    anyio.run(run)
+    assert told[mine] == []
+    assert set(told[yours]) == {uri}
+    for caller in told:
+        (work / f"go-{caller.owner}").touch()
+        ask(calls, caller, PROCESS, action="remove", job_id=jobs[caller])
+
+
+def _with_one_beginning(calls: Calls, *callers: Caller) -> dict[Caller, str]:
+    """A running job of each, which prints when the file go-OWNER is there."""
+    while True:
+        found = {}
+        for caller in callers:
+            gated = f"until [ -e go-{caller.owner} ]; do sleep 0.02; done; echo out; exec sleep 1000"
+            found[caller] = ask(calls, caller, EXEC, command=gated, background=True)["job_id"]
+        if len({job[:6] for job in found.values()}) == 1:
+            return found
+        for caller, job in found.items():  # the time that they begin with went on in between
+            ask(calls, caller, PROCESS, action="remove", job_id=job)
+
+
+def _name(ctx: Any) -> str:
+    return str(server.client_name(ctx))
