@@ -1,7 +1,7 @@
 """The official conformance suite against this server, in one command, from the clone:
 
-    python -m tests.conformance            install the suite, start a server, run it, compare with baseline.toml
-    python -m tests.conformance --serve PORT    only serve what the scenarios call; 0: on any port that is free
+    python tests/conformance                 install the suite, start a server, run it, compare with baseline.toml
+    python tests/conformance --serve PORT    only serve what the scenarios call; 0: on any port that is free
 
 Needs `npm`, and the registry the first time; what is installed stays in $OUTLIVE_TEST_CACHE or ~/.cache/outlive-tests.
 Exit status: 0 when all is as the baseline has it, 1 when not, 3 when the suite could not be installed.

@@ -1,6 +1,6 @@
 """The server that the official conformance suite is run against: the product's own, with what the scenarios call added.
 
-    python -m tests.conformance --serve 8931
+    python tests/conformance --serve 8931
 
 The server object, its transport, capabilities, cache hints, resources, subscriptions and tasks are the product's. Laid over
 it are tools, resources and prompts with the names that the suite knows; everything else goes on to the product's handler.

@@ -70,6 +70,8 @@ def installed() -> Packages:
     place = CACHE / f"npm-{hashlib.sha256(content).hexdigest()[:12]}"
     found = Packages(place / "node_modules")
     if not place.exists():
+        if shutil.which("npm") is None:
+            raise Unavailable("npm is not installed")
         try:
             CACHE.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -115,11 +117,8 @@ def _install(place: Path) -> None:
 
 
 def _npm_ci(folder: str) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise Unavailable("npm is not installed")
     words = f"ci --ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error --fetch-timeout={FETCH_MS}"
-    command = [npm, *words.split(), "--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
+    command = ["npm", *words.split(), "--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
     done = bounded(command, INSTALL_S, cwd=folder, env=_ENVIRONMENT)
     if done.status is None:
         raise Unavailable(f"npm did not finish within {INSTALL_S} s")

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 from conformance import npm
 
 REVISIONS = ("2025-11-25", "2026-07-28")
-CLONE = Path(__file__).parents[2]
-BASELINE = Path(__file__).with_name("baseline.toml")
+HERE = Path(__file__).parent
+BASELINE = HERE / "baseline.toml"
 RUN_S = 240  # all scenarios of a revision
 LIST_S = 60
 START_S = 60  # the server, on a machine that does much else
@@ -123,9 +123,9 @@ def _quiet() -> dict[str, str]:
 @contextlib.contextmanager
 def serving() -> Iterator[str]:
     """The URL of a fixture server, which ends with this."""
-    command = [sys.executable, "-m", "tests.conformance", "--serve", "0"]
+    command = [sys.executable, str(HERE), "--serve", "0"]
     with tempfile.TemporaryFile() as log:
-        server = subprocess.Popen(command, cwd=CLONE, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
         try:
             assert server.stdout is not None
             ready = select.select([server.stdout], [], [], START_S)[0]
