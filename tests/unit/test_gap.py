@@ -339,6 +339,20 @@ def test_a_scanner_hands_out_every_line_that_is_there_and_none_that_is_not(
         scanner.close()
 
 
+def test_a_line_goes_on_over_a_gap_that_took_nothing_of_its_stream(tmp_path: Path) -> None:
+    with made(tmp_path, 200) as job:
+        job.put(0, b"one\ntw")
+        job.put(1, b"err\n" * 60)
+        job.put(0, b"o\nthree\n")
+        hole = job.gap().streams[0]
+        assert (hole.start, hole.stop) == (6, 6)
+        scanner = Scanner(job.dir, 0, 0)
+        assert scanner.whole_lines() == (0, b"one\ntwo\nthree\n")
+        assert scanner.skipped == 0
+        assert [scanner.line_start(at) for at in (5, 6, 7)] == [4, 4, 4]
+        scanner.close()
+
+
 def test_a_watch_that_falls_behind_goes_on_behind_the_gap_and_says_what_it_missed(tmp_path: Path) -> None:
     told: list[dict[str, Any]] = []
     spec = {"id": "w1", "pattern": "0[05]$", "match_type": "regex", "stream": "both", "once": False}
