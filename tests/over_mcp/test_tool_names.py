@@ -12,7 +12,12 @@ from support.mcp_client import McpSession
 from support.tools import UNKNOWN, background, ids
 
 Connect = Callable[..., McpSession]
-ONE_ERA = pytest.mark.parametrize("era", ["modern"])
+ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
+
+
+@pytest.fixture
+def mcp_session(shared_session: McpSession) -> McpSession:
+    return shared_session
 
 
 def test_names_are_taken_in_the_spellings_that_clients_use(mcp_session: McpSession, work: Path) -> None:

@@ -22,7 +22,12 @@ from support.wait import until
 
 Connect = Callable[..., McpSession]
 # For behaviour that lies behind the protocol: every server costs half a second of imports.
-ONE_ERA = pytest.mark.parametrize("era", ["modern"])
+ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
+
+
+@pytest.fixture
+def mcp_session(shared_session: McpSession) -> McpSession:
+    return shared_session
 
 
 # --- what is offered -----------------------------------------------------------------------------------------------
