@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -45,11 +46,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The test's own directory. HOME, XDG_* and OUTLIVE_ROOT lie in it: the user's own store is out of reach."""
-    for name in [name for name in os.environ if name.startswith(_OUTER)]:
-        monkeypatch.delenv(name)
+def _settle_in(place: Path) -> dict[str, str | None]:
+    """Directories of its own, and the environment that leads to them: name → value, None for what may not be there."""
+    # What lies in a home is made by whoever writes there; every directory less is a millisecond less for each test.
+    for path in ("home", "run", "work"):
+        (place / path).mkdir(mode=0o700, exist_ok=True)
     where = {
         "HOME": "home",
         "XDG_CONFIG_HOME": "home/.config",
@@ -57,22 +58,30 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "XDG_STATE_HOME": "home/.local/state",
         "XDG_CACHE_HOME": "home/.cache",
         "XDG_RUNTIME_DIR": "run",
+        "OUTLIVE_ROOT": "jobs",
     }
-    for name, path in where.items():
-        monkeypatch.setenv(name, str(tmp_path / path))
-    # What lies in a home is made by whoever writes there; every directory less is a millisecond less for each test.
-    for path in ("home", "run"):
-        (tmp_path / path).mkdir(mode=0o700)
-    monkeypatch.setenv("OUTLIVE_ROOT", str(tmp_path / "jobs"))
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path
+    outer: dict[str, str | None] = {name: None for name in os.environ if name.startswith(_OUTER)}
+    return outer | {name: str(place / path) for name, path in where.items()}
+
+
+@pytest.fixture(autouse=True)
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The test's own directory. HOME, XDG_* and OUTLIVE_ROOT lie in it: the user's own store is out of reach. With
+    `shared_session` it is the server's, empty again."""
+    found: Path = request.getfixturevalue("shared_place") if "shared_session" in request.fixturenames else tmp_path
+    for name, value in _settle_in(found).items():
+        if value is None:
+            monkeypatch.delenv(name)
+        else:
+            monkeypatch.setenv(name, value)
+    monkeypatch.chdir(found / "work")
+    return found
 
 
 @pytest.fixture(autouse=True)
 def nothing_left(request: pytest.FixtureRequest, place: Path) -> Iterator[None]:
     """No process, no zombie and no open file of a test survives it."""
-    before = leaks.Before()
+    before = leaks.Before(place if "shared_session" in request.fixturenames else None)
     with _limit():
         yield
     failed = request.node.stash.get(_failed, False)
@@ -128,7 +137,7 @@ def mount(place: Path) -> Iterator[Mounts]:
         yield mounts
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(scope="module", params=ERAS)
 def era(request: pytest.FixtureRequest) -> str:
     """A test that uses this, or a fixture that does, runs once for each era of the protocol."""
     found: str = request.param
@@ -164,6 +173,32 @@ def serve(cli: Cli, place: Path) -> Iterator[Callable[..., Served]]:
 def mcp_session(mcp_connect: Callable[..., McpSession]) -> McpSession:
     """A server with the SDK's client connected to it, in each era."""
     return mcp_connect()
+
+
+@pytest.fixture(scope="module")
+def shared_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the servers of this module's tests with `shared_session` live."""
+    return tmp_path_factory.mktemp("shared")
+
+
+@pytest.fixture(scope="module")
+def shared_server(era: str, shared_place: Path) -> Iterator[McpSession]:
+    env = _settle_in(shared_place)
+    with McpSession(log=shared_place / "mcp.log", era=era, env=env, cwd=shared_place / "work") as session:
+        yield session
+
+
+@pytest.fixture
+def shared_session(shared_server: McpSession, place: Path) -> Iterator[McpSession]:
+    """One server for all tests of a module: starting one for each costs more than what most of them do. It has no job
+    when a test begins, and the directories are empty. A module whose tests leave the server as it is says so once:
+    its `mcp_session` is this one (and a mark that sets `era` is `indirect`)."""
+    shared_server.messages.clear()
+    yield shared_server
+    for job in shared_server.ok("process", action="list", all=True, limit=0)["jobs"]:
+        shared_server.ok("process", action="remove", job_id=job["job_id"])
+    for path in (place / "work").iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 @pytest.fixture

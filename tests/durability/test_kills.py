@@ -6,97 +6,20 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from outlive.store import files
-from outlive.system import process
 from support import pair, processes
 from support.cli import Cli, Jobs, Text, one_object
+from support.counting import CODE, Counting, counter
 from support.mcp_client import RawMcp
 from support.wait import until
 
-CODE = 7  # what a counter ends with
 KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
-# Counts on both streams until the file NAME.stop is there; then NAME.count tells how far it got.
-COUNTER = f"""
-import os, sys, time
-name, n = sys.argv[1], 0
-while not os.path.exists(name + ".stop"):
-    n += 1
-    os.write(1, b"out %d\\n" % n)
-    os.write(2, b"err %d\\n" % n)
-    time.sleep(0.001)
-with open(name + ".count", "w") as file:
-    file.write(str(n))
-os._exit({CODE})
-"""
-
-
-def _counter(name: str) -> list[str]:
-    return [sys.executable, "-c", COUNTER, name]
-
-
-class Counting:
-    """A job that counts, and the proof that nothing of it is missing."""
-
-    def __init__(self, cli: Cli, work: Path, job: str, name: str) -> None:
-        self.cli, self.work, self.job, self.name = cli, work, job, name
-        self.stdout = cli.root / job / "stdout.log"
-
-    @classmethod
-    def start(cls, cli: Cli, work: Path, name: str = "c", *flags: str) -> Counting:
-        job = cli.ok("run", "--snapshot-after", "0", *flags, "--", *_counter(name))["job_id"]
-        found = cls(cli, work, job, name)
-        found.grows()
-        return found
-
-    def grows(self) -> None:
-        """The log takes in more than it holds now."""
-        size = self.stdout.stat().st_size
-        until(lambda: self.stdout.stat().st_size > size + 100, what="more output")
-
-    def stop(self) -> None:
-        (self.work / f"{self.name}.stop").touch()
-
-    def count(self) -> int:
-        path = self.work / f"{self.name}.count"
-        until(lambda: path.exists() and path.read_text(encoding="utf-8"), what="the counter's own count")
-        return int(path.read_text(encoding="utf-8"))
-
-    def end(self) -> dict[str, Any]:
-        self.stop()
-        return self.cli.ok("wait", self.job, "--timeout-ms", "30s")
-
-    def check_whole(self) -> None:
-        count = self.count()
-        out, err = (b"".join(b"%s %d\n" % (word, n) for n in range(1, count + 1)) for word in (b"out", b"err"))
-        assert self.stdout.read_bytes() == out
-        assert (self.stdout.parent / "stderr.log").read_bytes() == err
-        merged = merged_output(self.cli, self.job).splitlines(keepends=True)
-        assert len(merged) == 2 * count
-        assert "".join(line for line in merged if line.startswith("out")).encode() == out
-        assert "".join(line for line in merged if line.startswith("err")).encode() == err
-
-
-def merged_output(cli: Cli, job: str) -> str:
-    """The whole merged stream, read page by page along the cursor."""
-    pieces, seq = [], 0
-    while True:
-        page = cli.ok("poll", job, "--since-seq", str(seq), "--max-bytes", "1048576", "--raw")
-        assert page["truncated"] is False, "this helper is for jobs whose pages are not cut"
-        if page["next_seq"] == seq:
-            return "".join(pieces)
-        pieces.append(page["output"])
-        seq = page["next_seq"]
-
 
 # --- the supervisor and its guardian -------------------------------------------------------------------------------
 
@@ -331,7 +254,7 @@ def test_jobs_do_not_notice_the_end_of_their_server(
     raw_mcp: Callable[..., RawMcp], cli: Cli, work: Path, how: str
 ) -> None:
     server = raw_mcp()
-    printing = Counting(cli, work, server.call("exec", command=_counter("c"), background=True)["job_id"], "c")
+    printing = Counting(cli, work, server.call("exec", command=counter("c"), background=True)["job_id"], "c")
     silent_command = "until [ -e go ]; do sleep 0.02; done; exit 4"
     silent = server.call("exec", command=silent_command, background=True)["job_id"]
     printing.grows()
@@ -375,7 +298,7 @@ def test_a_job_started_by_a_call_that_was_never_answered_goes_on(
 
 def test_a_killed_nursery_is_replaced_and_its_jobs_go_on(raw_mcp: Callable[..., RawMcp], cli: Cli, work: Path) -> None:
     server = raw_mcp()
-    counting = Counting(cli, work, server.call("exec", command=_counter("c"), background=True)["job_id"], "c")
+    counting = Counting(cli, work, server.call("exec", command=counter("c"), background=True)["job_id"], "c")
     counting.grows()
     nursery = pair.nursery(counting.job)
     for turn in range(3):
@@ -414,7 +337,7 @@ def _belongs(pid: int, job: str) -> bool:
 
 
 def test_a_killed_command_line_that_waited_leaves_its_job_alone(cli: Cli, root: Path, work: Path) -> None:
-    with cli.spawn("run", "--wait", "--", *_counter("c"), start_new_session=True) as call:
+    with cli.spawn("run", "--wait", "--", *counter("c"), start_new_session=True) as call:
         job = until(lambda: _ids(root), what="the job")[0]
         counting = Counting(cli, work, job, "c")
         counting.grows()
@@ -429,185 +352,3 @@ def test_a_killed_command_line_that_waited_leaves_its_job_alone(cli: Cli, root: 
     ended = counting.end()
     assert (ended["state"], ended["exit_code"]) == ("exited", CODE)
     counting.check_whole()
-
-
-# --- the process table ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("face", ["cli", "mcp"])
-def test_no_pattern_ends_them_all_and_no_secret_shows(
-    raw_mcp: Callable[..., RawMcp], cli: Cli, jobs: Jobs, root: Path, face: str
-) -> None:
-    secret, outer = "s3cr3t-of-the-job", "s3cr3t-of-the-server"
-    server = raw_mcp(env={"OUTER_TOKEN": outer})
-    if face == "mcp":
-        job = server.call("exec", command="sleep 60", background=True, env={"TOKEN": secret}, mask=["TOKEN"])["job_id"]
-    else:
-        flags = ("--snapshot-after", "0", "--env", f"TOKEN={secret}", "--mask", "TOKEN")
-        job = cli.ok("run", *flags, "sleep 60", env={"OUTER_TOKEN": outer})["job_id"]
-    ours = {"supervisor": pair.supervisor(job), "guardian": pair.guardian(job)}
-    if face == "mcp":
-        ours["nursery"] = pair.nursery(job)
-    shown = {name: f"{pair.comm(pid)} {' '.join(processes.command_line(pid))}" for name, pid in ours.items()}
-    shown["server"] = " ".join(processes.command_line(server.pid))
-    for name, pid in ours.items():
-        assert "python" not in shown[name].lower(), shown
-        assert not Path(f"/proc/{pid}/environ").read_bytes().strip(b"\0"), f"the environment of the {name}"
-        assert secret not in shown[name] and outer not in shown[name]
-    for name, line in shown.items():
-        for word in set(re.findall(r"[\w.-]{3,}", line)) - {job}:
-            others = {other: text for other, text in shown.items() if other != name and word in text}
-            assert not others, f"{word!r} of the {name} is found in {others}"
-    for path in root.rglob("*"):
-        if path.is_file():
-            assert secret.encode() not in path.read_bytes(), path
-            assert outer.encode() not in path.read_bytes(), path
-    jobs.end()
-
-
-# --- a job inside a job --------------------------------------------------------------------------------------------
-
-INNER = "run --snapshot-after 0 --title inner"
-
-
-def _nested(cli: Cli, rest: str) -> tuple[str, str]:
-    """(outer, inner): the inner job was started by the outer one's command, which goes on with `rest`."""
-    inner = f"{sys.executable} -m outlive {INNER} 'echo in; until [ -e go ]; do sleep 0.02; done; echo done; exit 8'"
-    outer = cli.ok("run", "--snapshot-after", "0", f"{inner} && {rest}")["job_id"]
-    found = until(
-        lambda: [job["job_id"] for job in cli.ok("list", "--all")["jobs"] if job["name"] == "inner"],
-        what="the inner job",
-    )
-    return outer, found[0]
-
-
-def test_a_job_started_inside_a_job_survives_the_kill_of_the_outer_one(cli: Cli, work: Path) -> None:
-    outer, inner = _nested(cli, "sleep 60")
-    cli.ok("wait", inner, "--until", "output", "--timeout-ms", "20s")
-    killed = cli.ok("kill", outer)
-    assert (killed["state"], killed["reason"], killed["survivors"]) == ("killed", "kill", [])
-    until(lambda: not pair.supervisor(outer), what="the end of the outer supervisor")
-    assert cli.ok("status", inner)["state"] == "running"
-    assert pair.supervisor(inner)
-    (work / "go").touch()
-    ended = cli.ok("wait", inner, "--timeout-ms", "20s")
-    assert (ended["state"], ended["exit_code"], ended["output"]) == ("exited", 8, "in\ndone\n")
-
-
-def test_a_job_started_inside_a_job_does_not_keep_the_outer_one_lingering(cli: Cli, work: Path) -> None:
-    outer, inner = _nested(cli, "exit 2")
-    ended = cli.ok("wait", outer, "--timeout-ms", "20s")
-    assert (ended["exit_code"], ended["descendants"]) == (2, 0)
-    until(lambda: not pair.supervisor(outer), what="the end of the outer supervisor")
-    assert cli.ok("status", inner)["state"] == "running"
-    (work / "go").touch()
-    assert cli.ok("wait", inner, "--timeout-ms", "20s")["exit_code"] == 8
-
-
-def test_the_supervisors_of_both_may_be_killed(cli: Cli, work: Path) -> None:
-    outer, inner = _nested(cli, "until [ -e go ]; do sleep 0.02; done; exit 2")
-    pair.end(pair.supervisor(outer))
-    pair.end(pair.supervisor(inner))
-    for job in (outer, inner):
-        assert cli.ok("status", job)["state"] == "running"
-    (work / "go").touch()
-    assert cli.ok("wait", outer, "--timeout-ms", "20s")["exit_code"] == 2
-    assert cli.ok("wait", inner, "--timeout-ms", "20s")["exit_code"] == 8
-    until(lambda: not pair.supervisor(outer) and not pair.supervisor(inner), what="the end of both supervisors")
-
-
-# --- what a reader finds -------------------------------------------------------------------------------------------
-
-
-def _make_running(root: Path, job: str, **changes: Any) -> None:
-    """Rewrite a finished job's record as that of one whose supervisors vanished while it ran."""
-    path = root / job / "state.json"
-    until(lambda: not pair.supervisor(job), what="the supervisor's end")
-    found = files.load(path.read_bytes())
-    found |= {"state": "running", "phase": "running", "exit_code": None, "reason": None}
-    found |= {"finished_at": None, "duration_ms": None} | changes
-    path.write_bytes(files.dump(found))
-
-
-def _gone(root: Path, job: str) -> dict[str, Any]:
-    """An identity that no process has."""
-    found: dict[str, Any] = files.load((root / job / "state.json").read_bytes())["identity"]
-    return {"identity": {**found, "start_time": 1}}
-
-
-def test_after_a_reboot_a_job_that_ran_has_failed_for_that_reason(cli: Cli, root: Path) -> None:
-    job = cli.ok("run", "echo kept")["job_id"]
-    other = "00000000-1111-2222-3333-444444444444"
-    identity = {**process.identity(os.getpid()), "boot_id": other}  # its pid is somebody else's now
-    _make_running(root, job, boot_id=other, identity=identity, pid=os.getpid())
-    for _ in range(2):
-        found = cli.ok("status", job)
-        assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "reboot", None)
-        assert found["finished_at"]
-    assert cli.ok("list", "--all")["jobs"][0]["reason"] == "reboot"
-    assert cli.ok("log", job)["output"] == "kept\n"
-    assert cli.ok("wait", job, "--timeout-ms", "5s")["reason"] == "reboot"
-
-
-def test_a_job_whose_launcher_died_never_ran_and_is_never_run(cli: Cli, root: Path, work: Path) -> None:
-    job = cli.ok("create", f"touch {work}/ran")["job_id"]
-    (root / job / "state.json").unlink()
-    for _ in range(2):
-        found = cli.ok("status", job)
-        assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "launch", None)
-    assert cli.ok("list", "--all")["jobs"][0]["reason"] == "launch"
-    cli.error("start", job, code="invalid_state")
-    assert not (work / "ran").exists()
-    cli.ok("clear", job)
-
-
-@pytest.mark.parametrize("verb", ["status", "poll", "wait", "list", "log", "tail"])
-def test_an_end_found_by_a_reader_is_notified_once(cli: Cli, root: Path, work: Path, verb: str) -> None:
-    sink = work / "ends"
-    job = cli.ok("run", "--notify-file", str(sink), "true")["job_id"]
-    until(sink.exists, what="the first notification")
-    _make_running(root, job, **_gone(root, job))
-    sink.unlink()
-    (root / job / "completion_event.json").unlink()
-    words = ("list", "--all") if verb == "list" else (verb, job)
-    _at_once(cli, [words] * 3)
-    found = cli.ok("status", job)
-    assert (found["state"], found["reason"]) == ("failed", "lost")
-    event = root / job / "completion_event.json"
-    until(lambda: event.exists() and json.loads(event.read_bytes())["delivered"], timeout=10, what="the notification")
-    cli.ok("status", job)
-    until(lambda: not pair.supervisor(job), what="the end of who told it")
-    lines = [json.loads(line) for line in sink.read_text(encoding="utf-8").splitlines()]
-    assert [(line["event_type"], line["job_id"], line["state"], line["reason"]) for line in lines] == [
-        ("job.finished", job, "failed", "lost")
-    ]
-
-
-def test_the_end_of_a_job_that_lost_both_is_notified_once(cli: Cli, work: Path) -> None:
-    sink = work / "ends"
-    counting = Counting.start(cli, work, "c", "--notify-file", str(sink))
-    pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
-    _at_once(cli, [("status", counting.job)] * 4)
-    counting.end()
-    until(lambda: not pair.supervisor(counting.job), what="the supervisor's end")
-    assert len(sink.read_text(encoding="utf-8").splitlines()) == 1
-    counting.check_whole()
-
-
-def _at_once(cli: Cli, calls: list[tuple[str, ...]]) -> None:
-    """Several readers at the same time, all answered."""
-    running: list[subprocess.Popen[bytes]] = [cli.spawn(*words) for words in calls]
-    for call in running:
-        with call:
-            stdout, stderr = call.communicate(timeout=60)
-        assert call.returncode == 0, (stdout, stderr)
-
-
-def test_a_copy_of_a_finished_job_tells_what_the_job_tells(cli: Cli, root: Path) -> None:
-    job = cli.ok("run", "echo kept; exit 3")["job_id"]
-    until(lambda: not pair.supervisor(job), what="the supervisor's end")
-    copy = f"00000000{job[8:]}"
-    shutil.copytree(root / job, root / copy)
-    found = cli.ok("log", copy)
-    assert (found["job_id"], found["output"]) == (copy, "kept\n")
-    assert cli.ok("status", copy)["exit_code"] == 3

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
 from support.mcp_client import McpSession
 
 CODE = "for n in range(40_000): print('row %06d' % n)"
+
+
+@pytest.fixture
+def mcp_session(shared_session: McpSession) -> McpSession:
+    return shared_session
 
 
 def test_a_job_beyond_its_quota_says_so_in_text_in_structure_and_as_a_resource(mcp_session: McpSession) -> None:

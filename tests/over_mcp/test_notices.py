@@ -19,6 +19,11 @@ from support.wait import until
 Connect = Callable[..., McpSession]
 
 
+@pytest.fixture
+def mcp_session(shared_session: McpSession) -> McpSession:
+    return shared_session
+
+
 def start(session: McpSession, command: str, **more: Any) -> str:
     """Nothing is printed and nothing ends before the answer: that would be no news."""
     answered = Path(f"answered-{uuid4().hex}").absolute()
@@ -204,17 +209,18 @@ def test_a_removed_job_is_forgotten(mcp_session: McpSession, cli: Cli, root: Pat
     assert not list(root.glob(f".owed/*/{job}"))
 
 
-def test_many_ends_come_in_parts_and_none_twice(mcp_connect: Connect, cli: Cli, work: Path) -> None:
-    session = mcp_connect()
+def test_many_ends_come_in_parts_and_none_twice(mcp_session: McpSession, cli: Cli, work: Path) -> None:
     answers = [
-        session.ok("exec", command="until [ -e go ]; do sleep 0.1; done; exit 1", background=True, workdir=str(work))
+        mcp_session.ok(
+            "exec", command="until [ -e go ]; do sleep 0.1; done; exit 1", background=True, workdir=str(work)
+        )
         for _ in range(25)
     ]
     started = [answer["job_id"] for answer in answers]
     (work / "go").touch()
     for job in started:
         ended(cli, job)
-    first, second, third = (told(session) for _ in range(3))
+    first, second, third = (told(mcp_session) for _ in range(3))
     assert (len(first), len(second), third) == (20, 5, [])
     assert sorted(notice["job_id"] for notice in first + second) == sorted(started)
 
@@ -222,25 +228,23 @@ def test_many_ends_come_in_parts_and_none_twice(mcp_connect: Connect, cli: Cli, 
 @pytest.mark.parametrize(
     "until_", [[{"regex": "ready", "stream": "stdout"}], '{"regex":"ready"}', ["regex=ready"], {"regex": "ready"}]
 )
-def test_conditions_over_mcp(mcp_connect: Connect, cli: Cli, until_: Any) -> None:
-    session = mcp_connect()
-    job = start(session, "echo is ready; exec sleep 60")
-    answer = session.call("process", action="wait", job_id=job, until=until_)
+def test_conditions_over_mcp(mcp_session: McpSession, cli: Cli, until_: Any) -> None:
+    job = start(mcp_session, "echo is ready; exec sleep 60")
+    answer = mcp_session.call("process", action="wait", job_id=job, until=until_)
     assert answer.result["fired"]["line"] == "is ready"
     assert "ready" in answer.text
-    session.error("process", action="wait", job_id=job, until=[{"port": 0}], code="invalid_argument")
-    session.error("exec", command="true", watch=[{"pattern": "("}], code="invalid_argument")
-    events = session.call("process", action="events", job_id=job)
+    mcp_session.error("process", action="wait", job_id=job, until=[{"port": 0}], code="invalid_argument")
+    mcp_session.error("exec", command="true", watch=[{"pattern": "("}], code="invalid_argument")
+    events = mcp_session.call("process", action="events", job_id=job)
     assert [event["type"] for event in events.result["events"]] == ["started"]
     assert "started" in events.text
     cli.ok("kill", job)
 
 
 def test_a_watch_works_in_a_job_of_a_server_whose_supervisor_was_killed(
-    mcp_connect: Connect, cli: Cli, work: Path
+    mcp_session: McpSession, cli: Cli, work: Path
 ) -> None:
-    session = mcp_connect()
-    job = start(session, "until [ -e go ]; do sleep 0.02; done; echo ERROR late", watch=["^ERR"], workdir=str(work))
+    job = start(mcp_session, "until [ -e go ]; do sleep 0.02; done; echo ERROR late", watch=["^ERR"], workdir=str(work))
     pair.end(pair.supervisor(job))
     (work / "go").touch()
     ended(cli, job)
@@ -269,18 +273,17 @@ def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, w
         assert [notice["job_id"] for notice in told(session)] == [news.task_id]
 
 
-def test_a_hit_that_is_found_after_the_end_is_told_too(mcp_connect: Connect, cli: Cli) -> None:
-    session = mcp_connect()
-    job = start(session, "yes ERROR line | head -n 200000; echo FATAL now; exit 1", watch=["ERROR", "FATAL"])
+def test_a_hit_that_is_found_after_the_end_is_told_too(mcp_session: McpSession, cli: Cli) -> None:
+    job = start(mcp_session, "yes ERROR line | head -n 200000; echo FATAL now; exit 1", watch=["ERROR", "FATAL"])
     ended(cli, job)
     found: list[dict[str, Any]] = []
 
     def all_told() -> bool:
-        found.extend(told(session))
+        found.extend(told(mcp_session))
         return any(notice.get("pattern") == "FATAL" for notice in found)
 
     until(all_told, what="the last hit")
     assert [notice["event"] for notice in found].count("finished") == 1
     until(lambda: not cli.ok("status", job)["supervised"], what="the search is over")
-    told(session)
-    assert told(session) == []
+    told(mcp_session)
+    assert told(mcp_session) == []

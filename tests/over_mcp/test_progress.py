@@ -17,7 +17,12 @@ from support.wait import until
 
 Connect = Callable[..., McpSession]
 THEN = "until [ -e on ]; do sleep 0.02; done"
-ONE_ERA = pytest.mark.parametrize("era", ["modern"])
+ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
+
+
+@pytest.fixture
+def mcp_session(shared_session: McpSession) -> McpSession:
+    return shared_session
 
 
 def _rises(told: list[Progress]) -> bool:

@@ -21,9 +21,14 @@ from support.mcp_client import McpRefusal, McpSession, RawMcp
 from support.wait import until
 
 Connect = Callable[..., McpSession]
-ONE_ERA = pytest.mark.parametrize("era", ["modern"])
+ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 NOT_THERE = types.INVALID_PARAMS
+
+
+@pytest.fixture
+def mcp_session(shared_session: McpSession) -> McpSession:
+    return shared_session
 
 
 def _background(session: McpSession, command: Any, **more: Any) -> str:

@@ -25,9 +25,7 @@ from support.mcp_client import MODERN_VERSION, McpRefusal, McpSession, RawMcp
 from support.tasks_client import IDENTIFIER, OVER, Created, Detailed, TasksClient, get, start, tell
 from support.wait import until
 
-Connect = Callable[..., McpSession]
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-ONE_ERA = pytest.mark.parametrize("era", ["modern"])
 MONTH_MS = 30 * 86_400_000
 DECLARED = {"extensions": {IDENTIFIER: {}}}
 ASKING = {**DECLARED, "elicitation": {}}

@@ -17,27 +17,17 @@ from outlive.store.jobdir import JobDir
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer
+from support.tools import background, ended, ids, instructions
 from support.wait import until
 
 Connect = Callable[..., McpSession]
 # For behaviour that lies behind the protocol: every server costs half a second of imports.
-ONE_ERA = pytest.mark.parametrize("era", ["modern"])
-UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 
 
-def _ids(root: Path) -> list[str]:
-    return [name for name in os.listdir(root) if not name.startswith(".")] if root.exists() else []
-
-
-def _background(session: McpSession, command: Any, **more: Any) -> str:
-    job: str = session.ok("exec", command=command, background=True, **more)["job_id"]
-    return job
-
-
-def _ended(session: McpSession, job: str) -> dict[str, Any]:
-    found = session.ok("process", action="wait", job_id=job, timeout_ms=20_000)
-    assert not found["timed_out"]
-    return found
+@pytest.fixture
+def mcp_session(shared_session: McpSession) -> McpSession:
+    return shared_session
 
 
 # --- what is offered -----------------------------------------------------------------------------------------------
@@ -46,7 +36,7 @@ def _ended(session: McpSession, job: str) -> dict[str, Any]:
 def test_two_tools_are_offered_with_schemas_annotations_and_short_instructions(mcp_session: McpSession) -> None:
     tools = mcp_session.tools()
     assert sorted(tools) == ["exec", "process"]
-    texts = [mcp_session.ask(_instructions)]
+    texts = [mcp_session.ask(instructions)]
     for name, tool in tools.items():
         assert tool.title and tool.description
         texts.append(tool.description)
@@ -75,12 +65,7 @@ def test_a_description_speaks_of_no_argument_that_is_not_there(mcp_session: McpS
     said = {name: set(re.findall(r"\b([a-z_]+)=", tool.description)) for name, tool in tools.items()}
     assert said["exec"] <= taken["exec"]
     assert said["process"] <= taken["process"]
-    assert set(re.findall(r"\b([a-z_]+)=", mcp_session.ask(_instructions))) <= taken["exec"] | taken["process"]
-
-
-async def _instructions(client: Any) -> str:
-    found: str = client.instructions
-    return found
+    assert set(re.findall(r"\b([a-z_]+)=", mcp_session.ask(instructions))) <= taken["exec"] | taken["process"]
 
 
 # --- exec ----------------------------------------------------------------------------------------------------------
@@ -126,7 +111,7 @@ def test_exec_goes_on_as_a_job_when_it_takes_longer_than_the_call(mcp_session: M
     assert also["state"] == "running"
     (work / "go").touch()
     for job, code in ((found["job_id"], 4), (at_once["job_id"], 0), (also["job_id"], 0)):
-        assert _ended(mcp_session, job)["exit_code"] == code
+        assert ended(mcp_session, job)["exit_code"] == code
     assert mcp_session.ok("process", action="log", job_id=found["job_id"])["output"] == "begun\ndone\n"
 
 
@@ -173,10 +158,10 @@ def test_timeout_is_in_seconds_with_fractions_and_ends_the_job(mcp_session: McpS
     assert (hard["signal"], hard["reason"], hard["timeout_ms"]) == ("SIGKILL", "timeout", 300)
     idle = mcp_session.ok("exec", command="echo one; sleep 60", idle_timeout_ms=300)
     assert (idle["state"], idle["reason"]) == ("killed", "idle_timeout")
-    endless = _background(mcp_session, GATE, timeout=0)
+    endless = background(mcp_session, GATE, timeout=0)
     assert mcp_session.ok("process", action="status", job_id=endless)["timeout_ms"] == 0
     (work / "go").touch()
-    assert _ended(mcp_session, endless)["state"] == "exited"
+    assert ended(mcp_session, endless)["state"] == "exited"
 
 
 @ONE_ERA
@@ -187,134 +172,11 @@ def test_a_running_job_with_the_same_dedupe_key_is_answered_instead_of_started_t
     again = mcp_session.call("exec", command=GATE, background=True, dedupe_key="server")
     assert (again["job_id"], again["deduplicated"]) == (first["job_id"], True)
     assert "already" in again.text
-    assert len(_ids(root)) == 1
+    assert len(ids(root)) == 1
     assert mcp_session.ok("exec", command="true", dedupe_key="other")["job_id"] != first["job_id"]
     (work / "go").touch()
-    _ended(mcp_session, first["job_id"])
+    ended(mcp_session, first["job_id"])
     assert mcp_session.ok("exec", command="true", dedupe_key="server")["job_id"] != first["job_id"]
-
-
-# --- names and errors ----------------------------------------------------------------------------------------------
-
-
-def test_names_are_taken_in_the_spellings_that_clients_use(mcp_session: McpSession, work: Path) -> None:
-    job = mcp_session.ok("exec", command="echo 12345; exit 2", yieldMs=20_000, timeoutSeconds=30)["job_id"]
-    poll = mcp_session.ok
-    for spelling in ("job_id", "jobId", "job-id", "sessionId", "session_id", "run_id", "runId"):
-        assert poll("process", **{"action": "poll", spelling: job, "sinceSeq": 2})["output"] == "345\n"
-    assert poll("process", action="poll", job_id=job, since_seq="2")["output"] == "345\n", "a number as a string"
-    for part in (job[-8:], job[-6:], job[:25], job.lower()):
-        assert poll("process", action="status", job_id=part)["job_id"] == job
-    for action in ("tag_set", "tag-set", "tag set", "tagSet"):
-        assert poll("process", action=action, job_id=job, tags=["a"])["tags"] == ["a"]
-    nulls = {"workdir": None, "env": None, "mask": None, "timeout": None, "yield_ms": None, "tags": None, "title": None}
-    found = mcp_session.ok("exec", command="pwd", **nulls)
-    assert (found["output"], found["timeout_ms"]) == (f"{work}\n", 1_800_000)
-    assert poll("process", action="log", job_id=job, offset=None, limit=None)["output"] == "12345\n"
-    assert poll("process", action="list", job_id=None)["jobs"], "null is absent, also where it is not an argument"
-
-
-WRONG: list[tuple[str, dict[str, Any], str, str | None, str]] = [
-    # tool, arguments, error code, details.field, a word of the text
-    ("exec", {}, "invalid_argument", "command", "command"),
-    ("exec", {"command": ""}, "invalid_argument", "command", "empty"),
-    ("exec", {"command": "  "}, "invalid_argument", "command", "empty"),
-    ("exec", {"command": []}, "invalid_argument", "command", "empty"),
-    ("exec", {"command": ["", "x"]}, "invalid_argument", "command", "empty"),
-    ("exec", {"command": None}, "invalid_argument", "command", "command"),
-    ("exec", {"command": 7}, "invalid_argument", "command", "string"),
-    ("exec", {"command": {"a": "b"}}, "invalid_argument", "command", "string"),
-    ("exec", {"command": ["echo", 1, None]}, "invalid_argument", "command", "array of strings"),
-    ("exec", {"command": "echo \0"}, "invalid_argument", "command", "NUL"),
-    ("exec", {"command": "touch ran", "workdri": "/"}, "invalid_argument", "workdri", "workdir"),
-    ("exec", {"command": "touch ran", "timeout_ms": 5}, "invalid_argument", "timeout_ms", "timeout (seconds)"),
-    ("exec", {"command": "touch ran", "job_id": UNKNOWN}, "invalid_argument", "job_id", "process"),
-    ("exec", {"command": "touch ran", "workdir": "/no/such/place"}, "invalid_argument", "cwd", "/no/such/place"),
-    ("exec", {"command": "touch ran", "workdir": ""}, "invalid_argument", "cwd", "nothing was run"),
-    ("exec", {"command": "touch ran", "workdir": "/etc/passwd"}, "invalid_argument", "cwd", "not a directory"),
-    ("exec", {"command": "touch ran", "timeout": -1}, "invalid_argument", "timeout", "at least 0"),
-    ("exec", {"command": "touch ran", "timeout": "soon"}, "invalid_argument", "timeout", "seconds"),
-    ("exec", {"command": "touch ran", "timeout": True}, "invalid_argument", "timeout", "seconds"),
-    ("exec", {"command": "touch ran", "yield_ms": -5}, "invalid_argument", "yield_ms", "at least 0"),
-    ("exec", {"command": "touch ran", "background": "perhaps"}, "invalid_argument", "background", "true or false"),
-    ("exec", {"command": "touch ran", "env": {"A B": "x"}}, "invalid_argument", "env", "name"),
-    ("exec", {"command": "touch ran", "env": {"": "x"}}, "invalid_argument", "env", "name"),
-    ("exec", {"command": "touch ran", "env": {"A": None}}, "invalid_argument", "env", "env.A"),
-    ("exec", {"command": "touch ran", "env": {"A": {"b": 1}}}, "invalid_argument", "env", "env.A"),
-    ("exec", {"command": "touch ran", "env": ["A=1"]}, "invalid_argument", "env", "object"),
-    ("exec", {"command": "touch ran", "mask": ["A=1"]}, "invalid_argument", "mask", "names"),
-    ("exec", {"command": "touch ran", "stdin": "maybe"}, "invalid_argument", "stdin", "open or closed"),
-    ("exec", {"command": "touch ran", "tags": ["no spaces here"]}, "invalid_tag", "tag", "tag"),
-    ("exec", {"command": "touch ran", "title": "x" * 500}, "invalid_argument", "title", "120"),
-    ("exec", {"command": "touch ran", "shell": "no-such-shell -c"}, "invalid_argument", "shell", "no-such-shell"),
-    ("exec", {"command": "touch ran", "notify_command": " "}, "invalid_argument", "notify_command", "empty"),
-    ("process", {}, "invalid_argument", "action", "list"),
-    ("process", {"action": ""}, "invalid_argument", "action", "Actions"),
-    ("process", {"action": "pol"}, "invalid_argument", "action", "poll"),
-    ("process", {"action": "exec", "command": "touch ran"}, "invalid_argument", "action", "spawn"),
-    ("process", {"action": ["list"]}, "invalid_argument", "action", "Actions"),
-    ("process", {"action": "spawn"}, "invalid_argument", "command", "command"),
-    ("process", {"action": "spawn", "command": "touch ran", "offset": 1}, "invalid_argument", "offset", "log"),
-    ("process", {"action": "poll"}, "invalid_argument", "job_id", "list"),
-    ("process", {"action": "poll", "job_id": UNKNOWN}, "job_not_found", None, UNKNOWN),
-    ("process", {"action": "poll", "job_id": ""}, "job_not_found", None, "job"),
-    ("process", {"action": "poll", "job_id": ".."}, "job_not_found", None, ".."),
-    ("process", {"action": "poll", "job_id": "../x"}, "job_not_found", None, "../x"),
-    ("process", {"action": "poll", "job_id": "/etc/passwd"}, "job_not_found", None, "job"),
-    ("process", {"action": "poll", "job_id": UNKNOWN, "offset": 3}, "invalid_argument", "offset", "log"),
-    ("process", {"action": "poll", "job_id": UNKNOWN, "since": 3}, "invalid_argument", "since", "since_seq"),
-    ("process", {"action": "poll", "job_id": UNKNOWN, "since_seq": -1}, "invalid_argument", "since_seq", "at least 0"),
-    ("process", {"action": "poll", "job_id": UNKNOWN, "since_seq": 1.5}, "invalid_argument", "since_seq", "whole"),
-    ("process", {"action": "poll", "job_id": UNKNOWN, "max_bytes": 0}, "invalid_argument", "max_bytes", "at least 1"),
-    ("process", {"action": "log", "job_id": UNKNOWN, "stream": "out"}, "invalid_argument", "stream", "stdout"),
-    ("process", {"action": "list", "state": "runing"}, "invalid_argument", "state", "running"),
-    ("process", {"action": "gc", "older_than": "5"}, "invalid_argument", "older_than", "unit"),
-]
-
-
-@ONE_ERA
-@pytest.mark.parametrize("action", ["wait", "poll"])
-def test_a_timeout_in_the_seconds_of_exec_is_no_timeout_of_30_ms(mcp_session: McpSession, action: str) -> None:
-    job = _background(mcp_session, "exec sleep 60")
-    refused = mcp_session.error("process", action=action, job_id=job, timeout=30, code="invalid_argument")
-    assert "timeout_ms (milliseconds)" in refused.text
-    mcp_session.ok("process", action="remove", job_id=job)
-
-
-def test_a_wrong_argument_is_a_failed_call_that_says_what_to_do_and_starts_nothing(
-    mcp_session: McpSession, root: Path, work: Path
-) -> None:
-    wrong = []
-    for tool, arguments, code, field, word in WRONG:
-        answer = mcp_session.call(tool, **arguments)
-        error = answer.result.get("error", {})
-        told = (answer.is_error, error.get("code"), error.get("details", {}).get("field"))
-        if told != (True, code, field) or word not in answer.text or code not in answer.text:
-            wrong.append(f"{tool} {arguments}: {told}, {answer.text!r}; wanted {code}, {field}, {word!r}")
-        assert error.get("retryable") is False
-    assert not wrong, "\n".join(wrong)
-    assert _ids(root) == []
-    assert not (work / "ran").exists()
-    assert mcp_session.ok("exec", command="echo fine")["output"] == "fine\n"
-
-
-@ONE_ERA
-def test_no_error_repeats_a_value_that_may_be_secret(mcp_session: McpSession) -> None:
-    secret = "hunter2-hunter2"
-    for env in ({"A": {"deep": secret}}, {"A B": secret}, [f"A={secret}"], f"A={secret}", {"A": f"{secret}\0"}):
-        answer = mcp_session.error("exec", code="invalid_argument", command="true", env=env)
-        assert secret not in answer.text and secret not in str(answer.result)
-
-
-@ONE_ERA
-def test_an_unusable_root_is_an_answer_and_not_a_dead_server(mcp_connect: Connect, root: Path) -> None:
-    root.mkdir(mode=0o777)
-    root.chmod(0o777)
-    session = mcp_connect()
-    answer = session.error("exec", code="store_unsafe", command="true")
-    assert "chmod" in answer.text
-    root.chmod(0o700)
-    assert session.ok("exec", command="echo now")["output"] == "now\n"
 
 
 # --- process -------------------------------------------------------------------------------------------------------
@@ -397,15 +259,15 @@ def test_every_action_that_starts_or_ends_jobs_answers_in_its_schema_and_in_pros
     assert act("remove", job_id=act("spawn", command="sleep 60")["job_id"])["type"] == "remove"
     _settled(root)
     dry = act("gc", older_than="0s", dry_run=True)
-    assert (dry["dry_run"], len(_ids(root))) == (True, 2)
+    assert (dry["dry_run"], len(ids(root))) == (True, 2)
     assert act("gc", older_than="0s")["deleted"] == 2
-    assert _ids(root) == []
+    assert ids(root) == []
     assert "No running or recent jobs" in act("list").text
 
 
 def _settled(root: Path) -> None:
     """No supervisor is left: gc lets a job alone whose lock is held."""
-    until(lambda: not any(_is_held(root, job) for job in _ids(root)), what="the supervisors' ends")
+    until(lambda: not any(_is_held(root, job) for job in ids(root)), what="the supervisors' ends")
 
 
 def _is_held(root: Path, job: str) -> bool:
@@ -427,8 +289,8 @@ def test_a_job_that_was_said_to_have_ended_can_be_handled_at_once(raw_mcp: Calla
 
 @ONE_ERA
 def test_a_wait_on_several_jobs_is_ended_by_the_first_or_by_the_last(mcp_session: McpSession, work: Path) -> None:
-    first = _background(mcp_session, "until [ -e one ]; do sleep 0.02; done; exit 1")
-    second = _background(mcp_session, "until [ -e two ]; do sleep 0.02; done; exit 2")
+    first = background(mcp_session, "until [ -e one ]; do sleep 0.02; done; exit 1")
+    second = background(mcp_session, "until [ -e two ]; do sleep 0.02; done; exit 2")
     both = mcp_session.begin("process", action="wait", job_id=[first, second], mode="all", timeout_ms=30_000)
     any_ = mcp_session.begin("process", action="wait", job_id=[first, second], timeout_ms=30_000)
     (work / "two").touch()
@@ -442,7 +304,7 @@ def test_a_wait_on_several_jobs_is_ended_by_the_first_or_by_the_last(mcp_session
 
 @ONE_ERA
 def test_a_wait_that_asks_for_too_long_says_so(mcp_session: McpSession, work: Path) -> None:
-    job = _background(mcp_session, GATE)
+    job = background(mcp_session, GATE)
     call = mcp_session.begin("process", action="wait", job_id=job, timeout_ms=600_000)
     (work / "go").touch()
     found = call.result(30)
@@ -503,7 +365,7 @@ def test_list_and_gc_are_about_this_clients_own_jobs(mcp_connect: Connect, cli: 
     _settled(root)
     found = session.ok("process", action="gc", older_than="0s")
     assert (found["deleted"], found["out_of_scope"]) == (1, 2)
-    assert set(_ids(root)) == {theirs, shell}
+    assert set(ids(root)) == {theirs, shell}
 
 
 # --- calls that end early, calls at the same time ------------------------------------------------------------------
@@ -514,7 +376,7 @@ def test_a_cancelled_or_timed_out_call_ends_and_its_job_goes_on(
 ) -> None:
     command = f"echo begun; {GATE}; echo done; exit 6"
     call = mcp_session.begin("exec", command=command, yield_ms=40_000)
-    job = until(lambda: _ids(root), what="the job")[0]
+    job = until(lambda: ids(root), what="the job")[0]
     until((root / job / "stdout.log").read_bytes, what="its first output")
     call.cancel()
     assert mcp_session.ok("process", action="status", job_id=job)["state"] == "running"
@@ -526,17 +388,17 @@ def test_a_cancelled_or_timed_out_call_ends_and_its_job_goes_on(
     slow = {"command": GATE, "yield_ms": 40_000}
     with pytest.raises(MCPError):
         mcp_session.ask(lambda client: client.call_tool("exec", slow, read_timeout_seconds=0.3))
-    other = until(lambda: [one for one in _ids(root) if one != job], what="the second job")[0]
+    other = until(lambda: [one for one in ids(root) if one != job], what="the second job")[0]
     assert mcp_session.ok("process", action="list")["jobs"][0]["state"] == "running"
     (work / "go").touch()
-    ended = _ended(mcp_session, job)
-    assert (ended["state"], ended["exit_code"]) == ("exited", 6)
+    found = ended(mcp_session, job)
+    assert (found["state"], found["exit_code"]) == ("exited", 6)
     assert cli.ok("log", job)["output"] == "begun\ndone\n"
-    assert _ended(mcp_session, other)["exit_code"] == 0
+    assert ended(mcp_session, other)["exit_code"] == 0
 
 
 def test_quick_calls_are_answered_while_long_ones_wait(mcp_session: McpSession, work: Path) -> None:
-    job = _background(mcp_session, GATE)
+    job = background(mcp_session, GATE)
     long = [mcp_session.begin("process", action="wait", job_id=job, timeout_ms=40_000) for _ in range(8)]
     long.append(mcp_session.begin("exec", command=GATE, yield_ms=40_000))
     long.append(mcp_session.begin("process", action="poll", job_id=job, timeout_ms=40_000))
@@ -559,7 +421,7 @@ def test_end_of_file_ends_the_server_at_once_with_a_wait_in_flight(
     job = server.call("exec", command="echo begun; sleep 60", background=True)["job_id"]
     server.begin_call("process", action="wait", job_id=job, timeout_ms=45_000)
     server.begin_call("exec", command="sleep 61", yield_ms=45_000)
-    until(lambda: len(_ids(root)) == 2, what="the second job")
+    until(lambda: len(ids(root)) == 2, what="the second job")
     server.close_stdin()
     assert server.wait(timeout=15) == 0, "well before the wait would have ended"
     assert all(one["state"] == "running" for one in jobs.all())
@@ -593,51 +455,3 @@ def test_garbage_on_stdin_does_not_end_the_server(era: str, raw_mcp: Callable[..
         with pytest.raises(McpRefusal):
             server.request("tools/call", params)
     assert server.call("exec", command="echo and here")["output"] == "and here\n"
-
-
-# --- exec alone ----------------------------------------------------------------------------------------------------
-
-
-def test_exec_alone_answers_at_the_end_and_names_no_other_tool(
-    mcp_connect: Connect, cli: Cli, root: Path, work: Path
-) -> None:
-    session = mcp_connect(args=("--tools", "exec"))
-    tools = session.tools()
-    assert list(tools) == ["exec"]
-    assert not {"yield_ms", "background"} & set(tools["exec"].input_schema["properties"])
-    said = [tools["exec"].description or "", session.ask(_instructions)]
-    call = session.begin("exec", command=f"echo one; {GATE}; echo two; exit 3", background=True, yield_ms=0, yieldMs=1)
-    assert cli.ok("wait", *until(lambda: _ids(root), what="the job"), "--until", "output")["state"] == "running"
-    assert not call.done()
-    (work / "go").touch()
-    found = call.result()
-    assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "one\ntwo\n")
-    ended = session.call("exec", command="sleep 60", timeout=0.3, yield_ms=None)
-    assert ended["reason"] == "timeout"
-    wrong = session.error("exec", code="invalid_argument", command="true", job_id=UNKNOWN)
-    for text in (*said, found.text, ended.text, wrong.text):
-        assert "process" not in text, text
-    with pytest.raises(MCPError):
-        session.call("process", action="list")
-    assert cli.ok("list", "--all")["jobs"], "the command line finds them"
-
-
-@ONE_ERA
-def test_exec_alone_says_where_the_rest_of_much_output_is_without_naming_a_tool_it_lacks(mcp_connect: Connect) -> None:
-    session = mcp_connect(args=("--tools", "exec"))
-    found = session.call("exec", command="seq 20000")
-    assert found["truncated"]
-    assert found["stdout_log_path"] in found.text
-    told = [line for line in found.text.splitlines() if not line.isdigit()]
-    assert not any("process" in line for line in told), told
-
-
-@ONE_ERA
-def test_process_alone_starts_nothing(mcp_connect: Connect, cli: Cli) -> None:
-    session = mcp_connect(args=("--tools=process",))
-    assert list(session.tools()) == ["process"]
-    session.error("process", code="invalid_argument", action="spawn", command="true")
-    with pytest.raises(MCPError):
-        session.call("exec", command="true")
-    job = cli.ok("run", "echo seen")["job_id"]
-    assert session.ok("process", action="log", job_id=job)["output"] == "seen\n"

@@ -30,10 +30,11 @@ sys.addaudithook(_count_starts)
 
 
 class Before:
-    """What this process held when the test began."""
+    """What this process held when the test began; `shared`: a place where something ran already, which may go on."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Path | None = None) -> None:
         self.started = _started
+        self.running = frozenset(processes.of(shared)) if shared else frozenset()
         self.children = set(processes.children())
         self.files = open_files()
 
@@ -41,12 +42,13 @@ class Before:
 def found(before: Before, place: Path, *, jobs_may_live: bool = False, settle_s: float = SETTLE_S) -> list[str]:
     """What is left, a line each. Leftover processes of `place` are ended in any case."""
     left: dict[int, str] = {}
-    if _started != before.started:
-        left = processes.of(place) if jobs_may_live else processes.wait_gone(place, settle_s)
+    if _started != before.started or before.running:
+        still = before.running
+        left = processes.of(place, still) if jobs_may_live else processes.wait_gone(place, settle_s, still)
     lines = []
     if left:
-        ended = dict(left) | processes.end_all(place)
-        lines += [f"could not be ended: {what}" for what in processes.of(place).values()]
+        ended = dict(left) | processes.end_all(place, but=before.running)
+        lines += [f"could not be ended: {what}" for what in processes.of(place, before.running).values()]
         if not jobs_may_live:
             lines += [f"still running: {what}" for what in ended.values()]
     if _new_children(before) or open_files() - before.files:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from support.wait import POLL_S
@@ -17,11 +18,11 @@ from support.wait import POLL_S
 _COOKIES = (b"OUTLIVE_ROOT=", b"HOME=")
 
 
-def of(place: Path) -> dict[int, str]:
-    """pid → what it is and why it was taken for one of `place`; never this process, never a zombie."""
+def of(place: Path, but: Collection[int] = ()) -> dict[int, str]:
+    """pid → what it is and why it was taken for one of `place`; never this process, never a zombie, and none of `but`."""
     found: dict[int, str] = {}
     for pid in _pids():
-        if pid == os.getpid() or _state(pid) in ("Z", "X", ""):
+        if pid == os.getpid() or pid in but or _state(pid) in ("Z", "X", ""):
             continue
         why = _tie(pid, str(place))
         if why:
@@ -71,19 +72,19 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
-def wait_gone(place: Path, timeout: float) -> dict[int, str]:
+def wait_gone(place: Path, timeout: float, but: Collection[int] = ()) -> dict[int, str]:
     """What is still there when nothing is, or `timeout` seconds are over."""
     deadline = time.monotonic() + timeout
-    while (left := of(place)) and time.monotonic() < deadline:
+    while (left := of(place, but)) and time.monotonic() < deadline:
         time.sleep(POLL_S)
     return left
 
 
-def end_all(place: Path, timeout: float = 20) -> dict[int, str]:
+def end_all(place: Path, timeout: float = 20, but: Collection[int] = ()) -> dict[int, str]:
     """SIGKILL what belongs to `place`, again and again (a guardian takes over from its supervisor). Names them."""
     ended: dict[int, str] = {}
     deadline = time.monotonic() + timeout
-    while (left := of(place)) and time.monotonic() < deadline:
+    while (left := of(place, but)) and time.monotonic() < deadline:
         for pid, what in left.items():
             ended[pid] = what
             _kill(pid, place)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,82 +15,14 @@ from hypothesis import strategies as st
 from outlive.actions import log_search, window
 from outlive.store import lines as lines_module
 from outlive.store import output as output_module
-from outlive.store.gap import NO_GAP, Gap, GapFile, GapWriter, Hole
-from outlive.store.jobdir import GAP, LOGS, ORDER, JobDir
+from outlive.store.gap import NO_GAP, Gap, GapWriter, Hole
+from outlive.store.jobdir import GAP
 from outlive.store.lines import Lines
-from outlive.store.output import OrderWriter, Output
+from outlive.store.output import Output
 from outlive.store.scan import Scanner
 from outlive.supervisor.loop import Loop
-from outlive.supervisor.quota import NEVER, Quota
 from outlive.supervisor.watches import Watches
-from outlive.system import holes
-
-NAMES = itertools.count()
-
-
-class Job:
-    """A job directory, and what a supervisor does to it. `written` is every byte there ever was, with its stream."""
-
-    def __init__(self, place: Path, quota: int) -> None:
-        path = place / f"{next(NAMES):026d}"
-        path.mkdir()
-        for name in (ORDER, *LOGS):
-            (path / name).touch()
-        self.path = path
-        self.dir = JobDir(str(place), path.name, os.open(path, os.O_RDONLY | os.O_DIRECTORY))
-        self.quota_bytes = quota
-        self.events: list[dict[str, Any]] = []
-        self.written: list[tuple[int, int]] = []
-        self._logs = [os.open(path / name, os.O_WRONLY) for name in LOGS]
-        self.sizes = [0, 0]
-        self.supervise()
-
-    def supervise(self) -> None:
-        """Somebody takes over."""
-        self.order = OrderWriter(self.dir)
-        self.quota = Quota(
-            self.dir, self.quota_bytes, lambda kind, **event: self.events.append({"type": kind, **event})
-        )
-
-    def put(self, stream: int, data: bytes) -> None:
-        """As the pump does it, in turns."""
-        for at in range(0, len(data), max(1, self.quota.turn_bytes)):
-            piece = data[at : at + self.quota.turn_bytes]
-            size = sum(self.sizes)
-            if size > self.quota.full_at and not self.quota.make_room(size):
-                return
-            self.order.before(stream, self.sizes)
-            os.pwrite(self._logs[stream], piece, self.sizes[stream])
-            self.sizes[stream] += len(piece)
-            self.written += [(stream, byte) for byte in piece]
-
-    def text(self, start: int = 0, stop: int | None = None, only: int | None = None) -> bytes:
-        return bytes(byte for stream, byte in self.written[start:stop] if only in (None, stream))
-
-    def gap(self) -> Gap:
-        look = GapFile(self.dir)
-        found = look.newest()
-        look.close()
-        return found
-
-    def stop_supervising(self) -> None:
-        self.quota.close()
-        self.order.close()
-
-    def close(self) -> None:
-        self.stop_supervising()
-        for fd in self._logs:
-            os.close(fd)
-        self.dir.close()
-
-
-@contextmanager
-def made(place: Path, quota: int) -> Iterator[Job]:
-    job = Job(place, quota)
-    try:
-        yield job
-    finally:
-        job.close()
+from support.kept import Job, check, check_lines, check_places, fill, made, numbered
 
 
 @pytest.fixture
@@ -173,66 +103,6 @@ RUNS = st.lists(
     ),
     max_size=40,
 )
-
-
-def fill(job: Job, runs: list[tuple[int, list[bytes]]]) -> None:
-    for stream, pieces in runs:
-        job.put(stream, b"".join(pieces))
-
-
-def check(job: Job, output: Output, start: int, stop: int) -> None:
-    """[start, stop) is what was written, but for the gap."""
-    found = output.pieces(start, stop)
-    hole = output.gap.merged
-    stop = max(start, min(stop, output.end))
-    there = [at for at in range(start, stop) if not hole.holds(at)]
-    assert [(stream, byte) for stream, data in found for byte in data] == [job.written[at] for at in there]
-    for stream in (0, 1):
-        every = job.text(only=stream)
-        data = output.read_stream(stream, start, stop)
-        own = output.gap.streams[stream]
-        size = output.sizes[stream]
-        assert data == bytes(every[at] for at in range(start, min(stop, size)) if not own.holds(at))
-        at, data = output.take(start, 50, stream)
-        if data:
-            assert data == every[at : at + len(data)]
-            assert at == start or output.gap.streams[stream].holds(start)
-
-
-def check_places(job: Job, output: Output, seq: int) -> None:
-    seq = min(seq, output.end)
-    offsets = output.offsets_at(seq)
-    hole = output.gap.merged
-    real = hole.stop if hole.holds(seq) and seq != hole.start else seq
-    assert offsets == [sum(stream == one for stream, _ in job.written[:real]) for one in (0, 1)]
-    if seq < output.end and not hole.holds(seq):
-        stream = job.written[seq][0]
-        assert output.seq_of(stream, output.offsets_at(seq)[stream]) == (
-            hole.stop if output.gap.merged.holds(seq) else seq
-        )
-
-
-def check_lines(job: Job, output: Output, only: int | None, seq: int, line: int) -> None:
-    text = job.text(only=only)
-    lines = Lines(job.dir, output, only)
-    try:
-        before = lines.before(seq)
-        hole = lines.hole
-        real = hole.stop if hole.start < seq < hole.stop else seq
-        assert before == text[: min(real, lines.end)].count(b"\n")
-        total = lines.total()
-        seen = text[: lines.end]
-        assert total == seen.count(b"\n") + (not seen.endswith(b"\n") and bool(seen))
-        start, behind = lines.start_of(line), lines.start_of(line, behind_gap=True)
-        hole, seen = lines.hole, text[: lines.end]
-        starts = [0, *(at + 1 for at, byte in enumerate(seen) if byte == 10)]
-        at = starts[line] if line < len(starts) else lines.end
-        if hole.start < at < hole.stop:
-            assert (start in (hole.start, hole.stop)) and behind == hole.stop
-        else:
-            assert start == behind == at or hole.holds(at)
-    finally:
-        lines.close()
 
 
 @given(RUNS, st.integers(128, 700), st.lists(st.integers(0, 1500), min_size=4, max_size=4))
@@ -361,10 +231,6 @@ def test_an_entry_of_the_index_that_somebody_made_behind_the_gap_is_not_believed
 # --- what is shown -------------------------------------------------------------------------------------------------
 
 
-def numbered(count: int, first: int = 0) -> bytes:
-    return b"".join(b"line %05d\n" % number for number in range(first, first + count))
-
-
 def unmarked(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("[...")]
 
@@ -473,6 +339,20 @@ def test_a_scanner_hands_out_every_line_that_is_there_and_none_that_is_not(
         scanner.close()
 
 
+def test_a_line_goes_on_over_a_gap_that_took_nothing_of_its_stream(tmp_path: Path) -> None:
+    with made(tmp_path, 200) as job:
+        job.put(0, b"one\ntw")
+        job.put(1, b"err\n" * 60)
+        job.put(0, b"o\nthree\n")
+        hole = job.gap().streams[0]
+        assert (hole.start, hole.stop) == (6, 6)
+        scanner = Scanner(job.dir, 0, 0)
+        assert scanner.whole_lines() == (0, b"one\ntwo\nthree\n")
+        assert scanner.skipped == 0
+        assert [scanner.line_start(at) for at in (5, 6, 7)] == [4, 4, 4]
+        scanner.close()
+
+
 def test_a_watch_that_falls_behind_goes_on_behind_the_gap_and_says_what_it_missed(tmp_path: Path) -> None:
     told: list[dict[str, Any]] = []
     spec = {"id": "w1", "pattern": "0[05]$", "match_type": "regex", "stream": "both", "once": False}
@@ -499,89 +379,3 @@ def test_a_watch_that_falls_behind_goes_on_behind_the_gap_and_says_what_it_misse
     assert [event for event in told if event["type"] == "watch_skipped"] == [
         {"type": "watch_skipped", "stream": "stdout", "bytes": hole.stop - hole.start}
     ]
-
-
-# --- the supervisor's side -----------------------------------------------------------------------------------------
-
-
-def test_without_a_quota_nothing_is_ever_given_back(tmp_path: Path) -> None:
-    with made(tmp_path, 0) as job:
-        assert job.quota.full_at == job.quota.turn_bytes == NEVER
-        job.put(0, numbered(5_000))
-        assert job.gap() is NO_GAP and not (job.path / GAP).exists()
-
-
-def test_a_successor_does_what_its_predecessor_recorded(tmp_path: Path) -> None:
-    """Killed between the record and the punch: nobody reads the span, and it takes no space in the end."""
-    with made(tmp_path, 1 << 20) as job, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(holes, "punch", lambda *_: None)
-        for number in range(30):
-            job.put(number % 2, numbered(10_000, number * 10_000))
-        before = sum((job.path / name).stat().st_blocks * 512 for name in LOGS)
-        assert before >= len(job.written), "nothing was punched yet"
-        job.stop_supervising()
-        patch.undo()
-        times = [(job.path / name).stat().st_mtime_ns for name in LOGS]
-        job.supervise()
-        after = sum((job.path / name).stat().st_blocks * 512 for name in LOGS)
-        assert after <= (1 << 20) + (1 << 16) + 4 * 65_536
-        assert times == [(job.path / name).stat().st_mtime_ns for name in LOGS], "no output came"
-        job.put(0, numbered(50_000, 300_000))
-        with Output(job.dir) as output:
-            check(job, output, 0, output.end)
-
-
-def failing(number: int) -> Callable[..., None]:
-    def fail(*_: Any) -> None:
-        raise OSError(number, os.strerror(number))
-
-    return fail
-
-
-def test_a_record_that_cannot_be_written_gives_nothing_away(tmp_path: Path) -> None:
-    with made(tmp_path, 4_000) as job, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(GapWriter, "write", failing(errno.ENOSPC))
-        job.put(0, numbered(1_000))
-        with Output(job.dir) as output:
-            assert output.gap is NO_GAP
-            assert output.read(0, output.end) == job.text()
-        patch.undo()
-        job.put(0, numbered(1_000, 1_000))
-        with Output(job.dir) as output:
-            assert output.stored <= 4_000 + 250
-            check(job, output, 0, output.end)
-
-
-def test_where_no_hole_can_be_punched_nothing_more_is_stored(tmp_path: Path) -> None:
-    with made(tmp_path, 4_000) as job, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(holes, "punch", failing(errno.EOPNOTSUPP))
-        job.put(0, numbered(1_000))
-        with Output(job.dir) as output:
-            assert output.gap is NO_GAP
-            assert 4_000 < output.end <= 4_250
-            assert output.read(0, output.end) == job.text()
-        assert not job.quota.make_room(output.end)
-
-
-def test_the_history_tells_of_the_gap_seldom_and_of_its_end_once(tmp_path: Path) -> None:
-    with made(tmp_path, 4_000) as job:
-        job.put(0, numbered(5_000))
-        job.quota.finish()
-        job.quota.finish()
-        first, last = job.events
-        hole = job.gap().merged
-        assert first["type"] == last["type"] == "output_gap"
-        assert first["from_seq"] == last["from_seq"] == hole.start
-        assert (last["to_seq"], last["bytes"], last["lines"]) == (hole.stop, hole.stop - hole.start, hole.lines)
-
-
-def test_records_of_runs_that_are_gone_are_given_back_too(tmp_path: Path) -> None:
-    with made(tmp_path, 65_536) as job:
-        for number in range(20_000):
-            job.put(number % 2, b"%07d\n" % number)
-        status = (job.path / ORDER).stat()
-        assert status.st_size == 20_000 * 32
-        assert status.st_blocks * 512 < 20_000 * 32 - 65_536
-        with Output(job.dir) as output:
-            check(job, output, 0, output.end)
-            check_places(job, output, output.gap.merged.stop + 100)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import select
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,67 +15,17 @@ from pathlib import Path
 import pytest
 
 from outlive.system import inotify
+from support.seen import See, Seen, inode, made, seen_by_tests, watched
 
 try:
     inotify.Watch("/").close()
 except OSError as reason:
     pytest.skip(f"no inotify here: {reason}", allow_module_level=True)
 
-BOUND_MS = 20_000
-NOBODY = 65534
-
-
-class Seen:
-    """A watch, and what it told since it was last asked."""
-
-    def __init__(self, path: Path | str) -> None:
-        self.watch = inotify.Watch(str(path))
-
-    def told(self) -> bool:
-        """Something was, which concerns the file. Events are queued before the system call that causes them returns."""
-        ours = False
-        while self._readable(0):
-            ours |= self.watch.drain()
-        return ours
-
-    def woken(self) -> bool:
-        return self._readable(0)
-
-    def wait(self) -> None:
-        assert self._readable(BOUND_MS), "nothing was told"
-
-    def _readable(self, timeout_ms: int) -> bool:
-        poll = select.poll()
-        poll.register(self.watch, select.POLLIN)
-        return bool(poll.poll(timeout_ms))
-
 
 @pytest.fixture
-def see() -> Iterator[Callable[[Path | str], Seen]]:
-    made: list[Seen] = []
-
-    def on(path: Path | str) -> Seen:
-        made.append(Seen(path))
-        assert not made[-1].told(), "told before anything happened"
-        return made[-1]
-
-    yield on
-    for one in made:
-        one.watch.close()
-
-
-See = Callable[[Path | str], Seen]
-
-
-def watched(seen: Seen) -> dict[str, int]:
-    """inode → mask of what the kernel watches for it. (proc_pid_fdinfo(5))"""
-    lines = Path(f"/proc/self/fdinfo/{seen.watch.fileno()}").read_text().splitlines()
-    fields = [dict(word.split(":", 1) for word in line.split()[1:]) for line in lines if line.startswith("inotify ")]
-    return {str(int(field["ino"], 16)): int(field["mask"], 16) for field in fields}
-
-
-def inode(path: Path) -> str:
-    return str(path.stat().st_ino)
+def see() -> Iterator[See]:
+    yield from seen_by_tests()
 
 
 # --- the file --------------------------------------------------------------------------------------------------------
@@ -98,14 +46,14 @@ def test_a_new_file_is_told(see: See, work: Path) -> None:
         lambda file: file.chmod(0o600),
         lambda file: file.unlink(),
         lambda file: file.rename(file.with_name("elsewhere")),
-        lambda file: os.replace(_made(file.with_name("new")), file),
+        lambda file: os.replace(made(file.with_name("new")), file),
     ],
     ids=["write", "truncate", "touch", "chmod", "unlink", "move away", "replace"],
 )
 def test_every_change_of_a_file_is_told_and_the_next_one_too(
     change: Callable[[Path], object], see: See, work: Path
 ) -> None:
-    file = _made(work / "file")
+    file = made(work / "file")
     seen = see(file)
     change(file)
     assert seen.told()
@@ -119,11 +67,6 @@ def test_every_change_of_a_file_is_told_and_the_next_one_too(
     assert seen.told()
 
 
-def _made(file: Path) -> Path:
-    file.write_text("first")
-    return file
-
-
 def test_bytes_appended_by_a_writer_that_keeps_the_file_open_are_told(see: See, work: Path) -> None:
     with (work / "file").open("wb", buffering=0) as stream:
         seen = see(work / "file")
@@ -134,7 +77,7 @@ def test_bytes_appended_by_a_writer_that_keeps_the_file_open_are_told(see: See, 
 
 
 def test_a_file_deleted_while_somebody_reads_it_is_told(see: See, work: Path) -> None:
-    with _made(work / "file").open():
+    with made(work / "file").open():
         seen = see(work / "file")
         (work / "file").unlink()
         assert seen.told()
@@ -143,10 +86,10 @@ def test_a_file_deleted_while_somebody_reads_it_is_told(see: See, work: Path) ->
 
 
 def test_a_neighbour_is_not_taken_for_the_file(see: See, work: Path) -> None:
-    _made(work / "file")
+    made(work / "file")
     seen = see(work / "file")
     for name in ("neighbour", "file2", "fil"):
-        _made(work / name)
+        made(work / name)
         (work / name).unlink()
     assert seen.woken()
     assert not seen.told()
@@ -154,7 +97,7 @@ def test_a_neighbour_is_not_taken_for_the_file(see: See, work: Path) -> None:
 
 def test_a_neighbour_that_grows_wakes_nobody(see: See, work: Path) -> None:
     with (work / "log").open("wb", buffering=0) as log:
-        seen = see(_made(work / "file"))
+        seen = see(made(work / "file"))
         log.write(b"a line")
         assert not seen.woken()
 
@@ -366,9 +309,9 @@ def test_a_file_replaced_while_it_is_taken_up_is_not_mistaken_for_its_successor(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is watched, its directory is not yet; and because somebody reads it, its end is told as a change only."""
-    file = _made(work / "file")
+    file = made(work / "file")
     real = inotify.Watch._add
-    new = [_made(work / "new")]
+    new = [made(work / "new")]
 
     def and_then(watch: inotify.Watch, watches: dict[int, str], path: str, mask: int) -> bool:
         added = real(watch, watches, path, mask)
@@ -500,67 +443,3 @@ def test_closing_is_enough_and_may_be_done_twice(work: Path) -> None:
     watch.close()
     watch.close()
     assert os.listdir("/proc/self/fd") == before
-
-
-# --- what may not be read --------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def shared() -> Iterator[Path]:
-    """A directory whose way nobody is kept from. As root the test becomes somebody else while it runs."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        path = Path(name)
-        path.chmod(0o777)
-        was = os.geteuid()
-        if was == 0:
-            os.seteuid(NOBODY)
-        try:
-            yield path
-        finally:
-            os.seteuid(was)
-            for directory in [path, *path.rglob("*")]:
-                directory.chmod(0o700)
-
-
-def test_a_file_that_may_not_be_read_is_told_of_by_its_directory(see: See, shared: Path) -> None:
-    file = _made(shared / "file")
-    file.chmod(0o200)
-    seen = see(file)
-    file.write_text("more")
-    assert seen.told()
-    file.unlink()
-    assert seen.told()
-
-
-def test_a_directory_above_that_may_not_be_read_does_no_harm(see: See, shared: Path) -> None:
-    (shared / "a" / "b" / "c").mkdir(parents=True)
-    (shared / "a").chmod(0o100)
-    (shared / "a" / "b").chmod(0o100)
-    seen = see(shared / "a" / "b" / "c" / "file")
-    (shared / "a" / "b" / "c" / "file").touch()
-    assert seen.told()
-
-
-def test_a_directory_of_the_file_that_may_not_be_read_is_refused(shared: Path) -> None:
-    (shared / "a").mkdir()
-    (shared / "a").chmod(0o300)
-    with pytest.raises(PermissionError):
-        inotify.Watch(str(shared / "a" / "file"))
-
-
-def test_a_directory_that_may_not_be_read_any_more_ends_the_watch(shared: Path, see: See) -> None:
-    (shared / "a").mkdir()
-    seen = see(shared / "a" / "file")
-    (shared / "a").chmod(0o300)
-    with pytest.raises(PermissionError):
-        seen.told()
-
-
-def test_a_directory_that_is_opened_later_is_entered(see: See, shared: Path) -> None:
-    (shared / "a" / "b").mkdir(parents=True)
-    (shared / "a").chmod(0o400)
-    seen = see(shared / "a" / "b" / "file")
-    (shared / "a").chmod(0o700)
-    assert seen.told()
-    (shared / "a" / "b" / "file").touch()
-    assert seen.told()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from outlive import limits
+from outlive.store.jobdir import COMPLETION
 from outlive.supervisor import sinks
 from outlive.supervisor.loop import Loop
 
@@ -43,6 +46,18 @@ class Fake:
         if too_long:
             self.sinks._lanes[1]._overdue()
         self.sinks.reaped(pid, signal.SIGKILL if too_long else 0)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"[]", b'{"delivered": fal', b"7\n"])
+def test_a_record_of_the_end_that_says_nothing_does_not_end_the_supervisor(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / COMPLETION).write_bytes(content)
+    fake = Fake(monkeypatch)
+    fake.sinks._job.fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    assert fake.sinks._was_delivered() is None
+    os.close(fake.sinks._job.fd)
 
 
 def test_a_command_that_takes_too_long_too_often_is_not_run_for_those_that_wait_either(

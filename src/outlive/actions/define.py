@@ -196,10 +196,13 @@ def working_directory(ctx: Context, given: str | None) -> str:
     """The absolute directory a job runs in. Errors: invalid_argument if it is not one."""
     if given is None:
         if ctx.cwd is None:
-            raise invalid("cwd", "the current directory does not exist any more", hint="Name a directory.")
+            why = "the caller is in none: it was deleted, or the server was given none (outlive serve --workdir)"
+            raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint="Name a directory.")
         given = ctx.cwd
     if not given.strip() or "\0" in given:
         raise invalid("cwd", f"not a directory: {given!r}; nothing was run")
+    if ctx.cwd is None and not os.path.isabs(given):
+        raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint="Name it from / on.")
     path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
     if not os.path.isdir(path):
         what = "is not a directory" if os.path.exists(path) else "does not exist"

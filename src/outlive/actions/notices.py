@@ -40,6 +40,7 @@ class Notices:
             if one.get("state") in FINISHED and one.get("job_id"):
                 owed = owed or Owed(ctx.store, ctx.client)
                 owed.settle(one["job_id"])
+                self._forget(one["job_id"])
 
     def collect(self, ctx: Context, answered: str | None = None) -> list[Notice]:
         """{job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished", or "watch_hit" with `watch`,
@@ -63,9 +64,14 @@ class Notices:
             except OutliveError as error:
                 if error.code == "job_not_found":
                     owed.settle(job_id)
+                    self._forget(job_id)
             except OSError:
                 continue
         return found
+
+    def _forget(self, job_id: str) -> None:
+        self._told.pop(job_id, None)
+        self._looked.pop(job_id, None)
 
     def _of_job(self, ctx: Context, owed: Owed, job: JobDir, *, live: bool) -> list[Notice]:
         job_id = job.job_id
@@ -88,8 +94,7 @@ class Notices:
         if look.state.finished and not end_told:
             found += _end(ctx, job, look)
         if look.state.finished and not (look.supervised and watches_of(look.definition.notification)):
-            self._told.pop(job_id, None)
-            self._looked.pop(job_id, None)
+            self._forget(job_id)
             return found if owed.settle(job_id) else []  # else another server of this client tells it
         self._told[job_id] = (end, look.state.finished)
         owed.tell(job_id, end, end=look.state.finished)

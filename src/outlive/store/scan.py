@@ -60,7 +60,8 @@ class Scanner:
             if hole.holds(self.offset):
                 self.skipped += hole.stop - self.offset
                 self.offset = hole.stop
-            most = min(count, hole.start - self.offset) if self.offset < hole.start else count
+            # Of the other stream's output alone may be missing: then the hole in this one is empty, and lines go on over it
+            most = min(count, hole.start - self.offset) if self.offset < hole.start < hole.stop else count
             data = os.pread(self._fd, most, self.offset)
             hole = self._gaps.newest().streams[self.stream]
             if not hole.crossed_by(self.offset, self.offset + len(data)):
@@ -85,7 +86,7 @@ class Scanner:
         """Where the line begins in which byte `offset` stands (at most LINE_BYTES before it)."""
         hole = self._gaps.newest().streams[self.stream]
         offset = hole.stop if hole.holds(offset) else offset
-        first = max(0, offset - limits.LINE_BYTES, hole.stop if offset >= hole.stop else 0)
+        first = max(0, offset - limits.LINE_BYTES, hole.stop if hole.start < hole.stop <= offset else 0)
         before = os.pread(self._fd, offset - first, first)
         return first + max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
 

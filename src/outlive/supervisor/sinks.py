@@ -125,7 +125,7 @@ class Sinks:
         """None: nobody has begun."""
         try:
             return bool(json.loads(files.read(self._job.fd, COMPLETION)).get("delivered"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, AttributeError):  # missing, cut off, or somebody's hand in it
             return None
 
     def _end_predecessors(self) -> None:

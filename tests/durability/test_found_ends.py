@@ -1,0 +1,147 @@
+"""What a reader finds of jobs whose supervisors are gone, and whom it tells; how all of it looks in the process table."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.store import files
+from outlive.system import process
+from support import pair, processes
+from support.cli import Cli, Jobs
+from support.counting import Counting
+from support.mcp_client import RawMcp
+from support.wait import until
+
+
+def _make_running(root: Path, job: str, **changes: Any) -> None:
+    """Rewrite a finished job's record as that of one whose supervisors vanished while it ran."""
+    path = root / job / "state.json"
+    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    found = files.load(path.read_bytes())
+    found |= {"state": "running", "phase": "running", "exit_code": None, "reason": None}
+    found |= {"finished_at": None, "duration_ms": None} | changes
+    path.write_bytes(files.dump(found))
+
+
+def _gone(root: Path, job: str) -> dict[str, Any]:
+    """An identity that no process has."""
+    found: dict[str, Any] = files.load((root / job / "state.json").read_bytes())["identity"]
+    return {"identity": {**found, "start_time": 1}}
+
+
+def test_after_a_reboot_a_job_that_ran_has_failed_for_that_reason(cli: Cli, root: Path) -> None:
+    job = cli.ok("run", "echo kept")["job_id"]
+    other = "00000000-1111-2222-3333-444444444444"
+    identity = {**process.identity(os.getpid()), "boot_id": other}  # its pid is somebody else's now
+    _make_running(root, job, boot_id=other, identity=identity, pid=os.getpid())
+    for _ in range(2):
+        found = cli.ok("status", job)
+        assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "reboot", None)
+        assert found["finished_at"]
+    assert cli.ok("list", "--all")["jobs"][0]["reason"] == "reboot"
+    assert cli.ok("log", job)["output"] == "kept\n"
+    assert cli.ok("wait", job, "--timeout-ms", "5s")["reason"] == "reboot"
+
+
+def test_a_job_whose_launcher_died_never_ran_and_is_never_run(cli: Cli, root: Path, work: Path) -> None:
+    job = cli.ok("create", f"touch {work}/ran")["job_id"]
+    (root / job / "state.json").unlink()
+    for _ in range(2):
+        found = cli.ok("status", job)
+        assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "launch", None)
+    assert cli.ok("list", "--all")["jobs"][0]["reason"] == "launch"
+    cli.error("start", job, code="invalid_state")
+    assert not (work / "ran").exists()
+    cli.ok("clear", job)
+
+
+@pytest.mark.parametrize("verb", ["status", "poll", "wait", "list", "log", "tail"])
+def test_an_end_found_by_a_reader_is_notified_once(cli: Cli, root: Path, work: Path, verb: str) -> None:
+    sink = work / "ends"
+    job = cli.ok("run", "--notify-file", str(sink), "true")["job_id"]
+    until(sink.exists, what="the first notification")
+    _make_running(root, job, **_gone(root, job))
+    sink.unlink()
+    (root / job / "completion_event.json").unlink()
+    words = ("list", "--all") if verb == "list" else (verb, job)
+    _at_once(cli, [words] * 3)
+    found = cli.ok("status", job)
+    assert (found["state"], found["reason"]) == ("failed", "lost")
+    event = root / job / "completion_event.json"
+    until(lambda: event.exists() and json.loads(event.read_bytes())["delivered"], timeout=10, what="the notification")
+    cli.ok("status", job)
+    until(lambda: not pair.supervisor(job), what="the end of who told it")
+    lines = [json.loads(line) for line in sink.read_text(encoding="utf-8").splitlines()]
+    assert [(line["event_type"], line["job_id"], line["state"], line["reason"]) for line in lines] == [
+        ("job.finished", job, "failed", "lost")
+    ]
+
+
+def test_the_end_of_a_job_that_lost_both_is_notified_once(cli: Cli, work: Path) -> None:
+    sink = work / "ends"
+    counting = Counting.start(cli, work, "c", "--notify-file", str(sink))
+    pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
+    _at_once(cli, [("status", counting.job)] * 4)
+    counting.end()
+    until(lambda: not pair.supervisor(counting.job), what="the supervisor's end")
+    assert len(sink.read_text(encoding="utf-8").splitlines()) == 1
+    counting.check_whole()
+
+
+def _at_once(cli: Cli, calls: list[tuple[str, ...]]) -> None:
+    """Several readers at the same time, all answered."""
+    running: list[subprocess.Popen[bytes]] = [cli.spawn(*words) for words in calls]
+    for call in running:
+        with call:
+            stdout, stderr = call.communicate(timeout=60)
+        assert call.returncode == 0, (stdout, stderr)
+
+
+def test_a_copy_of_a_finished_job_tells_what_the_job_tells(cli: Cli, root: Path) -> None:
+    job = cli.ok("run", "echo kept; exit 3")["job_id"]
+    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    copy = f"00000000{job[8:]}"
+    shutil.copytree(root / job, root / copy)
+    found = cli.ok("log", copy)
+    assert (found["job_id"], found["output"]) == (copy, "kept\n")
+    assert cli.ok("status", copy)["exit_code"] == 3
+
+
+@pytest.mark.parametrize("face", ["cli", "mcp"])
+def test_no_pattern_ends_them_all_and_no_secret_shows(
+    raw_mcp: Callable[..., RawMcp], cli: Cli, jobs: Jobs, root: Path, face: str
+) -> None:
+    secret, outer = "s3cr3t-of-the-job", "s3cr3t-of-the-server"
+    server = raw_mcp(env={"OUTER_TOKEN": outer})
+    if face == "mcp":
+        job = server.call("exec", command="sleep 60", background=True, env={"TOKEN": secret}, mask=["TOKEN"])["job_id"]
+    else:
+        flags = ("--snapshot-after", "0", "--env", f"TOKEN={secret}", "--mask", "TOKEN")
+        job = cli.ok("run", *flags, "sleep 60", env={"OUTER_TOKEN": outer})["job_id"]
+    ours = {"supervisor": pair.supervisor(job), "guardian": pair.guardian(job)}
+    if face == "mcp":
+        ours["nursery"] = pair.nursery(job)
+    shown = {name: f"{pair.comm(pid)} {' '.join(processes.command_line(pid))}" for name, pid in ours.items()}
+    shown["server"] = " ".join(processes.command_line(server.pid))
+    for name, pid in ours.items():
+        assert "python" not in shown[name].lower(), shown
+        assert not Path(f"/proc/{pid}/environ").read_bytes().strip(b"\0"), f"the environment of the {name}"
+        assert secret not in shown[name] and outer not in shown[name]
+    for name, line in shown.items():
+        for word in set(re.findall(r"[\w.-]{3,}", line)) - {job}:
+            others = {other: text for other, text in shown.items() if other != name and word in text}
+            assert not others, f"{word!r} of the {name} is found in {others}"
+    for path in root.rglob("*"):
+        if path.is_file():
+            assert secret.encode() not in path.read_bytes(), path
+            assert outer.encode() not in path.read_bytes(), path
+    jobs.end()

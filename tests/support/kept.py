@@ -1,0 +1,147 @@
+"""A job's output under a quota, written as a supervisor writes it, and the proof that what is read is what was written."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from outlive.store.gap import Gap, GapFile
+from outlive.store.jobdir import LOGS, ORDER, JobDir
+from outlive.store.lines import Lines
+from outlive.store.output import OrderWriter, Output
+from outlive.supervisor.quota import Quota
+
+NAMES = itertools.count()
+
+
+class Job:
+    """A job directory, and what a supervisor does to it. `written` is every byte there ever was, with its stream."""
+
+    def __init__(self, place: Path, quota: int) -> None:
+        path = place / f"{next(NAMES):026d}"
+        path.mkdir()
+        for name in (ORDER, *LOGS):
+            (path / name).touch()
+        self.path = path
+        self.dir = JobDir(str(place), path.name, os.open(path, os.O_RDONLY | os.O_DIRECTORY))
+        self.quota_bytes = quota
+        self.events: list[dict[str, Any]] = []
+        self.written: list[tuple[int, int]] = []
+        self._logs = [os.open(path / name, os.O_WRONLY) for name in LOGS]
+        self.sizes = [0, 0]
+        self.supervise()
+
+    def supervise(self) -> None:
+        """Somebody takes over."""
+        self.order = OrderWriter(self.dir)
+        self.quota = Quota(
+            self.dir, self.quota_bytes, lambda kind, **event: self.events.append({"type": kind, **event})
+        )
+
+    def put(self, stream: int, data: bytes) -> None:
+        """As the pump does it, in turns."""
+        for at in range(0, len(data), max(1, self.quota.turn_bytes)):
+            piece = data[at : at + self.quota.turn_bytes]
+            size = sum(self.sizes)
+            if size > self.quota.full_at and not self.quota.make_room(size):
+                return
+            self.order.before(stream, self.sizes)
+            os.pwrite(self._logs[stream], piece, self.sizes[stream])
+            self.sizes[stream] += len(piece)
+            self.written += [(stream, byte) for byte in piece]
+
+    def text(self, start: int = 0, stop: int | None = None, only: int | None = None) -> bytes:
+        return bytes(byte for stream, byte in self.written[start:stop] if only in (None, stream))
+
+    def gap(self) -> Gap:
+        look = GapFile(self.dir)
+        found = look.newest()
+        look.close()
+        return found
+
+    def stop_supervising(self) -> None:
+        self.quota.close()
+        self.order.close()
+
+    def close(self) -> None:
+        self.stop_supervising()
+        for fd in self._logs:
+            os.close(fd)
+        self.dir.close()
+
+
+@contextmanager
+def made(place: Path, quota: int) -> Iterator[Job]:
+    job = Job(place, quota)
+    try:
+        yield job
+    finally:
+        job.close()
+
+
+def numbered(count: int, first: int = 0) -> bytes:
+    return b"".join(b"line %05d\n" % number for number in range(first, first + count))
+
+
+def fill(job: Job, runs: list[tuple[int, list[bytes]]]) -> None:
+    for stream, pieces in runs:
+        job.put(stream, b"".join(pieces))
+
+
+def check(job: Job, output: Output, start: int, stop: int) -> None:
+    """[start, stop) is what was written, but for the gap."""
+    found = output.pieces(start, stop)
+    hole = output.gap.merged
+    stop = max(start, min(stop, output.end))
+    there = [at for at in range(start, stop) if not hole.holds(at)]
+    assert [(stream, byte) for stream, data in found for byte in data] == [job.written[at] for at in there]
+    for stream in (0, 1):
+        every = job.text(only=stream)
+        data = output.read_stream(stream, start, stop)
+        own = output.gap.streams[stream]
+        size = output.sizes[stream]
+        assert data == bytes(every[at] for at in range(start, min(stop, size)) if not own.holds(at))
+        at, data = output.take(start, 50, stream)
+        if data:
+            assert data == every[at : at + len(data)]
+            assert at == start or output.gap.streams[stream].holds(start)
+
+
+def check_places(job: Job, output: Output, seq: int) -> None:
+    seq = min(seq, output.end)
+    offsets = output.offsets_at(seq)
+    hole = output.gap.merged
+    real = hole.stop if hole.holds(seq) and seq != hole.start else seq
+    assert offsets == [sum(stream == one for stream, _ in job.written[:real]) for one in (0, 1)]
+    if seq < output.end and not hole.holds(seq):
+        stream = job.written[seq][0]
+        assert output.seq_of(stream, output.offsets_at(seq)[stream]) == (
+            hole.stop if output.gap.merged.holds(seq) else seq
+        )
+
+
+def check_lines(job: Job, output: Output, only: int | None, seq: int, line: int) -> None:
+    text = job.text(only=only)
+    lines = Lines(job.dir, output, only)
+    try:
+        before = lines.before(seq)
+        hole = lines.hole
+        real = hole.stop if hole.start < seq < hole.stop else seq
+        assert before == text[: min(real, lines.end)].count(b"\n")
+        total = lines.total()
+        seen = text[: lines.end]
+        assert total == seen.count(b"\n") + (not seen.endswith(b"\n") and bool(seen))
+        start, behind = lines.start_of(line), lines.start_of(line, behind_gap=True)
+        hole, seen = lines.hole, text[: lines.end]
+        starts = [0, *(at + 1 for at, byte in enumerate(seen) if byte == 10)]
+        at = starts[line] if line < len(starts) else lines.end
+        if hole.start < at < hole.stop:
+            assert (start in (hole.start, hole.stop)) and behind == hole.stop
+        else:
+            assert start == behind == at or hole.holds(at)
+    finally:
+        lines.close()

@@ -1,0 +1,31 @@
+"""What tests of the two tools do again and again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from support.mcp_client import McpSession
+
+UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
+
+def ids(root: Path) -> list[str]:
+    return [name for name in os.listdir(root) if not name.startswith(".")] if root.exists() else []
+
+
+def background(session: McpSession, command: Any, **more: Any) -> str:
+    job: str = session.ok("exec", command=command, background=True, **more)["job_id"]
+    return job
+
+
+def ended(session: McpSession, job: str) -> dict[str, Any]:
+    found = session.ok("process", action="wait", job_id=job, timeout_ms=20_000)
+    assert not found["timed_out"]
+    return found
+
+
+async def instructions(client: Any) -> str:
+    found: str = client.instructions
+    return found
