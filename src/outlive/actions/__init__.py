@@ -31,6 +31,8 @@ MODULES = {
     "remove": "remove",
     "restart": "restart",
     "gc": "gc",
+    "install": "install",
+    "uninstall": "uninstall",
     "schema": "schema",
 }
 ALIASES = {"exec": "run", "spawn": "run"}

@@ -262,6 +262,19 @@ FIELDS: dict[str, Schema] = {
             "on_output_match": {**_MATCH, "description": "The one pattern of output_pattern."},
         },
     ),
+    "client": _string("Which MCP client."),
+    "scope": _string("For all its user does, or for one project.", enum=["user", "project"]),
+    "path": _string("The client's configuration file."),
+    "change": _of(
+        ["string", "null"],
+        "What was done to it (written false: would be); null: it cannot be read.",
+        enum=["added", "updated", "removed", "none", None],
+    ),
+    "written": _flag("Was it written?"),
+    "backup": _maybe_string("What it was before, beside it."),
+    "entry": {"type": "object", "description": "The server as it stands there."},
+    "fragment": _string("What to merge into the file by hand."),
+    "own_command": _maybe_string("What the client's own command line would do the same with."),
     "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),
     "schema": {"type": "object", "description": "The JSON Schema of every answer."},
     "generated_at": _string("When the schema last changed.", **_TIME),
@@ -303,6 +316,7 @@ OVERRIDES: dict[str, dict[str, Schema]] = {
 OVERRIDES["truncated"]["gc"] = _flag("Are there more jobs than listed?")
 OVERRIDES["truncated"]["events"] = _flag("Are there more events than shown?")
 OVERRIDES["truncated"]["list"] = _flag("Are there more jobs than shown?")
+OVERRIDES["name"] = {type_: _string("The server's name there.") for type_ in ("install", "uninstall")}
 OVERRIDES["last_line"] = {
     "list": _maybe_string(f"The last line it put out, at most {limits.LAST_LINE_CHARS} characters.")
 }

@@ -28,7 +28,7 @@ SPECIAL = {
     "mcp": ("outlive.mcp.main:main", "Serve MCP on stdio."),
     "demo": ("outlive.demo:main", "Show in a few seconds that a job outlives its server."),
 }
-_STORELESS = frozenset({"schema"})  # answer also where the root is unsafe or full
+_STORELESS = frozenset({"schema", "install", "uninstall"})  # answer also where the root is unsafe or full
 _WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
 
 
@@ -143,7 +143,7 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> 
         owner=call.env.get("OUTLIVE_OWNER") or "cli",
         client=None,
         cwd=call.cwd,
-        env=call.env,
+        env=_env(verb, call),
         launcher=_Launcher(),
         shell=tuple(found.get("shell", "unix") or ("sh", "-lc")),
     )
@@ -152,6 +152,14 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> 
     finally:
         if store:
             store.close()
+
+
+def _env(verb: Verb, call: _Call) -> dict[str, str]:
+    """Who has no store to ask is told in the environment which root and which configuration were given."""
+    if verb.name not in _STORELESS:
+        return call.env
+    given = {"OUTLIVE_ROOT": call.options["root"], "OUTLIVE_CONFIG": call.options["config"]}
+    return {**call.env, **{name: value for name, value in given.items() if value}}
 
 
 def _open_store(verb: Verb, call: _Call) -> Any:
