@@ -278,6 +278,21 @@ def test_arguments_root_and_configuration_are_passed_on(cli: Cli, place: Path) -
     assert not (place / "r").exists(), "a client is configured, no job root made"
 
 
+@pytest.mark.parametrize("words", [["--arg=--isolat"], ["--arg=--tools"], ["--arg", "run"]])
+def test_arguments_that_the_server_would_refuse_are_refused_now(words: list[str], cli: Cli, home: Path) -> None:
+    cli.error("install", "cursor", *words, code="invalid_argument", status=2)
+    assert not file_of("cursor", home).exists()
+
+
+def test_a_read_only_file_is_left_alone(cli: Cli, home: Path) -> None:
+    path = file_of("claude-code", home)
+    before = with_others("claude-code", path)
+    path.chmod(0o400)
+    cli.error("install", "claude-code", code="io_error", status=1)
+    assert path.read_bytes() == before
+    assert cli.ok("install", "claude-code", "--print")["change"] == "added"
+
+
 def test_a_server_over_http_takes_the_place_of_one_on_stdio_and_back(cli: Cli, home: Path) -> None:
     path = file_of("vscode", home)
     with_others("vscode", path)

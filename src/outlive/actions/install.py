@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Where jobs are kept and what is configured: a client that was not started from this shell would not know.
 # The second of each counts where the first is not set, and only if it is not what everybody assumes.
 PASSED = (("OUTLIVE_ROOT", "XDG_DATA_HOME", ".local/share"), ("OUTLIVE_CONFIG", "XDG_CONFIG_HOME", ".config"))
+_ASK_S = 60
 _TEMPORARY = (".cache", "tmp", "_npx")
 
 
@@ -117,7 +118,25 @@ def _entry(
             raise invalid("url", f"the configuration of {client.title} has no servers over HTTP", hint=hint, usage=True)
         return entry
     words = [command] if command else own_words(sys.argv)
+    if args and not command:
+        _check_arguments(words, args)
     return known.stdio_entry(client, words[0], [*words[1:], "mcp", *args], _environment(ctx))
+
+
+def _check_arguments(words: list[str], args: list[str]) -> None:
+    """The server that would refuse them is asked now: in a client nobody would see what it says. Errors: invalid_argument."""
+    import json
+    import subprocess
+
+    asked = [*words, "mcp", *args, "--help"]
+    done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_S, check=False)
+    if done.returncode == 0:
+        return
+    try:
+        error = json.loads(done.stdout)["error"]
+    except (ValueError, KeyError, TypeError):
+        error = {"message": f"{' '.join(asked)} ended with {done.returncode}"}
+    raise invalid("args", error["message"], hint=error.get("hint"), usage=True)
 
 
 def _environment(ctx: Context) -> dict[str, str]:

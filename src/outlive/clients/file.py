@@ -43,6 +43,8 @@ class ConfigFile:
         """
         try:
             mode = self._mode(before)
+            if not mode & 0o222:  # a rename would not ask; whoever manages this file did not want it changed here
+                raise OutliveError("io_error", f"{self.path} is read-only; nothing was written", hint="Use --print.")
             backup = None
             if before is not None:
                 backup = self.real + BACKUP
