@@ -31,6 +31,7 @@ FLOORS = (
     ("view",),
     ("supervisor",),
     ("launch",),
+    ("clients",),
     ("actions",),
     ("cli", "mcp"),
     ("demo", "__main__"),

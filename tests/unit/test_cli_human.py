@@ -212,3 +212,47 @@ def test_durations_are_short(ms: int, text: str) -> None:
 )
 def test_sizes_are_short(count: int, text: str) -> None:
     assert human.size(count) == text
+
+
+def client_change(type_: str = "install", **changes: Any) -> str:
+    found = {
+        "client": "codex",
+        "scope": "user",
+        "path": "/h/c.toml",
+        "name": "outlive",
+        "change": "added",
+        "written": True,
+    }
+    more = {"entry": {}, "fragment": "[x]\ny = 1\n", "own_command": None} if type_ == "install" else {}
+    return shown(type_, **{**found, "backup": None, **more, **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (client_change(), "Added to /h/c.toml (server outlive).\n"),
+        (client_change(change="updated", backup="/b"), "Updated in /h/c.toml (server outlive).\nBefore: /b\n"),
+        (client_change(written=False), "outlive would be added to /h/c.toml; nothing was written.\n\n[x]\ny = 1\n"),
+        (
+            client_change(written=False, change=None, own_command="codex x", hint="line 3."),
+            "outlive cannot be merged into /h/c.toml; nothing was written.\n\n[x]\ny = 1\n\nOr: codex x\n(line 3.)\n",
+        ),
+        (client_change("uninstall", change="removed"), "Removed from /h/c.toml (server outlive).\n"),
+        (client_change("uninstall", change="none", written=False), "Nothing to do in /h/c.toml (server outlive).\n"),
+        (
+            client_change("uninstall", change="removed", written=False),
+            "outlive would be removed from /h/c.toml; nothing was written.\n",
+        ),
+    ],
+)
+def test_a_change_of_a_clients_configuration_is_a_sentence(text: str, wanted: str) -> None:
+    assert text == wanted
+
+
+def test_nothing_to_do_shows_nothing_to_paste() -> None:
+    assert client_change(change="none", written=False) == "Nothing to do in /h/c.toml (server outlive).\n"
+
+
+def test_no_name_or_path_of_a_configuration_reaches_the_terminal_as_a_control_character() -> None:
+    text = client_change(name=EVIL, path=EVIL, backup=EVIL, fragment=EVIL, own_command=EVIL, hint=EVIL, written=False)
+    assert not CONTROL.search(text)

@@ -31,6 +31,8 @@ MODULES = {
     "remove": "remove",
     "restart": "restart",
     "gc": "gc",
+    "install": "install",
+    "uninstall": "uninstall",
     "token add": "token_add",
     "token list": "token_list",
     "token revoke": "token_revoke",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def doctor(ctx: Context) -> dict[str, Any]:
     """Looks at everything, whatever is wrong: a broken configuration or an unsafe root is a finding, not an error."""
-    place = Place(ctx.env, ctx.flags)
+    place = Place(ctx.env, ctx.flags, ctx.cwd)
     try:
         place.config = config.load(ctx.env, ctx.flags.get("config"))
     except OutliveError as error:

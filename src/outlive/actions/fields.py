@@ -274,7 +274,6 @@ FIELDS: dict[str, Schema] = {
             "on_output_match": {**_MATCH, "description": "The one pattern of output_pattern."},
         },
     ),
-    "scope": _string("Whose jobs a token sees and touches; * is everybody's."),
     "token": _string("The secret, shown this once."),
     "revoked": _flag("Does it open nothing any more?"),
     "tokens": {
@@ -289,6 +288,19 @@ FIELDS: dict[str, Schema] = {
             },
         ),
     },
+    "client": _string("Which MCP client."),
+    "scope": _string("For all its user does, or for one project.", enum=["user", "project"]),
+    "path": _string("The client's configuration file."),
+    "change": _of(
+        ["string", "null"],
+        "What was done to it (written false: would be); null: it cannot be read.",
+        enum=["added", "updated", "removed", "none", None],
+    ),
+    "written": _flag("Was it written?"),
+    "backup": _maybe_string("What it was before, beside it."),
+    "entry": {"type": "object", "description": "The server as it stands there."},
+    "fragment": _string("What to merge into the file by hand."),
+    "own_command": _maybe_string("What the client's own command line would do the same with."),
     "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),
     "schema": {"type": "object", "description": "The JSON Schema of every answer."},
     "generated_at": _string("When the schema last changed.", **_TIME),
@@ -352,10 +364,15 @@ OVERRIDES: dict[str, dict[str, Schema]] = {
 OVERRIDES["truncated"]["gc"] = _flag("Are there more jobs than listed?")
 OVERRIDES["truncated"]["events"] = _flag("Are there more events than shown?")
 OVERRIDES["truncated"]["list"] = _flag("Are there more jobs than shown?")
+OVERRIDES["name"] = {type_: _string("The server's name there.") for type_ in ("install", "uninstall")}
 OVERRIDES["last_line"] = {
     "list": _maybe_string(f"The last line it put out, at most {limits.LAST_LINE_CHARS} characters.")
 }
 OVERRIDES["name"] = {type_: _string("The client the token was made for.") for type_ in ("token_add", "token_revoke")}
+OVERRIDES["scope"] = {
+    type_: _string("Whose jobs the token sees and touches; * is everybody's.")
+    for type_ in ("token_add", "token_revoke")
+}
 OVERRIDES["started_at"] = {
     type_: _string("When the command started (or was about to).", **_TIME) for type_ in ("run", "start", "restart")
 }

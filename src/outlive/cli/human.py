@@ -64,6 +64,8 @@ def answer(found: dict[str, Any], look: Look) -> str:
         return _events(found, look)
     if found["type"] == "doctor":
         return _checks(found, look)
+    if found["type"] in ("install", "uninstall"):
+        return _client(found)
     if found["type"] == "schema":
         return json.dumps(found.get("schema"), indent=2) + "\n"
     parts = [] if found["type"] in _TEXT_ONLY else [_fields(found, look)]
@@ -108,6 +110,24 @@ def _jobs(found: dict[str, Any], look: Look) -> str:
     if found.get("skipped"):
         text += f"({found['skipped']} could not be read)\n"
     return text
+
+
+_CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed from", "none": "Nothing to do in"}
+
+
+def _client(found: dict[str, Any]) -> str:
+    """The configuration of an MCP client: what was done, or, where nothing was written, what to do."""
+    change = found["change"]
+    if found["written"] or change == "none":
+        text = f"{_CHANGES[change]} {line(found['path'])} (server {line(found['name'])}).\n"
+        text += f"Before: {line(found['backup'])}\n" if found.get("backup") else ""
+    else:
+        would = f"would be {_CHANGES[change].lower()}" if change else "cannot be merged into"
+        text = f"{line(found['name'])} {would} {line(found['path'])}; nothing was written.\n"
+    if not found["written"] and change != "none" and found.get("fragment"):
+        text += "\n" + readable(found["fragment"])
+        text += f"\nOr: {line(found['own_command'])}\n" if found.get("own_command") else ""
+    return text + (f"({line(found['hint'])})\n" if found.get("hint") else "")
 
 
 def _events(found: dict[str, Any], look: Look) -> str:

@@ -29,7 +29,8 @@ SPECIAL = {
     "serve": ("outlive.mcp.serve:main", "Serve MCP over HTTP, to clients that have a token."),
     "demo": ("outlive.demo:main", "Show in a few seconds that a job outlives its server."),
 }
-_STORELESS = frozenset({"schema", "doctor"})  # answer also where the root is unsafe or full
+# These answer also where the root is unsafe or full
+_STORELESS = frozenset({"schema", "doctor", "install", "uninstall"})
 _FORGIVING = frozenset({"doctor"})  # answer also where the configuration is broken
 _WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
 

@@ -69,7 +69,8 @@ class Watches:
         ctx = self._calls.observer(caller)
         with refusing(uri), access.open_job(ctx, place_of(uri).job) as job:
             found = access.look(ctx, job)
-        if (caller.wall, uri) not in self._held and len(self._held) >= limits.WATCHED_RESOURCES:
+        watched = sum(wall == caller.wall for wall, _ in self._held)  # one side of a wall cannot use up the other's
+        if (caller.wall, uri) not in self._held and watched >= limits.WATCHED_RESOURCES:
             raise MCPError(types.INTERNAL_ERROR, f"{limits.WATCHED_RESOURCES} resources are watched already")
         watch = self._held.setdefault((caller.wall, uri), _Watch())
         watch.holders += 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from outlive.actions.checks.finding import Finding, ok
+from outlive.actions.checks.finding import Finding, ok, warn
+from outlive.clients.survey import survey
 from outlive.config import KEYS
 
 TYPE_CHECKING = False
@@ -19,7 +20,18 @@ def sandbox(place: Place) -> Finding:
 
 
 def clients(place: Place) -> Finding:
-    """Which MCP clients are set up to start `outlive mcp`."""
-    return ok(
-        "the configurations of MCP clients are not looked at; `examples/clients` has one for each", looked_at=False
-    )
+    """Which MCP clients are set up to start `outlive mcp`, and could they?"""
+    looked = survey(place.env, place.cwd)
+    configured = [one for one in looked if one["configured"]]
+    broken = [one for one in looked if one["problem"]]
+    facts = {"clients": [one for one in looked if one["present"]]}
+    if broken:
+        told = "; ".join(f"{one['title']} ({one['scope']}): {one['problem']}" for one in broken)
+        return warn(
+            told,
+            "`outlive install CLIENT` writes the entry anew; a file that cannot be read has to be mended.",
+            **facts,
+        )
+    if not configured:
+        return ok("no MCP client is set up to start outlive yet: `outlive install CLIENT` does it", **facts)
+    return ok("set up in " + ", ".join(f"{one['title']} ({one['scope']})" for one in configured), **facts)

@@ -49,12 +49,13 @@ def fail(found: str, advice: str, **details: Any) -> Finding:
 
 class Place:
     """Where the checks are made. `store` and `config` are None where they are what is wrong; the error then says it.
-    `flags` holds `root` and `config` as they were typed, or None."""
+    `flags` holds `root` and `config` as they were typed, or None. `cwd`: the caller's directory, if there is one."""
 
-    __slots__ = ("config", "config_error", "env", "flags", "store", "store_error")
+    __slots__ = ("config", "config_error", "cwd", "env", "flags", "store", "store_error")
 
-    def __init__(self, env: Mapping[str, str], flags: Mapping[str, Any]) -> None:
+    def __init__(self, env: Mapping[str, str], flags: Mapping[str, Any], cwd: str | None) -> None:
         self.env = env
+        self.cwd = cwd
         self.flags = flags
         self.store: Store | None = None
         self.store_error: OutliveError | None = None

@@ -1,0 +1,91 @@
+"""A configuration file of somebody else: read whole, replaced whole, never left half-written, a backup beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+
+from outlive.errors import OutliveError, from_os
+
+MOST_BYTES = 64 << 20
+BACKUP = ".before-outlive"  # appended to the file's name
+
+
+class ConfigFile:
+    """`path` as it is named; `real` is where links lead: a linked dotfile stays a link, its target is changed."""
+
+    def __init__(self, path: str, *, shared: bool = False) -> None:
+        """`shared`: a new one is made as the umask says, not for its owner alone."""
+        self.path = path
+        self.shared = shared
+        self.real = os.path.realpath(path)
+
+    def read(self) -> bytes | None:
+        """None: there is none yet. Errors: io_error."""
+        try:
+            fd = os.open(self.real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise from_os(f"reading {self.path}", error) from error
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+            os.close(fd)
+            raise OutliveError("io_error", f"{self.path} is no file that a configuration could be")
+        with open(fd, "rb") as file:
+            return file.read()
+
+    def write(self, before: bytes | None, data: bytes) -> str | None:
+        """Replace `before` by `data`; the path of the backup, None: there was nothing to keep.
+
+        Errors: io_error (retryable if somebody else has written meanwhile: then nothing was).
+        """
+        try:
+            mode = self._mode(before)
+            if not mode & 0o222:  # a rename would not ask; whoever manages this file did not want it changed here
+                raise OutliveError("io_error", f"{self.path} is read-only; nothing was written", hint="Use --print.")
+            backup = None
+            if before is not None:
+                backup = self.real + BACKUP
+                _replace(backup, before, mode, self.real)
+            else:
+                os.makedirs(os.path.dirname(self.real), mode=0o777 if self.shared else 0o700, exist_ok=True)
+            if self.read() != before:
+                message = f"{self.path} was changed by somebody else in this moment; nothing was written"
+                raise OutliveError(
+                    "io_error", message, retryable=True, hint="Try again; close the client if it goes on."
+                )
+            _replace(self.real, data, mode, self.real)
+        except OSError as error:
+            raise from_os(f"writing {self.path}", error) from error
+        return backup
+
+    def _mode(self, before: bytes | None) -> int:
+        if before is not None:
+            return stat.S_IMODE(os.stat(self.real).st_mode)
+        if not self.shared:
+            return 0o600
+        mask = os.umask(0o077)  # reading it means setting it (umask(2))
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def _replace(path: str, data: bytes, mode: int, like: str) -> None:
+    """A new file in the place of an old one, with the owner of the file `like`."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        with open(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            with contextlib.suppress(OSError):  # not there yet; or not ours to give away
+                owner = os.stat(like)
+                os.fchown(fd, owner.st_uid, owner.st_gid)
+            os.fchmod(fd, mode)
+            os.fsync(fd)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

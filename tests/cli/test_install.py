@@ -1,0 +1,432 @@
+"""`install` and `uninstall`: other people's files are changed in one place, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.clients import change as change_module
+from outlive.clients import known
+from outlive.clients.file import ConfigFile
+from outlive.clients.known import CLIENTS, Machine
+from outlive.clients.survey import own_words, survey
+from outlive.errors import OutliveError
+from support.cli import OUTLIVE, Cli
+
+ALL = sorted(CLIENTS)
+PROJECTS = [name for name in ALL if CLIENTS[name].project]
+OTHER = {"command": "npx", "args": ["other"]}
+
+
+@pytest.fixture
+def home(place: Path) -> Path:
+    return place / "home"
+
+
+def file_of(client: str, home: Path, scope: str = "user", work: Path | None = None) -> Path:
+    machine = Machine("Linux", str(home), {}, str(work))
+    return Path(str(known.file_of(CLIENTS[client], scope, machine)))
+
+
+def read(client: str, path: Path) -> Any:
+    text = path.read_text(encoding="utf-8")
+    return tomllib.loads(text) if CLIENTS[client].syntax == known.TOML else json.loads(text)
+
+
+def servers(client: str, path: Path) -> Any:
+    found = read(client, path)
+    for key in CLIENTS[client].keys:
+        found = found[key]
+    return found
+
+
+def with_others(client: str, path: Path) -> bytes:
+    """A configuration that somebody has."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if CLIENTS[client].syntax == known.TOML:
+        path.write_text('model = "x" # mine\n\n[mcp_servers.other]\ncommand = "npx"\nargs = ["other"]\n')
+    else:
+        value: dict[str, Any] = {"other": OTHER}
+        for key in reversed(CLIENTS[client].keys):
+            value = {key: value, "theme": "dark"}
+        path.write_text(json.dumps(value, indent=4) + "\n")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("client", ALL)
+def test_a_client_gets_an_entry_that_starts_the_server_on_the_same_root(
+    client: str, cli: Cli, home: Path, root: Path
+) -> None:
+    path = file_of(client, home)
+    told = cli.ok("install", client)
+    entry = servers(client, path)["outlive"]
+    assert (told["path"], told["change"], told["written"], told["backup"]) == (str(path), "added", True, None)
+    assert told["entry"] == entry
+    assert entry["args"] == ["mcp"]
+    assert entry["env"] == {"OUTLIVE_ROOT": str(root)}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    # As a desktop starts it: no PATH, no variable of ours but what the entry says
+    env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": os.environ.get("PYTHONPATH", ""), **entry["env"]}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode() + b"\n"
+    done = subprocess.run(
+        [entry["command"], *entry["args"]], input=asked, env=env, capture_output=True, check=False, timeout=60
+    )
+    assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "outlive", done.stderr
+
+
+@pytest.mark.parametrize("client", ALL)
+def test_a_second_time_changes_nothing_and_says_so(client: str, cli: Cli, home: Path) -> None:
+    path = file_of(client, home)
+    with_others(client, path)
+    cli.ok("install", client)
+    before, backup = path.read_bytes(), path.with_name(path.name + ".before-outlive")
+    backup.unlink()
+    again = cli.ok("install", client)
+    assert (again["change"], again["written"], again["backup"]) == ("none", False, None)
+    assert path.read_bytes() == before
+    assert not backup.exists()
+
+
+@pytest.mark.parametrize("client", ALL)
+def test_what_was_there_stays_and_uninstall_brings_it_back(client: str, cli: Cli, home: Path) -> None:
+    path = file_of(client, home)
+    before = with_others(client, path)
+    path.chmod(0o640)
+    told = cli.ok("install", client)
+    assert told["change"] == "added"
+    assert servers(client, path).keys() == {"other", "outlive"}
+    assert servers(client, path)["other"] == OTHER
+    assert Path(told["backup"]).read_bytes() == before
+    assert [stat.S_IMODE(Path(one).stat().st_mode) for one in (path, told["backup"])] == [0o640, 0o640]
+    with_entry = path.read_bytes()
+    gone = cli.ok("uninstall", client)
+    assert (gone["change"], gone["written"]) == ("removed", True)
+    assert path.read_bytes() == before
+    assert Path(gone["backup"]).read_bytes() == with_entry
+    again = cli.ok("uninstall", client)
+    assert (again["change"], again["written"], again["backup"]) == ("none", False, None)
+    assert sorted(one.name for one in path.parent.iterdir() if one.is_file()) == sorted(
+        [path.name, path.name + ".before-outlive"]
+    )
+
+
+@pytest.mark.parametrize("client", PROJECTS)
+def test_a_project_has_a_file_of_its_own(client: str, cli: Cli, home: Path, work: Path) -> None:
+    told = cli.ok("install", client, "--scope", "project", "--command", "outlive")
+    path = file_of(client, home, "project", work)
+    assert told["path"] == str(path)
+    assert servers(client, path)["outlive"]["command"] == "outlive"
+    assert not file_of(client, home).exists()
+    assert "hint" not in told
+    assert cli.ok("uninstall", client, "--scope", "project")["change"] == "removed"
+
+
+@pytest.mark.parametrize("client", sorted(set(ALL) - set(PROJECTS)))
+def test_a_client_without_projects_refuses_the_scope(client: str, cli: Cli) -> None:
+    cli.error("install", client, "--scope", "project", code="invalid_argument", status=2)
+
+
+@pytest.mark.parametrize("client", ALL)
+def test_print_writes_nothing_and_shows_what_to_merge(client: str, cli: Cli, home: Path) -> None:
+    path = file_of(client, home)
+    told = cli.ok("install", client, "--print")
+    assert (told["change"], told["written"]) == ("added", False)
+    assert not path.parent.exists() or not path.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(told["fragment"], encoding="utf-8")
+    assert servers(client, path) == {"outlive": told["entry"]}
+    assert cli.ok("install", client, "--print")["change"] == "none"
+    assert cli.ok("uninstall", client, "--print")["change"] == "removed"
+    assert servers(client, path) == {"outlive": told["entry"]}
+    human = cli.text("install", client, "--print", "--name", "second", "--human").stdout
+    assert "would be added to" in human
+    assert str(told["entry"]["command"]) in human
+
+
+def test_comments_and_the_rest_of_an_entry_stay(cli: Cli, home: Path) -> None:
+    path = file_of("vscode", home)
+    path.parent.mkdir(parents=True)
+    before = (
+        '{\n\t// of the team\n\t"servers": {\n\t\t"outlive": {\n\t\t\t"command": "/old/outlive", // moved\n'
+        '\t\t\t"args": ["mcp"],\n\t\t\t"env": { "A": "1" },\n\t\t\t"dev": { "watch": "x" }, // mine\n\t\t},\n\t},\n}\n'
+    )
+    path.write_text(before)
+    told = cli.ok("install", "vscode", env={"OUTLIVE_ROOT": None, "XDG_DATA_HOME": None, "XDG_CONFIG_HOME": None})
+    assert told["change"] == "updated"
+    assert told["entry"] == {
+        "type": "stdio", "command": told["entry"]["command"], "args": ["mcp"], "env": {"A": "1"}, "dev": {"watch": "x"}
+    }  # fmt: skip
+    assert path.read_text() == before.replace("/old/outlive", told["entry"]["command"]).replace(
+        " }, // mine\n", ' }, // mine\n\t\t\t"type": "stdio",\n'
+    )
+
+
+def test_comments_of_a_toml_file_stay(cli: Cli, home: Path) -> None:
+    path = file_of("codex", home)
+    path.parent.mkdir(parents=True)
+    before = '# mine\n[mcp_servers.outlive]\ncommand = "/old/outlive" # moved\nargs = ["mcp"]\nstartup_timeout_sec = 9\n\n# Work\n[profiles.w]\nx = 1\n'
+    path.write_text(before)
+    told = cli.ok("install", "codex", env={"OUTLIVE_ROOT": None, "XDG_DATA_HOME": None, "XDG_CONFIG_HOME": None})
+    assert told["change"] == "updated"
+    assert path.read_text() == before.replace("/old/outlive", told["entry"]["command"])
+
+
+def test_a_linked_dotfile_stays_a_link(cli: Cli, home: Path, place: Path) -> None:
+    real = place / "dotfiles" / "claude.json"
+    before = with_others("claude-code", real)
+    link = file_of("claude-code", home)
+    link.symlink_to(real)
+    told = cli.ok("install", "claude-code")
+    assert link.is_symlink()
+    assert "outlive" in servers("claude-code", real)
+    assert told["path"] == str(link)
+    assert Path(told["backup"]) == real.with_name("claude.json.before-outlive")
+    cli.ok("uninstall", "claude-code")
+    assert link.is_symlink()
+    assert real.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("client", "text", "line"),
+    [
+        ("claude-code", '{\n  "a": 1,\n  // comment\n  "mcpServers": {}\n}\n', 3),
+        ("claude-desktop", '{\n  "mcpServers": {,}\n}\n', 2),
+        ("cursor", '{\n  "mcpServers": {\n    "x": {}\n    "y": {}\n  }\n}\n', 4),
+        ("vscode", '{"servers": {\n', 1),
+        ("codex", "a = 1\n\n[mcp_servers\n", 3),
+        ("gemini", "{}\n{}\n", 2),
+        ("openclaw", "{ mcp: { servers: { x: oops } } }", 1),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_left_alone(client: str, text: str, line: int, cli: Cli, home: Path) -> None:
+    path = file_of(client, home)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    for verb in ("install", "uninstall"):
+        error = cli.error(verb, client, code="io_error", status=1)
+        assert error["details"] == {"path": str(path), "line": line, "column": error["details"]["column"]}
+        assert f"line {line}" in error["message"]
+        assert "--print" in error["hint"]
+    told = cli.ok("install", client, "--print")
+    assert (told["change"], told["written"]) == (None, False)
+    assert f"line {line}" in told["hint"]
+    assert path.read_text() == text
+    assert [one.name for one in path.parent.iterdir() if one.is_file()] == [path.name]
+
+
+@pytest.mark.parametrize("text", ['{"mcpServers": []}', '{"mcpServers": "none"}', "[]", '"x"'])
+def test_a_file_of_another_shape_is_left_alone(text: str, cli: Cli, home: Path) -> None:
+    path = file_of("claude-code", home)
+    path.write_text(text)
+    cli.error("install", "claude-code", code="io_error", status=1)
+    assert path.read_text() == text
+
+
+def test_what_is_no_file_is_left_alone(cli: Cli, home: Path) -> None:
+    path = file_of("claude-code", home)
+    os.mkfifo(path)
+    cli.error("install", "claude-code", code="io_error", status=1)
+    path.unlink()
+    path.mkdir()
+    cli.error("install", "claude-code", code="io_error", status=1)
+    assert cli.ok("install", "claude-code", "--print")["change"] is None
+
+
+@pytest.mark.parametrize("verb", ["install", "uninstall"])
+def test_another_server_with_the_name_is_not_touched(verb: str, cli: Cli, home: Path) -> None:
+    path = file_of("cursor", home)
+    path.parent.mkdir()
+    path.write_text('{"mcpServers": {"outlive": {"command": "npx", "args": ["theirs"]}}}')
+    before = path.read_bytes()
+    assert "--name" in cli.error(verb, "cursor", code="invalid_state", status=1)["hint"]
+    assert path.read_bytes() == before
+    assert cli.ok("install", "cursor", "--name", "jobs")["change"] == "added"
+    assert servers("cursor", path).keys() == {"outlive", "jobs"}
+    assert cli.ok("uninstall", "cursor", "--name", "jobs")["change"] == "removed"
+    assert path.read_bytes() == before
+
+
+def test_arguments_root_and_configuration_are_passed_on(cli: Cli, place: Path) -> None:
+    config = place / "c.toml"
+    config.write_text("")
+    told = cli.ok(
+        "--root",
+        place / "r",
+        "install",
+        "cursor",
+        "--arg=--isolate",
+        "--arg",
+        "--tools=exec",
+        "--config",
+        config,
+        "--print",
+    )
+    assert told["entry"]["args"] == ["mcp", "--isolate", "--tools=exec"]
+    assert told["entry"]["env"] == {"OUTLIVE_ROOT": str(place / "r"), "OUTLIVE_CONFIG": str(config)}
+    env = {"OUTLIVE_ROOT": None, "XDG_DATA_HOME": "/d", "XDG_CONFIG_HOME": None}
+    assert cli.ok("install", "cursor", "--print", env=env)["entry"]["env"] == {"XDG_DATA_HOME": "/d"}
+    assert not (place / "r").exists(), "a client is configured, no job root made"
+
+
+@pytest.mark.parametrize("words", [["--arg=--isolat"], ["--arg=--tools"], ["--arg", "run"]])
+def test_arguments_that_the_server_would_refuse_are_refused_now(words: list[str], cli: Cli, home: Path) -> None:
+    cli.error("install", "cursor", *words, code="invalid_argument", status=2)
+    assert not file_of("cursor", home).exists()
+
+
+def test_a_read_only_file_is_left_alone(cli: Cli, home: Path) -> None:
+    path = file_of("claude-code", home)
+    before = with_others("claude-code", path)
+    path.chmod(0o400)
+    cli.error("install", "claude-code", code="io_error", status=1)
+    assert path.read_bytes() == before
+    assert cli.ok("install", "claude-code", "--print")["change"] == "added"
+
+
+def test_a_server_over_http_takes_the_place_of_one_on_stdio_and_back(cli: Cli, home: Path) -> None:
+    path = file_of("vscode", home)
+    with_others("vscode", path)
+    cli.ok("install", "vscode")
+    on_stdio = path.read_bytes()
+    url = "http://127.0.0.1:8765/mcp"
+    told = cli.ok("install", "vscode", "--url", url, "--token-env", "TOKEN")
+    assert told["change"] == "updated"
+    entry = {"type": "http", "url": url, "headers": {"Authorization": "Bearer ${input:outlive-token}"}}
+    assert servers("vscode", path) == {"other": OTHER, "outlive": entry}
+    assert [asked["id"] for asked in read("vscode", path)["inputs"]] == ["outlive-token"]
+    assert cli.ok("install", "vscode", "--url", url, "--token-env", "TOKEN")["change"] == "none"
+    assert cli.ok("install", "vscode")["change"] == "updated"
+    assert servers("vscode", path)["outlive"] == json.loads(on_stdio)["servers"]["outlive"]
+    assert read("vscode", path)["inputs"] == []
+    cli.ok("install", "vscode", "--url", url, "--token-env", "TOKEN")
+    cli.ok("uninstall", "vscode")
+    assert read("vscode", path) == {"servers": {"other": OTHER}, "theme": "dark", "inputs": []}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--url", "ftp://x/mcp"],
+        ["--url", "http://me:secret@x/mcp"],
+        ["--url", "http://x/mcp?token=secret"],
+        ["--url", "http://x/mcp", "--token-env", "s-3cret"],
+        ["--url", "http://x/mcp", "--arg=--isolate"],
+        ["--token-env", "T"],
+        ["--scope", "world"],
+        ["--name", " "],
+    ],
+)
+def test_what_makes_no_entry_is_refused(words: list[str], cli: Cli, home: Path) -> None:
+    error = cli.error("install", "cursor", *words, code="invalid_argument")
+    assert "secret" not in json.dumps(error) or "?token" in words[1]
+    assert not file_of("cursor", home).exists()
+
+
+def test_a_client_that_is_not_known_and_one_without_http_are_named(cli: Cli) -> None:
+    assert "cursor" in json.dumps(cli.error("install", "curser", code="invalid_argument", status=2))
+    cli.error("install", "claude-desktop", "--url", "http://127.0.0.1/mcp", code="invalid_argument", status=2)
+    cli.error("install", code="invalid_argument", status=2)
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_somebody_else_writes_meanwhile_is_not_overwritten(home: Path) -> None:
+    path = file_of("claude-code", home)
+    with_others("claude-code", path)
+    change = change_module.Change(CLIENTS["claude-code"], ConfigFile(str(path)), "outlive")
+    change.put({"command": "/x/outlive", "args": ["mcp"]})
+    path.write_text('{"theirs": 1}')
+    with pytest.raises(OutliveError) as caught:
+        change.write()
+    assert caught.value.retryable
+    assert path.read_text() == '{"theirs": 1}'
+
+
+def test_a_change_that_would_damage_the_rest_is_not_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = file_of("claude-code", home)
+    before = with_others("claude-code", path)
+    change = change_module.Change(CLIENTS["claude-code"], ConfigFile(str(path)), "outlive")
+    monkeypatch.setattr(type(change._document), "set", lambda self, *_: setattr(self, "text", '{"mcpServers": {}}'))
+    with pytest.raises(OutliveError) as caught:
+        change.put({"command": "/x/outlive", "args": ["mcp"]})
+    assert caught.value.code == "internal_error"
+    assert path.read_bytes() == before
+
+
+def test_a_directory_that_cannot_be_written_is_an_error_and_leaves_nothing(home: Path) -> None:
+    path = file_of("cursor", home)
+    (home / ".cursor").write_text("a file where a directory belongs")
+    file = ConfigFile(str(path))
+    with pytest.raises(OutliveError) as caught:
+        file.write(None, b"{}")
+    assert caught.value.code == "io_error"
+    assert str(path) in caught.value.message
+
+
+# --- which clients know outlive --------------------------------------------------------------------------------------
+
+
+def found(client: str, scope: str = "user") -> dict[str, Any]:
+    (one,) = (one for one in survey(os.environ, os.getcwd()) if (one["client"], one["scope"]) == (client, scope))
+    return one
+
+
+def test_a_survey_tells_of_every_client_and_scope() -> None:
+    told = [(one["client"], one["scope"]) for one in survey(os.environ, os.getcwd())]
+    assert sorted(told) == sorted([(name, "user") for name in ALL] + [(name, "project") for name in PROJECTS])
+    assert not any(one["configured"] or one["present"] or one["problem"] for one in survey(os.environ, None))
+
+
+@pytest.mark.parametrize("client", ALL)
+def test_a_survey_finds_what_install_wrote(client: str, cli: Cli, home: Path) -> None:
+    cli.ok("install", client, "--name", "jobs")
+    one = found(client)
+    assert (one["configured"], one["name"], one["executable"], one["problem"]) == (True, "jobs", True, None)
+    assert one["command"][1:] == ["mcp"]
+    cli.ok("uninstall", client, "--name", "jobs")
+    assert (found(client)["configured"], found(client)["present"]) == (False, True)
+
+
+def test_a_survey_says_what_would_not_start(home: Path, place: Path) -> None:
+    path = file_of("claude-code", home)
+
+    def with_server(entry: Any) -> dict[str, Any]:
+        path.write_text(json.dumps({"mcpServers": {"x": OTHER, "outlive": entry}}))
+        return found("claude-code")
+
+    gone = with_server({"command": "/gone/outlive", "args": ["mcp"]})
+    assert (gone["executable"], "does not exist" in gone["problem"]) == (False, True)
+    (place / "outlive").write_text("")
+    plain = with_server({"command": str(place / "outlive"), "args": ["mcp"]})
+    assert (plain["executable"], "may not be executed" in plain["problem"]) == (False, True)
+    (place / "outlive").chmod(0o700)
+    assert with_server({"command": str(place / "outlive"), "args": ["mcp"]})["problem"] is None
+    assert "mcp is missing" in with_server({"command": str(place / "outlive")})["problem"]
+    one = survey({**os.environ, "PATH": "/nowhere"}, None)[0]
+    assert one["client"] == "claude-code"
+    path.write_text('{"mcpServers": {"outlive": {"command": "outlive", "args": ["mcp"]}}}')
+    assert "PATH" in survey({**os.environ, "PATH": "/nowhere"}, None)[0]["problem"]
+    http = with_server({"type": "http", "url": "http://127.0.0.1/mcp"})
+    assert (http["configured"], http["command"], http["problem"]) == (True, None, None)
+    path.write_text("{\n,")
+    assert "line 2" in found("claude-code")["problem"]
+
+
+def test_a_client_is_given_the_link_that_was_called_not_where_it_leads(place: Path) -> None:
+    link = place / "outlive"
+    link.symlink_to(shutil.which("true") or "/bin/true")
+    assert own_words([str(link)]) == [str(link)]
+    assert own_words(["/gone/outlive"])[0] in (sys.executable, str(Path(sys.executable).parent / "outlive"))
+    assert own_words([])[0] != "outlive"
+    assert OUTLIVE[0] == sys.executable

@@ -1,0 +1,158 @@
+"""Where each client keeps its configuration, on every system, and what a server looks like there."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.clients import known
+from outlive.clients.known import CLIENTS, Machine
+
+LINUX = Machine("Linux", "/home/me", {}, "/work")
+MAC = Machine("Darwin", "/Users/me", {}, "/work")
+WINDOWS = Machine("Windows", "C:\\Users\\me", {"APPDATA": "C:\\Users\\me\\AppData\\Roaming"}, "C:\\work")
+SNIPPETS = Path(__file__).parent.parent.parent / "examples" / "clients"
+
+
+@pytest.mark.parametrize(
+    ("client", "linux", "mac", "windows"),
+    [
+        ("claude-code", "/home/me/.claude.json", "/Users/me/.claude.json", "C:\\Users\\me\\.claude.json"),
+        (
+            "claude-desktop",
+            "/home/me/.config/Claude/claude_desktop_config.json",
+            "/Users/me/Library/Application Support/Claude/claude_desktop_config.json",
+            "C:\\Users\\me\\AppData\\Roaming\\Claude\\claude_desktop_config.json",
+        ),
+        ("cursor", "/home/me/.cursor/mcp.json", "/Users/me/.cursor/mcp.json", "C:\\Users\\me\\.cursor\\mcp.json"),
+        (
+            "vscode",
+            "/home/me/.config/Code/User/mcp.json",
+            "/Users/me/Library/Application Support/Code/User/mcp.json",
+            "C:\\Users\\me\\AppData\\Roaming\\Code\\User\\mcp.json",
+        ),
+        ("codex", "/home/me/.codex/config.toml", "/Users/me/.codex/config.toml", "C:\\Users\\me\\.codex\\config.toml"),
+        (
+            "gemini",
+            "/home/me/.gemini/settings.json",
+            "/Users/me/.gemini/settings.json",
+            "C:\\Users\\me\\.gemini\\settings.json",
+        ),
+        (
+            "openclaw",
+            "/home/me/.openclaw/openclaw.json",
+            "/Users/me/.openclaw/openclaw.json",
+            "C:\\Users\\me\\.openclaw\\openclaw.json",
+        ),
+    ],
+)
+def test_a_users_file_is_where_the_client_looks(client: str, linux: str, mac: str, windows: str) -> None:
+    found = [known.file_of(CLIENTS[client], known.USER, machine) for machine in (LINUX, MAC, WINDOWS)]
+    assert found == [linux, mac, windows]
+
+
+@pytest.mark.parametrize(
+    ("client", "path"),
+    [
+        ("claude-code", ".mcp.json"),
+        ("claude-desktop", None),
+        ("cursor", ".cursor/mcp.json"),
+        ("vscode", ".vscode/mcp.json"),
+        ("codex", ".codex/config.toml"),
+        ("gemini", ".gemini/settings.json"),
+        ("openclaw", None),
+    ],
+)
+def test_a_projects_file_is_in_its_directory(client: str, path: str | None) -> None:
+    found = [known.file_of(CLIENTS[client], known.PROJECT, machine) for machine in (LINUX, WINDOWS)]
+    assert found == ([f"/work/{path}", "C:\\work\\" + path.replace("/", "\\")] if path else [None, None])
+    assert known.file_of(CLIENTS[client], known.PROJECT, Machine("Linux", "/home/me", {}, None)) is None
+
+
+@pytest.mark.parametrize(
+    ("client", "env", "path"),
+    [
+        ("claude-code", {"CLAUDE_CONFIG_DIR": "/c"}, "/c/.claude.json"),
+        ("claude-desktop", {"XDG_CONFIG_HOME": "/x"}, "/x/Claude/claude_desktop_config.json"),
+        ("vscode", {"XDG_CONFIG_HOME": "/x"}, "/x/Code/User/mcp.json"),
+        ("codex", {"CODEX_HOME": "/c"}, "/c/config.toml"),
+        ("openclaw", {"OPENCLAW_STATE_DIR": "/o"}, "/o/openclaw.json"),
+        ("openclaw", {"OPENCLAW_STATE_DIR": "/o", "OPENCLAW_CONFIG_PATH": "/p.json"}, "/p.json"),
+    ],
+)
+def test_a_client_that_was_told_to_look_elsewhere_does(client: str, env: dict[str, str], path: str) -> None:
+    assert known.file_of(CLIENTS[client], known.USER, Machine("Linux", "/home/me", env, None)) == path
+
+
+def test_there_is_a_snippet_for_each_client_and_it_says_the_same() -> None:
+    assert {path.stem for path in SNIPPETS.iterdir()} == set(CLIENTS)
+    for path in SNIPPETS.iterdir():
+        client = CLIENTS[path.stem]
+        command = "/absolute/path/to/outlive" if client.name == "claude-desktop" else "outlive"
+        text = known.fragment(client, "outlive", known.stdio_entry(client, command, ["mcp"], {}))
+        read: Any = tomllib.loads if path.suffix == ".toml" else json.loads
+        assert read(text) == read(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("client", "entry"),
+    [
+        ("claude-code", {"type": "http", "url": "U", "headers": {"Authorization": "Bearer ${T}"}}),
+        ("cursor", {"url": "U", "headers": {"Authorization": "Bearer ${env:T}"}}),
+        ("vscode", {"type": "http", "url": "U", "headers": {"Authorization": "Bearer ${input:outlive-token}"}}),
+        ("codex", {"url": "U", "bearer_token_env_var": "T"}),
+        ("gemini", {"httpUrl": "U", "headers": {"Authorization": "Bearer ${T}"}}),
+        ("openclaw", {"url": "U", "transport": "streamable-http", "headers": {"Authorization": "Bearer ${T}"}}),
+    ],
+)
+def test_over_http_a_token_is_named_and_never_written(client: str, entry: dict[str, Any]) -> None:
+    assert known.http_entry(CLIENTS[client], "outlive", "U", "T") == entry
+    assert "T" not in json.dumps(known.http_entry(CLIENTS[client], "outlive", "U", None)).replace("HTTP", "")
+
+
+def test_what_a_user_keeps_in_an_entry_stays() -> None:
+    old = {"command": "x", "env": {"A": "1", "OUTLIVE_ROOT": "/old"}, "timeout": 5, "url": "U", "headers": {"B": "2"}}
+    new = {"command": "y", "args": ["mcp"]}
+    assert known.merged(old, new) == {"command": "y", "args": ["mcp"], "env": {"A": "1"}, "timeout": 5}
+    assert known.merged(old, {"url": "V"}) == {"url": "V", "headers": {"B": "2"}, "timeout": 5}
+    assert known.merged(None, new) == known.merged("?", new) == new
+
+
+@pytest.mark.parametrize(
+    ("entry", "ours"),
+    [
+        ({"command": "outlive", "args": ["mcp"]}, True),
+        ({"command": "/x/y/outlive"}, True),
+        ({"command": "C:\\x\\outlive.exe"}, True),
+        ({"command": "/usr/bin/python3", "args": ["-m", "outlive", "mcp"]}, True),
+        ({"command": "uvx", "args": ["outlive", "mcp"]}, True),
+        ({"url": "http://127.0.0.1/mcp"}, True),
+        ({"command": "/x/outlive/other"}, False),
+        ({"command": "npx", "args": ["outlived"]}, False),
+        ({"args": 1}, False),
+        ([], False),
+    ],
+)
+def test_one_of_ours_is_known_by_what_it_runs(entry: Any, ours: bool) -> None:
+    assert known.is_outlive(entry) is ours
+
+
+def test_what_the_clients_own_command_would_be_given() -> None:
+    def told(client: str, scope: str = "user") -> str | None:
+        entry = known.stdio_entry(CLIENTS[client], "/a b/outlive", ["mcp", "--isolate"], {"OUTLIVE_ROOT": "/j"})
+        return known.own_command(CLIENTS[client], scope, "jobs", entry)
+
+    assert told("claude-code", "project") == (
+        "claude mcp add --scope project -e OUTLIVE_ROOT=/j jobs -- '/a b/outlive' mcp --isolate"
+    )
+    assert told("codex") == "codex mcp add jobs --env OUTLIVE_ROOT=/j -- '/a b/outlive' mcp --isolate"
+    assert told("codex", "project") is None
+    assert told("gemini") == "gemini mcp add -s user -e OUTLIVE_ROOT=/j jobs '/a b/outlive' mcp --isolate"
+    assert json.loads(str(told("vscode")).split("'")[1])["name"] == "jobs"
+    assert str(told("openclaw")).startswith("openclaw mcp set jobs '{")
+    assert told("cursor") is None
+    assert told("claude-desktop") is None
