@@ -53,7 +53,7 @@ class Place:
 
     __slots__ = ("config", "config_error", "cwd", "env", "flags", "store", "store_error")
 
-    def __init__(self, env: Mapping[str, str], flags: Mapping[str, Any], cwd: str | None) -> None:
+    def __init__(self, env: Mapping[str, str], flags: Mapping[str, Any], cwd: str | None = None) -> None:
         self.env = env
         self.cwd = cwd
         self.flags = flags
