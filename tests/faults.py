@@ -17,9 +17,9 @@ class Fault(NamedTuple):
     not_applicable: str = ""
 
 
-CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, SCOPES = (
+CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, SCOPES, MEMORY = (
     f"tests/durability/test_{name}.py::test_"
-    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume", "scopes")
+    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume", "scopes", "memory")
 )
 RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL, CREATE, GC = (
     f"tests/cli/test_{name}.py::test_"
@@ -88,8 +88,12 @@ FAULTS = {
     "F07": proven("A launcher killed while it makes a job leaves a whole job or a leftover that gc deletes; a second try with the same key gets the same job.",
         "s6, containerd", ANY_POINT, GC + "gc_deletes_half_deleted_jobs_and_old_half_made_ones",
         RUN + "a_running_job_with_the_same_key_is_answered_instead_of_started_twice"),
-    "F08": waiting("A command that the kernel killed for want of memory is told apart from one that somebody killed.",
-        "conmon 05-oom-detection", "SIGKILL is named, but memory.events of the cgroup is not read yet"),
+    "F08": proven("A command that the kernel killed for want of memory is told apart from one that somebody killed, where that is certain.",
+        "conmon 05-oom-detection", MEMORY + "a_command_alone_in_its_group_in_which_the_kernel_ended_something_was_ended_for_memory",
+        MEMORY + "in_a_group_of_many_the_kernels_log_decides_and_else_it_is_only_said",
+        MEMORY + "a_command_that_takes_too_much_memory_in_a_scope_of_its_own_ended_by_oom",
+        MEMORY + "of_many_in_one_group_nobody_is_said_to_have_been_ended_for_memory_who_was_not",
+        MEMORY + "the_command_of_many_in_one_group_that_the_kernel_ended_is_named_by_its_log_or_not_at_all"),
     "F09": proven("A command that crashes is `killed` by the signal's name, and whether it dumped core is recorded.",
         "wait(2)", AROUND + "a_crash_names_its_signal_and_says_whether_there_is_a_core"),
     "F10": proven("After a reboot what ran has failed for that reason, and no signal ever goes to a pid of before.",
@@ -218,8 +222,9 @@ FAULTS = {
         "supervisor 4.3.0; circus #998", VOLUME + "a_server_that_ran_100_commands_holds_no_more_than_before"),
     "F60": proven("Arguments longer than the kernel takes are an error or a job that failed to launch.",
         "execve(2)", SURROUNDINGS + "arguments_longer_than_the_kernel_takes_leave_an_error_or_a_failed_job"),
-    "F61": waiting("A supervisor is not the first that the kernel kills for want of memory, and jobs do not inherit that.",
-        "conmon; Nomad; containerd", "oom_score_adj is not set yet"),
+    "F61": proven("Supervisors are spared by the kernel that ends processes for want of memory as far as that is permitted; jobs do not inherit that.",
+        "conmon; Nomad; containerd", MEMORY + "supervisors_are_spared_as_far_as_permitted_and_the_command_is_as_its_caller",
+        MEMORY + "a_guardian_that_takes_over_is_spared_too_and_starts_nothing_that_is"),
     "F62": proven("A command has its caller's limits on open files.",
         "ptyprocess max_fd", SURROUNDINGS + "the_callers_limits_are_the_commands"),
     "F63": proven("A command that ends at once has its start and its end in the history, in this order, and its whole output.",
