@@ -17,9 +17,20 @@ class Fault(NamedTuple):
     not_applicable: str = ""
 
 
-CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, SCOPES, MEMORY = (
+CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, SCOPES, MEMORY, INHERITED, GONE = (
     f"tests/durability/test_{name}.py::test_"
-    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume", "scopes", "memory")
+    for name in (
+        "crash_points",
+        "kills",
+        "odd_ends",
+        "surroundings",
+        "soak",
+        "volume",
+        "scopes",
+        "memory",
+        "inherited",
+        "kill_means_gone",
+    )
 )
 RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL, CREATE, GC = (
     f"tests/cli/test_{name}.py::test_"
@@ -51,6 +62,10 @@ EXAMPLES = "tests/test_notify_examples.py::test_"
 
 ANY_POINT = CRASH + "a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing"
 ADOPTION = CRASH + "an_adoption_may_be_killed_at_any_point"
+BOTH_FACES = tuple(
+    f"{INHERITED}a_{caller}_passes_on_umask_limits_and_directory_and_nothing_else"
+    for caller in ("command_line", "server")
+)
 HTTP = "there is no HTTP transport yet"
 GAPS = "gaps that somebody else made are not recorded"
 
@@ -163,23 +178,26 @@ FAULTS = {
         AROUND + "a_signal_goes_through_a_handle_to_the_very_process_or_to_nobody"),
     "F36": proven("A kill that races with the end, or comes twice, is answered with the final state; never a pid below 2.",
         "conmon :501; supervisor #1387", KILL + "kills_at_once_all_get_an_answer", KILL + "kill_of_a_finished_job_changes_nothing",
-        AROUND + "a_signal_goes_through_a_handle_to_the_very_process_or_to_nobody"),
+        AROUND + "a_signal_goes_through_a_handle_to_the_very_process_or_to_nobody",
+        GONE + "a_kill_at_the_instant_of_the_end_gives_one_end_and_the_same_for_ever",
+        GONE + "a_kill_after_a_kill_that_did_not_wait_is_answered_with_the_same_end"),
     "F37": proven("A kill of a job that is being started ends it.",
         "general", AROUND + "a_kill_of_a_job_that_is_being_started_ends_it"),
     "F38": proven("TERM, then a grace, then KILL; a second kill shortens the grace, a stopped job is continued, a killed supervisor's grace goes on.",
         "s6-supervise", KILL + "what_ignores_term_is_killed_after_the_grace", KILL + "a_second_kill_can_shorten_the_grace",
-        KILL + "a_stopped_job_can_be_ended", CRASH + "an_end_that_was_asked_for_comes_though_whoever_was_at_it_dies"),
+        KILL + "a_stopped_job_can_be_ended", GONE + "a_stopped_tree_of_term_ignorers_in_sessions_of_their_own_is_gone", CRASH + "an_end_that_was_asked_for_comes_though_whoever_was_at_it_dies"),
     "F39": proven("What cannot be killed is given up after a while and named as a survivor.",
         "D state", AROUND + "a_member_that_cannot_be_killed_is_given_up_and_not_waited_for_for_ever",
-        KILL + "kill_that_does_not_wait_names_the_survivors_and_the_end_still_comes"),
+        KILL + "kill_that_does_not_wait_names_the_survivors_and_the_end_still_comes",
+        GONE + "what_takes_no_signal_is_named_as_a_survivor_and_ends_when_it_can"),
     "F40": proven("A time-out at the instant of the end gives one consistent outcome, and the same for ever.",
         "conmon :495-499", AROUND + "a_time_out_at_the_instant_of_the_end_is_one_or_the_other"),
     "F41": proven("An ignored SIGPIPE is not passed on: the writer of a pipe without reader ends.",
         "ansible #44813; redo #13; asciinema #369", RUN + "the_writer_of_a_pipe_without_reader_ends_by_sigpipe"),
     "F42": proven("Neither blocked nor ignored signals of the caller are passed on.",
-        "posix_spawn(3)", SURROUNDINGS + "a_caller_that_blocks_and_ignores_signals_does_not_pass_that_on"),
+        "posix_spawn(3)", SURROUNDINGS + "a_caller_that_blocks_and_ignores_signals_does_not_pass_that_on", *BOTH_FACES),
     "F43": proven("A command has its three streams and the keepers, and no other open file of ours or of the caller.",
-        "conmon.c:519; JENKINS-43639", SURROUNDINGS + "the_command_has_its_three_streams_the_keepers_and_no_other_file"),
+        "conmon.c:519; JENKINS-43639", SURROUNDINGS + "the_command_has_its_three_streams_the_keepers_and_no_other_file", *BOTH_FACES),
     "F44": proven("A job never reads what its server is told.",
         "python-sdk #671, #3117; beads #400", AROUND + "a_job_does_not_read_what_its_server_is_told", SURROUNDINGS + "stdin_is_closed_by_default"),
     "F45": proven("What a library prints in the server goes to its log, not into the protocol.",
@@ -196,7 +214,7 @@ FAULTS = {
         "general", TERMINAL + "resizing_tells_the_program", TERMINAL + "a_password_is_told_from_a_question_and_is_nowhere_on_disk"),
     "F50": proven("A job has a session of its own: an interrupt of the client does not reach it.",
         "s6; supervisor setpgrp", SURROUNDINGS + "the_command_leads_a_session_of_its_own_without_a_terminal",
-        RUN + "interrupting_the_client_leaves_the_job_running"),
+        RUN + "interrupting_the_client_leaves_the_job_running", *BOTH_FACES),
     "F51": proven("A logout that kills all processes of the user is foreseen, with the way out, and explained afterwards.",
         "tmux #428; systemd #3005, #3382, #8486", FACTS + "a_logout_that_ends_jobs_is_foreseen_with_the_way_out",
         SCOPES + "what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_scopes"),
@@ -204,9 +222,11 @@ FAULTS = {
         "loom #5119", FACTS + "a_service_whose_restart_takes_the_jobs_along_is_named_with_the_way_out",
         SCOPES + "what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_scopes"),
     "F53": proven("PID 1 of a container is left no zombie by jobs and what they start.",
-        "hermes #15012; linkedin-mcp #477; paperclip #12137", AROUND + "pid_1_of_a_container_is_left_no_zombie"),
+        "hermes #15012; linkedin-mcp #477; paperclip #12137", AROUND + "pid_1_of_a_container_is_left_no_zombie",
+        INHERITED + "a_server_that_is_process_1_leaves_no_zombie_of_what_others_orphan",
+        INHERITED + "a_server_that_is_process_1_ends_with_its_client_and_by_term"),
     "F54": proven("A command has its caller's umask; our own files are private whatever it is.",
-        "general", SURROUNDINGS + "the_callers_umask_is_the_commands_while_our_files_stay_private"),
+        "general", SURROUNDINGS + "the_callers_umask_is_the_commands_while_our_files_stay_private", *BOTH_FACES),
     "F55": proven("A directory that is missing or none is refused before anything runs.",
         "general", SURROUNDINGS + "a_directory_that_is_none_is_refused_and_nothing_runs",
         CREATE + "a_directory_that_went_away_stops_the_start_and_the_job_stays_created"),
@@ -226,7 +246,7 @@ FAULTS = {
         "conmon; Nomad; containerd", MEMORY + "supervisors_are_spared_as_far_as_permitted_and_the_command_is_as_its_caller",
         MEMORY + "a_guardian_that_takes_over_is_spared_too_and_starts_nothing_that_is"),
     "F62": proven("A command has its caller's limits on open files.",
-        "ptyprocess max_fd", SURROUNDINGS + "the_callers_limits_are_the_commands"),
+        "ptyprocess max_fd", SURROUNDINGS + "the_callers_limits_are_the_commands", *BOTH_FACES),
     "F63": proven("A command that ends at once has its start and its end in the history, in this order, and its whole output.",
         "containerd event order", EVENTS + "a_job_that_ran_has_a_start_and_an_end", RUN + "jobs_started_at_once_all_end_with_their_own_output"),
     "F64": proven("A stopped command is neither ended nor lost: it can be continued, and ended.",
@@ -302,6 +322,7 @@ FAULTS = {
     "S24": proven("Garbage in the protocol is an error of that message; the server lives.",
         "pueue #619", TOOLS + "garbage_on_stdin_does_not_end_the_server", SERVER + "a_mistake_of_ours_is_an_answer_and_the_server_lives"),
     "S25": proven("A command has no terminal of ours that it could type into.",
-        "TIOCSTI; bwrap --new-session", SURROUNDINGS + "the_command_leads_a_session_of_its_own_without_a_terminal"),
+        "TIOCSTI; bwrap --new-session", SURROUNDINGS + "the_command_leads_a_session_of_its_own_without_a_terminal",
+        INHERITED + "a_job_of_somebody_at_a_terminal_has_none_and_does_not_hear_it_close"),
 }
 # fmt: on

@@ -91,7 +91,9 @@ def _tools(text: str) -> frozenset[str]:
 
 def _serve(asked: dict[str, Any]) -> int:
     from outlive.launch.nursery import start
+    from outlive.system import first
 
+    first.leave_it()
     # No state of ours needs a clean-up, so an interrupt ends us at once; asyncio would wait for the thread on stdin.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
