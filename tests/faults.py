@@ -17,7 +17,7 @@ class Fault(NamedTuple):
     not_applicable: str = ""
 
 
-CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, SCOPES, MEMORY, INHERITED, GONE = (
+CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, SCOPES, MEMORY, INHERITED, GONE, LOADS = (
     f"tests/durability/test_{name}.py::test_"
     for name in (
         "crash_points",
@@ -30,6 +30,7 @@ CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, SCOPES, MEMORY, INHERITED, GONE = (
         "memory",
         "inherited",
         "kill_means_gone",
+        "load",
     )
 )
 RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL, CREATE, GC = (
@@ -66,6 +67,7 @@ BOTH_FACES = tuple(
     f"{INHERITED}a_{caller}_passes_on_umask_limits_and_directory_and_nothing_else"
     for caller in ("command_line", "server")
 )
+LOAD = LOADS + "much_of_one_thing_leaves_nothing_wrong"
 HTTP = "there is no HTTP transport yet"
 GAPS = "gaps that somebody else made are not recorded"
 
@@ -152,7 +154,7 @@ FAULTS = {
     "F25": proven("A deletion that was killed is invisible to readers and finished by the next gc.",
         "general", CRASH + "a_deletion_that_dies_is_finished_by_the_next_gc"),
     "F26": proven("A list costs one page of jobs, not all of them: ten thousand finished ones open few files.",
-        "general", VOLUME + "list_answers_from_the_newest_of_10_000_jobs_and_opens_few_files"),
+        "general", VOLUME + "list_answers_from_the_newest_of_10_000_jobs_and_opens_few_files", LOAD),
     "F27": proven("A root on a network file system is detected, and said to be unsupported.",
         "JENKINS-48300", FACTS + "a_root_on_a_network_file_system_is_said_to_be_unsupported"),
     "F28": proven("Where the kernel watches no more files, waits go by the clock.",
@@ -239,7 +241,7 @@ FAULTS = {
         "supervisord process.py", AROUND + "a_process_that_cannot_be_made_is_an_error_and_nothing_is_half_started",
         AROUND + "too_few_open_files_are_an_error_or_enough_and_nothing_is_half_started"),
     "F59": proven("A server that ran many commands holds no more files and children than before.",
-        "supervisor 4.3.0; circus #998", VOLUME + "a_server_that_ran_100_commands_holds_no_more_than_before"),
+        "supervisor 4.3.0; circus #998", VOLUME + "a_server_that_ran_100_commands_holds_no_more_than_before", LOAD),
     "F60": proven("Arguments longer than the kernel takes are an error or a job that failed to launch.",
         "execve(2)", SURROUNDINGS + "arguments_longer_than_the_kernel_takes_leave_an_error_or_a_failed_job"),
     "F61": proven("Supervisors are spared by the kernel that ends processes for want of memory as far as that is permitted; jobs do not inherit that.",
@@ -255,12 +257,12 @@ FAULTS = {
         "pueue 4.0.5; Jenkins clock skew", AROUND + "a_clock_that_jumps_changes_no_duration"),
     # --- output ---
     "F66": proven("A line of many megabytes without a newline is kept, and shown within the budget.",
-        "asyncio LimitOverrunError: disco-daemon #28, dagster-meltano #25", VOLUME + "a_line_of_20_mb_without_a_newline_is_kept_and_shown_within_the_budget"),
+        "asyncio LimitOverrunError: disco-daemon #28, dagster-meltano #25", VOLUME + "a_line_of_20_mb_without_a_newline_is_kept_and_shown_within_the_budget", LOAD),
     "F67": proven("A character cut by a read or a page is left whole for the next.",
         "openclaw #112325; hermes #72324; DesktopCommander #649", OUTPUT + "an_unfinished_character_is_left_to_the_next_answer",
         DECODE + "any_reads_of_one_stream_give_the_text_of_the_whole"),
     "F68": proven("Bytes that are no text are stored as they came and shown as replacement characters.",
-        "general", OUTPUT + "bytes_are_kept_as_they_came_and_shown_as_text"),
+        "general", OUTPUT + "bytes_are_kept_as_they_came_and_shown_as_text", LOAD),
     "F69": proven("Escape sequences and overwritten lines are removed from what is shown, in linear time, and stay on disk.",
         "NexAU #8; zeph #433; hive #296", RENDER + "a_line_stands_as_its_last_overwriting_left_it", RENDER + "a_sequence_leaves_no_trace",
         RENDER + "hostile_output_is_read_to_the_end_and_does_not_grow_without_bound"),
@@ -268,7 +270,7 @@ FAULTS = {
         "general", HUMAN + "no_control_character_reaches_the_terminal"),
     "F71": proven("A job that writes without end is bounded on disk, with head and tail kept and the loss exact.",
         "claude-code #51760", QUOTA + "head_and_tail_stay_whole_the_gap_is_exact_and_the_disk_is_spared",
-        QUOTA + "supervisors_killed_while_they_punch_cost_no_line_of_what_is_kept"),
+        QUOTA + "supervisors_killed_while_they_punch_cost_no_line_of_what_is_kept", LOAD),
     "F72": proven("Whoever sees the end sees all output up to it.",
         "Jenkins Watcher", ANY_POINT, OUTPUT + "reading_while_it_writes_gives_every_byte_once"),
     "F73": proven("A cursor before a gap is told where it went on; nothing is silently shifted.",
@@ -277,7 +279,7 @@ FAULTS = {
     "F74": proven("Both streams are shown in the order of their arrival, and each exactly in its own.",
         "2>&1", RUN + "both_streams_are_kept_in_the_order_of_their_arrival", VOLUME + "the_merged_stream_holds_both_streams_exactly_and_in_order"),
     "F75": proven("A client that is slow or vanishes costs the job nothing, and a flood of output becomes a trickle of updates.",
-        "general", RESOURCES + "a_flood_of_output_is_a_trickle_of_updates", RESOURCES + "a_client_that_goes_away_leaves_no_connection_to_a_job"),
+        "general", RESOURCES + "a_flood_of_output_is_a_trickle_of_updates", RESOURCES + "a_client_that_goes_away_leaves_no_connection_to_a_job", LOAD),
     # --- security ---
     "S01": proven("Every file of ours is 0600 and every directory 0700, whatever the umask.",
         "pueue 4.0.5; conmon", ERRORS + "every_file_of_ours_is_0600_and_every_directory_0700"),
