@@ -17,9 +17,22 @@ class Fault(NamedTuple):
     not_applicable: str = ""
 
 
-CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL, SCOPES = (
+CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL, SCOPES, MEMORY, INHERITED, GONE, LOADS = (
     f"tests/durability/test_{name}.py::test_"
-    for name in ("crash_points", "kills", "odd_ends", "surroundings", "soak", "volume", "full_disk", "scopes")
+    for name in (
+        "crash_points",
+        "kills",
+        "odd_ends",
+        "surroundings",
+        "soak",
+        "volume",
+        "full_disk",
+        "scopes",
+        "memory",
+        "inherited",
+        "kill_means_gone",
+        "load",
+    )
 )
 RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL, CREATE, GC = (
     f"tests/cli/test_{name}.py::test_"
@@ -52,6 +65,11 @@ EXAMPLES = "tests/test_notify_examples.py::test_"
 
 ANY_POINT = CRASH + "a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing"
 ADOPTION = CRASH + "an_adoption_may_be_killed_at_any_point"
+BOTH_FACES = tuple(
+    f"{INHERITED}a_{caller}_passes_on_umask_limits_and_directory_and_nothing_else"
+    for caller in ("command_line", "server")
+)
+LOAD = LOADS + "much_of_one_thing_leaves_nothing_wrong"
 GAPS = "gaps that somebody else made are not recorded"
 
 
@@ -88,8 +106,12 @@ FAULTS = {
     "F07": proven("A launcher killed while it makes a job leaves a whole job or a leftover that gc deletes; a second try with the same key gets the same job.",
         "s6, containerd", ANY_POINT, GC + "gc_deletes_half_deleted_jobs_and_old_half_made_ones",
         RUN + "a_running_job_with_the_same_key_is_answered_instead_of_started_twice"),
-    "F08": waiting("A command that the kernel killed for want of memory is told apart from one that somebody killed.",
-        "conmon 05-oom-detection", "SIGKILL is named, but memory.events of the cgroup is not read yet"),
+    "F08": proven("A command that the kernel killed for want of memory is told apart from one that somebody killed, where that is certain.",
+        "conmon 05-oom-detection", MEMORY + "a_command_alone_in_its_group_in_which_the_kernel_ended_something_was_ended_for_memory",
+        MEMORY + "in_a_group_of_many_the_kernels_log_decides_and_else_it_is_only_said",
+        MEMORY + "a_command_that_takes_too_much_memory_in_a_scope_of_its_own_ended_by_oom",
+        MEMORY + "of_many_in_one_group_nobody_is_said_to_have_been_ended_for_memory_who_was_not",
+        MEMORY + "the_command_of_many_in_one_group_that_the_kernel_ended_is_named_by_its_log_or_not_at_all"),
     "F09": proven("A command that crashes is `killed` by the signal's name, and whether it dumped core is recorded.",
         "wait(2)", AROUND + "a_crash_names_its_signal_and_says_whether_there_is_a_core"),
     "F10": proven("After a reboot what ran has failed for that reason, and no signal ever goes to a pid of before.",
@@ -135,7 +157,7 @@ FAULTS = {
     "F25": proven("A deletion that was killed is invisible to readers and finished by the next gc.",
         "general", CRASH + "a_deletion_that_dies_is_finished_by_the_next_gc"),
     "F26": proven("A list costs one page of jobs, not all of them: ten thousand finished ones open few files.",
-        "general", VOLUME + "list_answers_from_the_newest_of_10_000_jobs_and_opens_few_files"),
+        "general", VOLUME + "list_answers_from_the_newest_of_10_000_jobs_and_opens_few_files", LOAD),
     "F27": proven("A root on a network file system is detected, and said to be unsupported.",
         "JENKINS-48300", FACTS + "a_root_on_a_network_file_system_is_said_to_be_unsupported"),
     "F28": proven("Where the kernel watches no more files, waits go by the clock.",
@@ -161,23 +183,26 @@ FAULTS = {
         AROUND + "a_signal_goes_through_a_handle_to_the_very_process_or_to_nobody"),
     "F36": proven("A kill that races with the end, or comes twice, is answered with the final state; never a pid below 2.",
         "conmon :501; supervisor #1387", KILL + "kills_at_once_all_get_an_answer", KILL + "kill_of_a_finished_job_changes_nothing",
-        AROUND + "a_signal_goes_through_a_handle_to_the_very_process_or_to_nobody"),
+        AROUND + "a_signal_goes_through_a_handle_to_the_very_process_or_to_nobody",
+        GONE + "a_kill_at_the_instant_of_the_end_gives_one_end_and_the_same_for_ever",
+        GONE + "a_kill_after_a_kill_that_did_not_wait_is_answered_with_the_same_end"),
     "F37": proven("A kill of a job that is being started ends it.",
         "general", AROUND + "a_kill_of_a_job_that_is_being_started_ends_it"),
     "F38": proven("TERM, then a grace, then KILL; a second kill shortens the grace, a stopped job is continued, a killed supervisor's grace goes on.",
         "s6-supervise", KILL + "what_ignores_term_is_killed_after_the_grace", KILL + "a_second_kill_can_shorten_the_grace",
-        KILL + "a_stopped_job_can_be_ended", CRASH + "an_end_that_was_asked_for_comes_though_whoever_was_at_it_dies"),
+        KILL + "a_stopped_job_can_be_ended", GONE + "a_stopped_tree_of_term_ignorers_in_sessions_of_their_own_is_gone", CRASH + "an_end_that_was_asked_for_comes_though_whoever_was_at_it_dies"),
     "F39": proven("What cannot be killed is given up after a while and named as a survivor.",
         "D state", AROUND + "a_member_that_cannot_be_killed_is_given_up_and_not_waited_for_for_ever",
-        KILL + "kill_that_does_not_wait_names_the_survivors_and_the_end_still_comes"),
+        KILL + "kill_that_does_not_wait_names_the_survivors_and_the_end_still_comes",
+        GONE + "what_takes_no_signal_is_named_as_a_survivor_and_ends_when_it_can"),
     "F40": proven("A time-out at the instant of the end gives one consistent outcome, and the same for ever.",
         "conmon :495-499", AROUND + "a_time_out_at_the_instant_of_the_end_is_one_or_the_other"),
     "F41": proven("An ignored SIGPIPE is not passed on: the writer of a pipe without reader ends.",
         "ansible #44813; redo #13; asciinema #369", RUN + "the_writer_of_a_pipe_without_reader_ends_by_sigpipe"),
     "F42": proven("Neither blocked nor ignored signals of the caller are passed on.",
-        "posix_spawn(3)", SURROUNDINGS + "a_caller_that_blocks_and_ignores_signals_does_not_pass_that_on"),
+        "posix_spawn(3)", SURROUNDINGS + "a_caller_that_blocks_and_ignores_signals_does_not_pass_that_on", *BOTH_FACES),
     "F43": proven("A command has its three streams and the keepers, and no other open file of ours or of the caller.",
-        "conmon.c:519; JENKINS-43639", SURROUNDINGS + "the_command_has_its_three_streams_the_keepers_and_no_other_file"),
+        "conmon.c:519; JENKINS-43639", SURROUNDINGS + "the_command_has_its_three_streams_the_keepers_and_no_other_file", *BOTH_FACES),
     "F44": proven("A job never reads what its server is told.",
         "python-sdk #671, #3117; beads #400", AROUND + "a_job_does_not_read_what_its_server_is_told", SURROUNDINGS + "stdin_is_closed_by_default"),
     "F45": proven("What a library prints in the server goes to its log, not into the protocol.",
@@ -194,7 +219,7 @@ FAULTS = {
         "general", TERMINAL + "resizing_tells_the_program", TERMINAL + "a_password_is_told_from_a_question_and_is_nowhere_on_disk"),
     "F50": proven("A job has a session of its own: an interrupt of the client does not reach it.",
         "s6; supervisor setpgrp", SURROUNDINGS + "the_command_leads_a_session_of_its_own_without_a_terminal",
-        RUN + "interrupting_the_client_leaves_the_job_running"),
+        RUN + "interrupting_the_client_leaves_the_job_running", *BOTH_FACES),
     "F51": proven("A logout that kills all processes of the user is foreseen, with the way out, and explained afterwards.",
         "tmux #428; systemd #3005, #3382, #8486", FACTS + "a_logout_that_ends_jobs_is_foreseen_with_the_way_out",
         SCOPES + "what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_scopes"),
@@ -202,9 +227,11 @@ FAULTS = {
         "loom #5119", FACTS + "a_service_whose_restart_takes_the_jobs_along_is_named_with_the_way_out",
         SCOPES + "what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_scopes"),
     "F53": proven("PID 1 of a container is left no zombie by jobs and what they start.",
-        "hermes #15012; linkedin-mcp #477; paperclip #12137", AROUND + "pid_1_of_a_container_is_left_no_zombie"),
+        "hermes #15012; linkedin-mcp #477; paperclip #12137", AROUND + "pid_1_of_a_container_is_left_no_zombie",
+        INHERITED + "a_server_that_is_process_1_leaves_no_zombie_of_what_others_orphan",
+        INHERITED + "a_server_that_is_process_1_ends_with_its_client_and_by_term"),
     "F54": proven("A command has its caller's umask; our own files are private whatever it is.",
-        "general", SURROUNDINGS + "the_callers_umask_is_the_commands_while_our_files_stay_private"),
+        "general", SURROUNDINGS + "the_callers_umask_is_the_commands_while_our_files_stay_private", *BOTH_FACES),
     "F55": proven("A directory that is missing or none is refused before anything runs.",
         "general", SURROUNDINGS + "a_directory_that_is_none_is_refused_and_nothing_runs",
         CREATE + "a_directory_that_went_away_stops_the_start_and_the_job_stays_created"),
@@ -217,13 +244,14 @@ FAULTS = {
         "supervisord process.py", AROUND + "a_process_that_cannot_be_made_is_an_error_and_nothing_is_half_started",
         AROUND + "too_few_open_files_are_an_error_or_enough_and_nothing_is_half_started"),
     "F59": proven("A server that ran many commands holds no more files and children than before.",
-        "supervisor 4.3.0; circus #998", VOLUME + "a_server_that_ran_100_commands_holds_no_more_than_before"),
+        "supervisor 4.3.0; circus #998", VOLUME + "a_server_that_ran_100_commands_holds_no_more_than_before", LOAD),
     "F60": proven("Arguments longer than the kernel takes are an error or a job that failed to launch.",
         "execve(2)", SURROUNDINGS + "arguments_longer_than_the_kernel_takes_leave_an_error_or_a_failed_job"),
-    "F61": waiting("A supervisor is not the first that the kernel kills for want of memory, and jobs do not inherit that.",
-        "conmon; Nomad; containerd", "oom_score_adj is not set yet"),
+    "F61": proven("Supervisors are spared by the kernel that ends processes for want of memory as far as that is permitted; jobs do not inherit that.",
+        "conmon; Nomad; containerd", MEMORY + "supervisors_are_spared_as_far_as_permitted_and_the_command_is_as_its_caller",
+        MEMORY + "a_guardian_that_takes_over_is_spared_too_and_starts_nothing_that_is"),
     "F62": proven("A command has its caller's limits on open files.",
-        "ptyprocess max_fd", SURROUNDINGS + "the_callers_limits_are_the_commands"),
+        "ptyprocess max_fd", SURROUNDINGS + "the_callers_limits_are_the_commands", *BOTH_FACES),
     "F63": proven("A command that ends at once has its start and its end in the history, in this order, and its whole output.",
         "containerd event order", EVENTS + "a_job_that_ran_has_a_start_and_an_end", RUN + "jobs_started_at_once_all_end_with_their_own_output"),
     "F64": proven("A stopped command is neither ended nor lost: it can be continued, and ended.",
@@ -232,12 +260,12 @@ FAULTS = {
         "pueue 4.0.5; Jenkins clock skew", AROUND + "a_clock_that_jumps_changes_no_duration"),
     # --- output ---
     "F66": proven("A line of many megabytes without a newline is kept, and shown within the budget.",
-        "asyncio LimitOverrunError: disco-daemon #28, dagster-meltano #25", VOLUME + "a_line_of_20_mb_without_a_newline_is_kept_and_shown_within_the_budget"),
+        "asyncio LimitOverrunError: disco-daemon #28, dagster-meltano #25", VOLUME + "a_line_of_20_mb_without_a_newline_is_kept_and_shown_within_the_budget", LOAD),
     "F67": proven("A character cut by a read or a page is left whole for the next.",
         "openclaw #112325; hermes #72324; DesktopCommander #649", OUTPUT + "an_unfinished_character_is_left_to_the_next_answer",
         DECODE + "any_reads_of_one_stream_give_the_text_of_the_whole"),
     "F68": proven("Bytes that are no text are stored as they came and shown as replacement characters.",
-        "general", OUTPUT + "bytes_are_kept_as_they_came_and_shown_as_text"),
+        "general", OUTPUT + "bytes_are_kept_as_they_came_and_shown_as_text", LOAD),
     "F69": proven("Escape sequences and overwritten lines are removed from what is shown, in linear time, and stay on disk.",
         "NexAU #8; zeph #433; hive #296", RENDER + "a_line_stands_as_its_last_overwriting_left_it", RENDER + "a_sequence_leaves_no_trace",
         RENDER + "hostile_output_is_read_to_the_end_and_does_not_grow_without_bound"),
@@ -245,7 +273,7 @@ FAULTS = {
         "general", HUMAN + "no_control_character_reaches_the_terminal"),
     "F71": proven("A job that writes without end is bounded on disk, with head and tail kept and the loss exact.",
         "claude-code #51760", QUOTA + "head_and_tail_stay_whole_the_gap_is_exact_and_the_disk_is_spared",
-        QUOTA + "supervisors_killed_while_they_punch_cost_no_line_of_what_is_kept"),
+        QUOTA + "supervisors_killed_while_they_punch_cost_no_line_of_what_is_kept", LOAD),
     "F72": proven("Whoever sees the end sees all output up to it.",
         "Jenkins Watcher", ANY_POINT, OUTPUT + "reading_while_it_writes_gives_every_byte_once"),
     "F73": proven("A cursor before a gap is told where it went on; nothing is silently shifted.",
@@ -254,7 +282,7 @@ FAULTS = {
     "F74": proven("Both streams are shown in the order of their arrival, and each exactly in its own.",
         "2>&1", RUN + "both_streams_are_kept_in_the_order_of_their_arrival", VOLUME + "the_merged_stream_holds_both_streams_exactly_and_in_order"),
     "F75": proven("A client that is slow or vanishes costs the job nothing, and a flood of output becomes a trickle of updates.",
-        "general", RESOURCES + "a_flood_of_output_is_a_trickle_of_updates", RESOURCES + "a_client_that_goes_away_leaves_no_connection_to_a_job"),
+        "general", RESOURCES + "a_flood_of_output_is_a_trickle_of_updates", RESOURCES + "a_client_that_goes_away_leaves_no_connection_to_a_job", LOAD),
     # --- security ---
     "S01": proven("Every file of ours is 0600 and every directory 0700, whatever the umask.",
         "pueue 4.0.5; conmon", ERRORS + "every_file_of_ours_is_0600_and_every_directory_0700"),
@@ -308,6 +336,7 @@ FAULTS = {
     "S24": proven("Garbage in the protocol is an error of that message; the server lives.",
         "pueue #619", TOOLS + "garbage_on_stdin_does_not_end_the_server", SERVER + "a_mistake_of_ours_is_an_answer_and_the_server_lives"),
     "S25": proven("A command has no terminal of ours that it could type into.",
-        "TIOCSTI; bwrap --new-session", SURROUNDINGS + "the_command_leads_a_session_of_its_own_without_a_terminal"),
+        "TIOCSTI; bwrap --new-session", SURROUNDINGS + "the_command_leads_a_session_of_its_own_without_a_terminal",
+        INHERITED + "a_job_of_somebody_at_a_terminal_has_none_and_does_not_hear_it_close"),
 }
 # fmt: on

@@ -47,6 +47,14 @@ def test_a_running_command_says_how_to_go_on() -> None:
     ("fields", "words"),
     [
         ({"state": "killed", "reason": "signal", "signal": "SIGSEGV"}, "Command was ended by signal SIGSEGV."),
+        (
+            {"state": "killed", "reason": "signal", "signal": "SIGKILL", "message": "memory ran out: so and so"},
+            "Command was ended by signal SIGKILL; memory ran out: so and so.",
+        ),
+        (
+            {"state": "exited", "reason": "exit", "exit_code": 137, "message": "memory ran out: so and so"},
+            "Command exited with code 137; memory ran out: so and so",
+        ),
         ({"state": "killed", "reason": "kill", "signal": "SIGTERM"}, "Command was killed on request (SIGTERM)."),
         (
             {"state": "killed", "reason": "kill", "signal": "SIGTERM", "ended_by": "cli"},

@@ -148,7 +148,7 @@ FIELDS: dict[str, Schema] = {
     "ended_signal": _maybe_string("The signal that ended the command, where one did."),
     "ended_by": _string("Who asked for the end, where somebody did."),
     "errno": _string("Why exec(2) failed, as ENOENT."),
-    "message": _string("One sentence about a failed job."),
+    "message": _string("One sentence about its end, where there is more to say."),
     "damage": _string("What could not be read of its directory."),
     "dropped_bytes": _count("Bytes of output that could not be stored."),
     "adopted": _count("How often supervision was taken over after a supervisor was killed."),

@@ -28,17 +28,13 @@ _CODE = (
 _KEPT = ("PATH", "HOME", "LANG", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 
 
-def unit_name(job_id: str) -> str:
-    return f"{unit.OWN_SCOPE}{job_id}.scope"
-
-
 def _words(job_id: str) -> list[str]:
     """Root's jobs are the system manager's: root has no manager of its own unless it logged in."""
     manager = [] if os.geteuid() == 0 else ["--user"]
     # Delegated: else systemd stops the whole scope when the kernel ends one process of it for want of memory (OOMPolicy=),
     # and keeps the command from making groups below it
     return [
-        *(_PROGRAM, *manager, "--scope", "--collect", "--quiet", f"--unit={unit_name(job_id)}"),
+        *(_PROGRAM, *manager, "--scope", "--collect", "--quiet", f"--unit={unit.own_scope(job_id)}"),
         *("--property=Delegate=yes", f"--description=outlive job {job_id}", "--"),
         *nursery.interpreter(_CODE),
     ]

@@ -54,7 +54,9 @@ def main(argv: list[str], options: dict[str, Any]) -> int:
 
 def _serve(asked: dict[str, Any]) -> int:
     from outlive.launch.nursery import start
+    from outlive.system import first
 
+    first.leave_it()
     # No state of ours needs a clean-up, so an interrupt ends us at once; asyncio would wait for the thread on stdin.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -356,11 +356,12 @@ def _ending(found: Found) -> str:
         "reboot": f"The machine was restarted while it ran; the outcome is lost{f': {message}' if message else ''}.",
     }
     if found.get("exit_code") is not None and reason in (None, "exit", "kill", "signal"):
-        return f"Command exited with code {found['exit_code']}" + (" after a kill request" if reason == "kill" else "")
+        asked = " after a kill request" if reason == "kill" else ""
+        return f"Command exited with code {found['exit_code']}{asked}" + (f"; {message}" if message else "")
     if reason in sentences:
         return sentences[reason].replace("..", ".")
     if signal:
-        return f"Command was ended by signal {signal}."
+        return f"Command was ended by signal {signal}{f'; {message}' if message else ''}."
     return f"Command ended ({found.get('state')})."
 
 

@@ -17,7 +17,7 @@ from outlive.supervisor.escrow import Escrow, adopt_socket
 from outlive.supervisor.input import preload
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervise import SURVIVED
-from outlive.system import crash, detach, fds, locks, prctl, signals, tree
+from outlive.system import crash, detach, fds, locks, oom, prctl, signals, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
     """The guardian's whole life."""
     signals.survive(SURVIVED)
     prctl.become_subreaper()
+    oom.spare()  # and the supervisor with us: it is forked from here
     escrow, stdin_escrow = Escrow(), Escrow()
     keep = {supervisor_sock.fileno()} | escrow.filenos() | stdin_escrow.filenos()
     child = detach.fork_into(lambda: _supervise(supervisor_sock, escrow, stdin_escrow), keep, tree.SUPERVISOR)

@@ -16,7 +16,7 @@ from outlive.job import Definition, timestamp
 from outlive.store import events, files
 from outlive.store.jobdir import EVENTS, GAP, META, ORDER, STATE, JobDir
 from outlive.store.root import Store
-from outlive.supervisor import outcome
+from outlive.supervisor import memory, outcome
 from outlive.supervisor.chronicle import Chronicle
 from outlive.supervisor.control import Control
 from outlive.supervisor.input import Input
@@ -242,7 +242,7 @@ class Supervisor:
         return None
 
     def _ended(self, status: int) -> State:
-        return outcome.ended(self._state, status, dropped=self._pump.dropped, ended_ns=self._ended_ns)
+        return memory.judged(outcome.ended(self._state, status, dropped=self._pump.dropped, ended_ns=self._ended_ns))
 
     def _reap_command(self) -> None:
         if self._parent and not self._reaped and self._state.pid is not None:

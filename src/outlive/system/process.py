@@ -40,6 +40,11 @@ def pid_namespace() -> str:
         return ""
 
 
+def is_first_namespace() -> bool:
+    """Are our pids those that the kernel itself uses? (PROC_PID_INIT_INO, linux/proc_ns.h)"""
+    return pid_namespace() == "pid:[4026531836]"
+
+
 def stat_fields(pid: int) -> list[bytes] | None:
     """/proc/PID/stat from field 3 (state) on; None if the process is gone. (proc_pid_stat(5))"""
     try:

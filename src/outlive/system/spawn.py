@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-from outlive.system import fds, signals
+from outlive.system import fds, oom, signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def spawn(
             raise BeforeExec(error.errno, error.strerror, cwd) from error
         if umask is not None:
             old_umask = os.umask(umask)
-        return _spawn_found(argv, env, [*_moves(stdio), *_opens(terminal, stdio)], new_session)
+        with oom.as_caller():
+            return _spawn_found(argv, env, [*_moves(stdio), *_opens(terminal, stdio)], new_session)
     finally:
         if old_umask is not None:
             os.umask(old_umask)

@@ -12,6 +12,11 @@ _ENGINE = re.compile(r"(docker|libpod|crio|containerd|lxc|kubepods|machine\.slic
 _MARKS = ("/.dockerenv", "/run/.containerenv")
 
 
+def own_scope(job_id: str) -> str:
+    """The name of the scope that a job may have to itself."""
+    return f"{OWN_SCOPE}{job_id}.scope"
+
+
 class Place:
     """`kind` is one of the names above, `name` the unit ("session-3.scope"); "" if there is none."""
 
