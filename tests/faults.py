@@ -17,7 +17,7 @@ class Fault(NamedTuple):
     not_applicable: str = ""
 
 
-CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL, SCOPES, MEMORY, INHERITED, GONE, LOADS = (
+CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL, SCOPES, MEMORY, INHERITED, GONE, LOADS, CUT, FORMATS = (
     f"tests/durability/test_{name}.py::test_"
     for name in (
         "crash_points",
@@ -32,6 +32,8 @@ CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL, SCOPES, MEMORY, INHERITED, GONE, 
         "inherited",
         "kill_means_gone",
         "load",
+        "cut_logs",
+        "formats",
     )
 )
 RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL, CREATE, GC = (
@@ -70,7 +72,6 @@ BOTH_FACES = tuple(
     for caller in ("command_line", "server")
 )
 LOAD = LOADS + "much_of_one_thing_leaves_nothing_wrong"
-GAPS = "gaps that somebody else made are not recorded"
 
 
 def proven(behaviour: str, source: str, *proof: str) -> Fault:
@@ -124,8 +125,9 @@ FAULTS = {
         AROUND + "a_model_is_told_of_a_stopped_supervisor_and_what_to_do",
         AROUND + "a_kill_that_a_stopped_supervisor_does_not_answer_is_an_error_that_may_be_tried_again",
         DOCTOR + "a_supervisor_that_does_not_answer_is_told_and_a_sound_one_is_not"),
-    "F13": proven("Unknown fields are no damage; a newer format is refused with the way out, and never changed.",
-        "pueue state_backward_compatibility", STATUS + "a_newer_format_is_an_error_that_says_so_and_is_never_changed",
+    "F13": proven("What older versions wrote loads for ever; unknown fields are no damage; a newer format is refused with the way out, and never changed.",
+        "pueue state_backward_compatibility", FORMATS + "what_an_older_version_wrote_is_told_as_it_told_it",
+        FORMATS + "what_a_newer_version_wrote_is_refused_with_the_way_out_and_left_as_it_is", STATUS + "a_newer_format_is_an_error_that_says_so_and_is_never_changed",
         STATUS + "unknown_fields_of_a_newer_writer_are_no_damage"),
     "F14": proven("Our own code may be deleted under a running job: it ends, is taken over and is told as ever.",
         "upgrades in place", AROUND + "a_job_ends_and_is_told_though_our_own_code_was_deleted",
@@ -148,10 +150,14 @@ FAULTS = {
         "pueue state.json.partial", AROUND + "writers_of_one_file_at_once_leave_one_whole_file_and_nothing_else"),
     "F21": proven("A job whose directory was deleted is not found; its supervisor ends with the command and does not crash or spin.",
         "claude-code #89625", ODD + "a_supervisor_whose_directory_was_deleted_ends_with_its_command"),
-    "F22": waiting("A log that somebody deleted or rotated is opened again, and readers are told what is missing.",
-        "supervisor #240, PR #402; dd-agent #173", "readers get an error today, and the outcome is right; " + GAPS),
-    "F23": waiting("A log that somebody truncated is told as a gap, not as zeros.",
-        "JENKINS-37575", "the bytes are missing silently today; " + GAPS),
+    "F22": proven("A log that somebody deleted or rotated is made again within a second, and readers are told what is missing; the job and its outcome are as ever.",
+        "supervisor #240, PR #402; dd-agent #173", CUT + "a_log_that_somebody_took_or_cut_costs_what_was_taken_and_nothing_else",
+        CUT + "a_reader_of_a_cut_log_is_answered_at_any_time", CUT + "over_mcp_it_is_said_in_words_and_in_numbers",
+        CUT + "a_line_that_is_waited_and_watched_for_is_found_behind_a_deletion", CUT + "a_guardian_takes_over_though_a_log_is_gone",
+        CUT + "what_stands_in_the_place_of_a_log_and_is_no_file_is_not_written_to"),
+    "F23": proven("A log that somebody truncated is told as missing bytes, not as zeros; positions stay, and those behind it are read.",
+        "JENKINS-37575", CUT + "a_log_that_somebody_took_or_cut_costs_what_was_taken_and_nothing_else",
+        CUT + "a_reader_of_a_cut_log_is_answered_at_any_time", CUT + "a_log_that_is_cut_after_the_end_is_known_to_have_been_longer"),
     "F24": proven("gc leaves alone whatever somebody still holds, and deletions at once are all answered.",
         "general", GC + "a_finished_job_whose_descendants_live_is_skipped", GC + "removes_at_once_of_one_job_all_get_an_answer"),
     "F25": proven("A deletion that was killed is invisible to readers and finished by the next gc.",

@@ -202,6 +202,7 @@ class State(Record):
         "finished_at": None,
         "duration_ms": None,
         "dropped_bytes": 0,
+        "log_bytes": None,  # lengths of both logs at the end; what they are short of was cut away since
         "stdin": None,  # open | closed
         "waiting": None,  # {seq, at, echo, canonical} while it waits for input; void once there is output after seq
         "terminal": None,  # of a pty job: {cols, rows, sizes [[seq, cols, rows]], modes {name: on}, scanned}
@@ -213,16 +214,23 @@ class State(Record):
         **dict.fromkeys(("identity", "supervisor", "ending", "waiting", "terminal", "group"), dict),
         **dict.fromkeys(("started_at", "boot_id", "signal", "reason", "errno", "message", "finished_at", "stdin"), str),
         "core_dumped": bool,
+        "log_bytes": list,
     }
 
     @classmethod
     def misfit(cls, found: dict[str, Any]) -> str | None:
         name = super().misfit(found)
+        if name is None and not _are_sizes(found.get("log_bytes")):
+            return "log_bytes"
         return "state" if name is None and found.get("state", "running") not in STATES else name
 
     @property
     def finished(self) -> bool:
         return self.state in FINISHED
+
+
+def _are_sizes(found: Any) -> bool:
+    return found is None or (len(found) == 2 and all(type(size) is int and size >= 0 for size in found))
 
 
 # --- words ---------------------------------------------------------------------------------------------------------

@@ -125,6 +125,7 @@ LINGER_CHECK_S = 1.0  # how often a lingering supervisor looks for descendants t
 REOPENED_CHECK_S = 10.0  # how often pipes whose writers had all gone are looked at again
 SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
 EXIT_INFO_S = 3.0  # how long an adopter waits for PIDFD_GET_INFO to know the code (PID 1 has to reap first)
+LOGS_LOOK_S = 1.0  # how often, while there is output, it is looked at whether the logs are still in place
 DROPPED_EVERY_S = 1.0  # how often lost output is written down while the disk is full
 SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to disk
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from outlive import limits
 from outlive.store.gap import NO_GAP, GapWriter
 from outlive.store.jobdir import GAP, LOGS, ORDER
 from outlive.store.output import Output
@@ -99,3 +101,31 @@ def test_records_of_runs_that_are_gone_are_given_back_too(tmp_path: Path) -> Non
         with Output(job.dir) as output:
             check(job, output, 0, output.end)
             check_places(job, output, output.gap.merged.stop + 100)
+
+
+def test_the_record_is_on_the_disk_before_the_first_bytes_go_and_is_synced_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    punch, sync = holes.punch, GapWriter.sync
+
+    def punched(fd: int, start: int, stop: int) -> None:
+        done.append("punch")
+        punch(fd, start, stop)
+
+    def synced(writer: GapWriter) -> None:
+        done.append("sync")
+        sync(writer)
+
+    monkeypatch.setattr(holes, "punch", punched)
+    monkeypatch.setattr(GapWriter, "sync", synced)
+    clock = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    with made(tmp_path, 65_536) as job:
+        job.put(0, b"line\n" * 40_000)
+        at = done.index("sync")
+        assert done[:at] == ["punch"], "a try behind the end of our own file, where nothing is lost"
+        assert (done.count("sync"), done.count("punch") > 10) == (1, True)
+        clock[0] += limits.GAP_SYNC_S
+        job.put(0, b"line\n" * 40_000)
+        assert done.count("sync") == 2

@@ -7,6 +7,7 @@ import time
 from outlive import limits
 from outlive.actions import access, window
 from outlive.job import seconds_of, short_id, timestamp
+from outlive.store.jobdir import LOGS
 from outlive.store.output import Output
 from outlive.view.decode import decode
 from outlive.view.render import readable
@@ -36,6 +37,7 @@ def describe(found: Look, job: JobDir) -> dict[str, Any]:
     }
     with Output(job) as output:
         answer |= waiting(found, output)
+        missing_bytes = output.missing_bytes
     answer |= unresponsive(found)
     if state.started_at is not None:
         answer["started_at"] = state.started_at
@@ -45,6 +47,7 @@ def describe(found: Look, job: JobDir) -> dict[str, Any]:
         "message": state.message,
         "damage": found.damage,
         "dropped_bytes": state.dropped_bytes or None,
+        "missing_bytes": missing_bytes or None,
         "adopted": state.adopted or None,
         "restarted_from": definition.restarted_from,
     }
@@ -121,14 +124,36 @@ def outcome(found: Look) -> dict[str, Any]:
 
 
 def losses(found: Look, output: Output) -> dict[str, Any]:
-    """Output that no disk would take: said in every answer that shows output."""
+    """Output that no disk would take, or that somebody cut away: said in every answer that shows output."""
+    found_losses = [*_missing(output), *_dropped(found, output)]
+    if not found_losses:
+        return {}
+    hint = " ".join(hint for _, _, hint in found_losses)
+    return {**{name: count for name, count, _ in found_losses}, "hint": hint}
+
+
+def _missing(output: Output) -> list[tuple[str, int, str]]:
+    count = output.missing_bytes
+    if not count:
+        return []
+    where = [
+        f"bytes {start:,} to {stop:,} of {name}"
+        for name, spans in zip(LOGS, output.missing, strict=True)
+        for start, stop in spans
+    ]
+    told = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
+    how = f"somebody cut or deleted a log ({told}). Positions still count them."
+    return [("missing_bytes", count, f"{count:,} bytes of output are missing: {how}")]
+
+
+def _dropped(found: Look, output: Output) -> list[tuple[str, int, str]]:
     lost, quota = found.state.dropped_bytes, found.definition.quota_bytes
     if not lost:
-        return {}
+        return []
     why = "the disk under the job root was full. Free some space."
     if 0 < quota <= output.end and not output.gap.merged.stop:
         why = f"they came after the job's quota of {quota:,} bytes, and this file system cannot punch holes into files."
-    return {"dropped_bytes": lost, "hint": f"{lost:,} bytes of output are lost, because {why}"}
+    return [("dropped_bytes", lost, f"{lost:,} bytes of output are lost, because {why}")]
 
 
 def paths(job: JobDir) -> dict[str, str]:

@@ -109,6 +109,7 @@ _EVENTS = {
     "signal_sent": ("signal", "by", "cause"),
     "resized": ("cols", "rows"),
     "output_dropped": ("bytes",),
+    "output_missing": ("stream", "from_byte", "to_byte", "bytes"),
     "output_gap": ("from_seq", "to_seq", "bytes", "lines"),
     "notification_delivered": ("event_type", "sink_type", "target", "watch"),
     "notification_failed": ("event_type", "sink_type", "target", "watch", "error"),
@@ -151,6 +152,9 @@ FIELDS: dict[str, Schema] = {
     "message": _string("One sentence about its end, where there is more to say."),
     "damage": _string("What could not be read of its directory."),
     "dropped_bytes": _count("Bytes of output that could not be stored."),
+    "missing_bytes": _count(
+        "Bytes of output that somebody cut out of the logs, or deleted with them; positions count them."
+    ),
     "adopted": _count("How often supervision was taken over after a supervisor was killed."),
     "timeout_ms": _count("The job is ended so long after its start; 0: never."),
     "waiting_for_input": _flag("Is it blocked reading its input?"),
@@ -380,7 +384,7 @@ OVERRIDES["started_at"] = {
 # Names of the fields that the verbs repeat.
 DESCRIBING = (
     "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
-    "dropped_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
+    "dropped_bytes? missing_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
     "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? "
 )
 RUN = (

@@ -57,8 +57,8 @@ def log(
         if answer.get("hint") is None:
             answer.pop("hint", None)
         access.mark_seen(ctx, found_job, answer["next_seq"]) if stream == "both" and search is None else None
-        if answer.get("hint"):  # how to read on goes first
-            losses.pop("hint", None)
+        if answer.get("hint") and losses:  # how to read on goes first
+            losses["hint"] = f"{answer['hint']} {losses['hint']}"
         about = {"job_id": found_job.job_id, "state": found.state.state, "timeout_ms": found.definition.timeout_ms}
         return {**about, **answer, **losses}
 
@@ -183,6 +183,6 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
-    result="job_id state output since_seq next_seq truncated gaps? first_line last_line total_lines timeout_ms matches? dropped_bytes? hint?",
+    result="job_id state output since_seq next_seq truncated gaps? first_line last_line total_lines timeout_ms matches? dropped_bytes? missing_bytes? hint?",
     slow=True,
 )  # fmt: skip

@@ -92,6 +92,6 @@ VERB = Verb(
         RAW,
     ),
     result="job_id state output since_seq next_seq truncated gaps? waiting_for_input prompt? echo? supervisor? supervisor_pid? idle_ms retry_after_ms timeout_ms "
-    "waited_ms snippet? exit_code? signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? hint? "
+    "waited_ms snippet? exit_code? signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? hint? "
     "requested_ms? effective_ms?",
 )

@@ -22,8 +22,9 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             idle = answers.idle_ms(found, output)
             sizes, end, stored = output.sizes, output.end, output.stored
             gaps = window.gaps_in(output.gap.merged, 0, end)
+            lost = answers.losses(found, output)
         described = answers.describe(found, found_job)
-        hint = answers.input_hint(found, described)
+        hint = answers.input_hint(found, described) or lost.get("hint")
         return {
             "job_id": found_job.job_id,
             "state": found.state.state,

@@ -20,12 +20,14 @@ def tail(ctx: Context, *, job: str, tail_lines: int, max_bytes: int) -> dict[str
         found = access.look(ctx, found_job)
         with Output(found_job) as output:
             tails = window.tails(output, tail_lines, max_bytes)
+            lost = answers.losses(found, output)
         return {
             "job_id": found_job.job_id,
             "state": found.state.state,
             "timeout_ms": found.definition.timeout_ms,
             **tails,
             **answers.paths(found_job),
+            **lost,
         }
 
 
@@ -40,5 +42,5 @@ VERB = Verb(
             maximum=limits.MAX_SHOWN_BYTES, metavar="N"),
     ),
     result="job_id state timeout_ms stdout_tail stderr_tail truncated encoding stdout_observed_bytes stderr_observed_bytes "
-    "stdout_included_bytes stderr_included_bytes gaps? stdout_log_path stderr_log_path",
+    "stdout_included_bytes stderr_included_bytes gaps? stdout_log_path stderr_log_path dropped_bytes? missing_bytes? hint?",
 )  # fmt: skip

@@ -96,6 +96,7 @@ class _Log:
     def __init__(self, job: JobDir, output: Output, lines: Lines, stream: int, *, raw: bool) -> None:
         self.output = output
         self.name = f"{short_id(job.job_id)} stream={('stdout', 'stderr')[stream]}"
+        self._stream = stream
         self.raw = raw
         self._lines = lines
 
@@ -111,7 +112,7 @@ class _Log:
         return self._lines.read(start, stop)
 
     def text(self, start: int, stop: int) -> tuple[str, int]:
-        whole = decode_exact(self.read(start, stop), cut_start=start > 0)
+        whole = decode_exact(self.output.shown_stream(self._stream, start, stop), cut_start=start > 0)
         return whole if self.raw else readable(whole), 0
 
     def lines_between(self, start: int, stop: int) -> int:
@@ -221,7 +222,7 @@ def last_line(output: Output) -> str | None:
 
 
 def tails(output: Output, lines: int, max_bytes: int) -> dict[str, Any]:
-    """The last lines of each stream, exact text; what stands before a gap does not belong to them."""
+    """The last lines of each stream, exact text; what stands before something that is gone does not belong to them."""
     texts, included, crossed = [], [], False
     for stream in (0, 1):
         data, cut = output.steady(partial(_tail_bytes, output, stream, lines, max_bytes))
@@ -246,7 +247,8 @@ def tails(output: Output, lines: int, max_bytes: int) -> dict[str, Any]:
 def _tail_bytes(output: Output, stream: int, lines: int, max_bytes: int) -> tuple[bytes, bool]:
     """The bytes, and whether there would be more of them if some were not gone."""
     size, hole = output.sizes[stream], output.gap.streams[stream]
-    start = max(0, size - max_bytes)
+    cut = max((stop for _, stop in output.missing[stream]), default=0)  # nor what somebody cut away
+    start = max(0, size - max_bytes, cut)
     crossed = hole.crossed_by(start, size)
     data = output.read_stream(stream, hole.stop if crossed else start, size)
     at = len(data)

@@ -31,6 +31,7 @@ WATCH_FAILED = "watch_failed"  # message
 INPUT = "waiting_for_input"  # echo
 SIGNAL = "signal_sent"  # signal, by, cause, kill_at
 RESIZED = "resized"  # cols, rows
+MISSING = "output_missing"  # stream, from_byte, to_byte, bytes: what somebody cut out of its log
 DROPPED = "output_dropped"  # bytes: so many in all that no disk would take
 GAP = "output_gap"  # from_seq, to_seq, bytes, lines: so much of the output is gone, because of the quota
 NOTIFIED = "notification_delivered"  # event_type, sink_type, target, watch

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import stat
 
 from outlive import limits
 from outlive.errors import OutliveError, from_os
@@ -49,6 +50,7 @@ class JobDir:
         self.job_id = job_id
         self.path = os.path.join(store_path, job_id)
         self.fd = fd
+        self._log_bytes = [0, 0]  # how long the logs are at least, as the last state said that was read
 
     @classmethod
     def open(cls, store: Store, job_id: str) -> JobDir:
@@ -89,6 +91,7 @@ class JobDir:
 
     def change_meta(self, change: Any) -> Definition:
         """Replace the definition by `change(definition)`, one writer at a time."""
+        self.read_meta()  # of what a newer version wrote nothing is touched
         lock = self.open_file(META_LOCK, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -105,7 +108,9 @@ class JobDir:
             data = files.read(self.fd, STATE)
         except FileNotFoundError:
             return None
-        return _checked(State, _known_format(files.load(data), self.path))
+        state = _checked(State, _known_format(files.load(data), self.path))
+        self._log_bytes = state.log_bytes or self._log_bytes
+        return state
 
     def write_state(self, state: State) -> State:
         """Visible when this returns, to every reader, as a whole."""
@@ -184,10 +189,16 @@ class JobDir:
     # --- sizes ---
 
     def log_size(self, stream: int) -> int:
+        """How long a log is, also if somebody cut or deleted it after the job's end (and the state was read)."""
+        return max(self.stored_size(stream), self._log_bytes[stream])
+
+    def stored_size(self, stream: int) -> int:
+        """How long the file is that is there; 0 for what is no file."""
         try:
-            return os.stat(LOGS[stream], dir_fd=self.fd, follow_symlinks=False).st_size
+            found = os.stat(LOGS[stream], dir_fd=self.fd, follow_symlinks=False)
         except FileNotFoundError:
             return 0
+        return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
     def disk_bytes(self) -> int:
         """What deleting this directory gives back."""

@@ -7,10 +7,13 @@ one is as long as its log says. `seq` is a position in the merged stream.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import struct
 import time
 
+from outlive.store import missing
 from outlive.store.gap import NO_GAP, GapFile
 from outlive.store.jobdir import LOGS, ORDER
 
@@ -28,6 +31,7 @@ STDOUT, STDERR = 0, 1
 _RECORD = struct.Struct("<QQQQ")
 _BLOCK = 1 << 20  # read in one go
 _ORDER, _MERGED = 2, 3  # what is looked at besides the two logs: records of `order`, positions
+_TAKEN_AWAY = frozenset({errno.ENOENT, errno.ELOOP, errno.EISDIR})  # there is no log, or something else in its place
 _NOWHERE = (1 << 63, -1)
 
 
@@ -61,7 +65,7 @@ class OrderWriter:
 
     def end(self, sizes: list[int]) -> int:
         """Length of the merged stream."""
-        return self._start + sizes[self._stream] - self._offset if self._stream >= 0 else 0
+        return self._start + max(0, sizes[self._stream] - self._offset) if self._stream >= 0 else 0
 
     def close(self) -> None:
         os.close(self._fd)
@@ -78,7 +82,13 @@ class Output:
         self._job = job
         # Sizes first, records second: a record may be newer than a size, never the other way round. (Records first
         # contradicted the final stream in 143 of 9,776 looks, sizes first in none of 9,775.)
-        self.sizes = [job.log_size(stream) for stream in (STDOUT, STDERR)]
+        stored = [job.stored_size(stream) for stream in (STDOUT, STDERR)]
+        self.missing = missing.read(job)
+        ends = [max((stop for _, stop in spans), default=0) for spans in self.missing]
+        self.sizes = [max(job.log_size(stream), ends[stream]) for stream in (STDOUT, STDERR)]
+        for stream, spans in enumerate(self.missing):
+            if stored[stream] < self.sizes[stream]:  # cut or deleted, and nobody has given it its length back
+                spans[:] = missing.merged([*spans, (stored[stream], self.sizes[stream])])
         self._order = job.open_file(ORDER)
         self._logs = [-1, -1]
         self._gaps = GapFile(job)
@@ -110,20 +120,36 @@ class Output:
         """Bytes of it that are still there."""
         return self.gap.merged.kept(0, self.end)
 
+    @property
+    def missing_bytes(self) -> int:
+        """Bytes that somebody cut out of the logs, less those that are in the gap anyway."""
+        holes = self.gap.streams
+        return sum(hole.kept(*span) for hole, spans in zip(holes, self.missing, strict=True) for span in spans)
+
     def end_of(self, stream: int | None) -> int:
         """The length of one log, or of the merged output."""
         return self.end if stream is None else self.sizes[stream]
 
     def pieces(self, start: int, stop: int, only: int | None = None) -> list[tuple[int, bytes]]:
-        """The runs of [start, stop) in order, as (stream, bytes); `only` one stream's, if given."""
-        return self._sure(lambda: self._pieces(start, min(stop, self.end), only))
+        """The runs of [start, stop) in order, as (stream, bytes), to be shown; `only` one stream's, if given."""
+        found = self._sure(lambda: self._pieces(start, min(stop, self.end), only))
+        return [(stream, missing.without(data, at, self.missing[stream])) for stream, at, data in found]
 
     def read(self, start: int, stop: int) -> bytes:
-        """The merged bytes of [start, stop)."""
-        return b"".join(data for _, data in self.pieces(start, stop))
+        """The merged bytes of [start, stop), each in its place: what is missing is zeros."""
+        return b"".join(data for _, _, data in self._sure(lambda: self._pieces(start, min(stop, self.end), None)))
+
+    def shown_stream(self, stream: int, start: int, stop: int) -> bytes:
+        """Bytes [start, stop) of one stream's own log less what is missing."""
+        if not any(low < stop and high > start for low, high in self.missing[stream]):
+            return self.read_stream(stream, start, stop)
+        hole = self.gap.streams[stream]
+        spans = _around(hole, start, min(stop, self.sizes[stream]))
+        parts = [missing.without(self.read_stream(stream, *span), span[0], self.missing[stream]) for span in spans]
+        return b"".join(parts)
 
     def read_stream(self, stream: int, start: int, stop: int) -> bytes:
-        """Bytes [start, stop) of one stream's own log."""
+        """Bytes [start, stop) of one stream's own log, each in its place: what is missing is zeros."""
 
         def parts() -> bytes:
             spans = _around(self.gap.streams[stream], start, min(stop, self.sizes[stream]))
@@ -170,8 +196,11 @@ class Output:
         """Unix seconds of the newest output; None if there is none."""
         if not self.end:
             return None
-        times = (os.stat(name, dir_fd=self._job.fd, follow_symlinks=False).st_mtime for name in LOGS)
-        return max(times)
+        times = []
+        for name in LOGS:
+            with contextlib.suppress(FileNotFoundError):
+                times.append(os.stat(name, dir_fd=self._job.fd, follow_symlinks=False).st_mtime)
+        return max(times, default=None)
 
     # --- the gap ---
 
@@ -211,14 +240,15 @@ class Output:
 
     # --- reading ---
 
-    def _pieces(self, start: int, stop: int, only: int | None) -> list[tuple[int, bytes]]:
-        found: list[tuple[int, bytes]] = []
+    def _pieces(self, start: int, stop: int, only: int | None) -> list[tuple[int, int, bytes]]:
+        """(stream, where in its log, bytes)."""
+        found: list[tuple[int, int, bytes]] = []
         for low, high in _around(self.gap.merged, start, stop):
             found += self._runs(low, high, only)
         return found
 
-    def _runs(self, start: int, stop: int, only: int | None) -> list[tuple[int, bytes]]:
-        found: list[tuple[int, bytes]] = []
+    def _runs(self, start: int, stop: int, only: int | None) -> list[tuple[int, int, bytes]]:
+        found: list[tuple[int, int, bytes]] = []
         index = self._run_at(start)
         while start < stop and index < self._count:
             run_start, stream, offset, _ = self._record(index)
@@ -226,7 +256,8 @@ class Output:
             take = min(stop, run_end) - start
             if take > 0:
                 if only is None or only == stream:
-                    found.append((stream, self._read_log(stream, offset + start - run_start, take)))
+                    at = offset + start - run_start
+                    found.append((stream, at, self._read_log(stream, at, take)))
                 start += take
             index += 1
         return found
@@ -300,18 +331,22 @@ class Output:
         return found
 
     def _read_log(self, stream: int, offset: int, count: int) -> bytes:
-        if self._logs[stream] < 0:
-            self._logs[stream] = self._job.open_file(LOGS[stream])
         self._touch(stream, offset, offset + count)
-        pieces = []
-        while count > 0:
-            piece = os.pread(self._logs[stream], min(count, _BLOCK), offset)
-            if not piece:
-                break
-            pieces.append(piece)
-            offset += len(piece)
-            count -= len(piece)
-        return b"".join(pieces)
+        pieces, wanted = [], count
+        try:
+            if self._logs[stream] < 0:
+                self._logs[stream] = self._job.open_file(LOGS[stream])
+            while count > 0:
+                piece = os.pread(self._logs[stream], min(count, _BLOCK), offset)
+                if not piece:
+                    break
+                pieces.append(piece)
+                offset += len(piece)
+                count -= len(piece)
+        except OSError as error:
+            if error.errno not in _TAKEN_AWAY:
+                raise
+        return b"".join(pieces).ljust(wanted, b"\0")  # it was cut: the rest of what is read keeps its place
 
 
 def _around(hole: Hole, start: int, stop: int) -> list[tuple[int, int]]:

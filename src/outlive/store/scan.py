@@ -20,23 +20,38 @@ class Scanner:
 
     def __init__(self, job: JobDir, stream: int, offset: int) -> None:
         self._job = job
-        self._fd = job.open_file(LOGS[stream])
+        self._fd = -1
         self.stream = stream
         self.offset = offset
         self._gaps = GapFile(job)
         self.skipped = 0  # bytes that were gone before they could be handed out
         self._size = limits.SCAN_BYTES[0] * 16
         self._began = 0.0
+        self._reopen()
+
+    def _reopen(self) -> bool:
+        """Open the log, if it is another file than the one we hold: somebody took that away, and it was made again."""
+        try:
+            there = os.stat(LOGS[self.stream], dir_fd=self._job.fd, follow_symlinks=False)
+            if self._fd >= 0 and os.path.samestat(there, os.fstat(self._fd)):
+                return False
+            fd = self._job.open_file(LOGS[self.stream])
+        except OSError:
+            return False
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = fd
+        return True
 
     @property
     def end(self) -> int:
         """The length of the log now."""
-        return os.fstat(self._fd).st_size
+        return os.fstat(self._fd).st_size if self._fd >= 0 else 0
 
     @property
     def behind(self) -> int:
         """Bytes that were not handed out as whole lines yet; the last of them may be an unfinished line."""
-        return self.end - self.offset
+        return max(0, self.end - self.offset)
 
     def whole_lines(self) -> tuple[int, bytes]:
         """(offset, text) of the next whole lines; empty if there is none yet. Call `searched` when done with it."""
@@ -62,7 +77,9 @@ class Scanner:
                 self.offset = hole.stop
             # Of the other stream's output alone may be missing: then the hole in this one is empty, and lines go on over it
             most = min(count, hole.start - self.offset) if self.offset < hole.start < hole.stop else count
-            data = os.pread(self._fd, most, self.offset)
+            data = os.pread(self._fd, most, self.offset) if self._fd >= 0 else b""
+            if not data and most and self._reopen():
+                continue
             hole = self._gaps.newest().streams[self.stream]
             if not hole.crossed_by(self.offset, self.offset + len(data)):
                 return data
@@ -87,11 +104,11 @@ class Scanner:
         hole = self._gaps.newest().streams[self.stream]
         offset = hole.stop if hole.holds(offset) else offset
         first = max(0, offset - limits.LINE_BYTES, hole.stop if hole.start < hole.stop <= offset else 0)
-        before = os.pread(self._fd, offset - first, first)
+        before = os.pread(self._fd, offset - first, first) if self._fd >= 0 else b""
         return first + max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
 
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
-            self._gaps.close()
             self._fd = -1
+        self._gaps.close()

@@ -9,6 +9,7 @@ import time
 from outlive import limits
 from outlive.store.jobdir import LOGS
 from outlive.store.output import OrderWriter
+from outlive.supervisor.logs import Logs
 from outlive.supervisor.quota import Quota
 from outlive.system import fds, splice
 
@@ -37,6 +38,7 @@ class Pump:
         on_end: Callable[[], None],
         on_drop: Callable[[], None],
         quota: Quota,
+        tell: Callable[..., None],
     ) -> None:
         self._job = job
         self._loop = loop
@@ -45,8 +47,8 @@ class Pump:
         self._on_end = on_end
         self._on_drop = on_drop
         self._quota = quota
-        self._logs = [job.open_file(name, os.O_WRONLY) for name in LOGS]
-        self._sizes = [os.fstat(fd).st_size for fd in self._logs]
+        self._files = Logs(job, tell, quota.close)
+        self._logs, self._sizes = self._files.fds, self._files.sizes
         self._order = OrderWriter(job)
         # All that a quota costs before it is reached: two comparisons and a subtraction for each splice
         self._room, self._most = quota.full_at - sum(self._sizes), quota.turn_bytes
@@ -70,7 +72,10 @@ class Pump:
         stream = self._order.stream
         if stream < 0:
             return b""
-        log = self._job.open_file(LOGS[stream])
+        try:
+            log = self._job.open_file(LOGS[stream])
+        except OSError:  # somebody took it away
+            return b""
         try:
             size = self._sizes[stream]
             return os.pread(log, min(count, size), max(0, size - count))
@@ -96,6 +101,7 @@ class Pump:
 
     def take_what_is_there(self) -> None:
         """Move what is there now, and no more: a descendant may write for ever."""
+        self.check_logs()
         for stream, source in enumerate(self._sources):
             left = source.rest()
             while left > 0:
@@ -106,6 +112,7 @@ class Pump:
 
     def _turn(self, stream: int) -> None:
         self._enlarge_if_full(stream)
+        self._files.look(time.monotonic())
         moved = self._move(stream, self._capacity[stream])
         if moved == 0:  # end of file: the last writer is gone
             self._loop.forget(self._sources[stream].fd)
@@ -125,6 +132,8 @@ class Pump:
             gone = self._drop(stream, count)
             return 0 if gone < 0 and not more else gone
         try:
+            if self._files.was_cut(stream):
+                self._files.mend(stream)
             self._order.before(stream, self._sizes)
             moved = splice.move(source.pipe, self._logs[stream], self._sizes[stream], count)
         except BlockingIOError:
@@ -169,9 +178,14 @@ class Pump:
         wait = max(0.1, limits.PIPE_QUIET_S - quiet)
         self._loop.after(f"shrink{stream}", wait, lambda: self._shrink(stream))
 
+    @property
+    def sizes(self) -> list[int]:
+        """The lengths of both logs."""
+        return list(self._sizes)
+
+    def check_logs(self) -> None:
+        """Somebody may have cut them or taken them away while there was no output."""
+        self._files.check()
+
     def sync(self) -> None:
-        for fd in self._logs:
-            try:
-                os.fsync(fd)
-            except OSError:
-                continue
+        self._files.sync()

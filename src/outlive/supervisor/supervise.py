@@ -66,7 +66,14 @@ class Supervisor:
         self._ends = ends
         self._quota = Quota(job, self._definition.quota_bytes, self._tell)
         self._pump = Pump(
-            job, self._loop, ends.sources, self._on_output, lambda: self.event("look"), self._on_drop, self._quota
+            job,
+            self._loop,
+            ends.sources,
+            self._on_output,
+            lambda: self.event("look"),
+            self._on_drop,
+            self._quota,
+            self._tell,
         )
         self._control = Control(self._loop, ends.listener, self._serve)
         self._chronicle = Chronicle(
@@ -242,7 +249,8 @@ class Supervisor:
         return None
 
     def _ended(self, status: int) -> State:
-        return memory.judged(outcome.ended(self._state, status, dropped=self._pump.dropped, ended_ns=self._ended_ns))
+        ended = outcome.ended(self._state, status, dropped=self._pump.dropped, ended_ns=self._ended_ns)
+        return memory.judged(ended.replace(log_bytes=self._pump.sizes))
 
     def _reap_command(self) -> None:
         if self._parent and not self._reaped and self._state.pid is not None:
@@ -277,8 +285,10 @@ class Supervisor:
             self._loop.after("look", limits.REOPENED_CHECK_S, lambda: self.event("look"))
 
     def _finish(self) -> None:
-        if self._pump.dropped != self._state.dropped_bytes:
-            self._write(dropped_bytes=self._pump.dropped)
+        self._pump.check_logs()
+        last = {"dropped_bytes": self._pump.dropped, "log_bytes": self._pump.sizes}
+        if (last["dropped_bytes"], last["log_bytes"]) != (self._state.dropped_bytes, self._state.log_bytes):
+            self._write(**last)
         if not self._doomed:
             self._pump.sync()
         self._quota.finish()
