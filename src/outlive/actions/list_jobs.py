@@ -62,7 +62,7 @@ def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
     if state == "running":
         return
     known = set(live)
-    yield from (job_id for job_id in ctx.store.ids() if job_id not in known)
+    yield from (job_id for job_id in ctx.store.newest_ids() if job_id not in known)
 
 
 class _Filter:
