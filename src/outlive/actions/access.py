@@ -14,7 +14,7 @@ from outlive.system import crash, process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from outlive.actions.spec import Context
     from outlive.store.truth import Look
@@ -36,7 +36,7 @@ def open_known(ctx: Context, job_id: str) -> JobDir:
 
 def job_ids(ctx: Context) -> Iterator[str]:
     """The ids of all jobs that exist for this caller, newest first."""
-    return _inside(ctx, ctx.store.ids())
+    return _inside(ctx, ctx.store.newest_ids())
 
 
 def live_ids(ctx: Context) -> Iterator[str]:
@@ -44,7 +44,7 @@ def live_ids(ctx: Context) -> Iterator[str]:
     return _inside(ctx, ctx.store.live_ids())
 
 
-def _inside(ctx: Context, job_ids: list[str]) -> Iterator[str]:
+def _inside(ctx: Context, job_ids: Iterable[str]) -> Iterator[str]:
     return iter(job_ids) if ctx.wall is None else (job_id for job_id in job_ids if _exists(ctx, job_id))
 
 

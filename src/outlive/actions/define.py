@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
 import stat
 
 from outlive import limits
@@ -182,6 +181,7 @@ def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
     if given is None:
         return ctx.shell
     import shlex
+    import shutil
 
     try:
         words = tuple(shlex.split(given))

@@ -38,7 +38,7 @@ _WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the
 class _Call:
     """What is known so far: error answers and ^C need it wherever the call stopped."""
 
-    __slots__ = ("context", "cwd", "env", "options", "started", "values", "verb")
+    __slots__ = ("context", "cwd", "env", "launcher", "options", "started", "values", "verb")
 
     def __init__(self) -> None:
         self.started = time.monotonic()
@@ -48,6 +48,7 @@ class _Call:
         self.verb: Verb | None = None
         self.values: dict[str, Any] = {}
         self.context: Context | None = None
+        self.launcher = _Launcher()
 
     def log(self, level: int, text: str) -> None:
         if output.level(self.options["verbose"], self.env) >= level:
@@ -97,6 +98,8 @@ def _dispatch(argv: list[str], call: _Call) -> int:
 
 def _verb(words: list[str], call: _Call) -> int:
     name, words = parse.verb_name(words, SPECIAL)
+    if name == "run" and not call.options["help"] and not {"--help", "-h"}.intersection(words):
+        call.launcher.prepare()
     verb = actions.load(name)
     if not verb.cli:
         raise invalid("verb", f"{name} is an action of the MCP server only", usage=True)
@@ -146,7 +149,7 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> 
         client=None,
         cwd=call.cwd,
         env=call.env,
-        launcher=_Launcher(),
+        launcher=call.launcher,
         shell=tuple(found.get("shell", "unix") or ("sh", "-lc")),
         flags={"root": call.options["root"], "config": call.options["config"]},
     )

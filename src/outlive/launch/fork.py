@@ -2,19 +2,81 @@
 
 from __future__ import annotations
 
-from outlive.supervisor.pair import fork_pair
+import os
+
+from outlive.supervisor.handover import Pair
+from outlive.system import fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
 
 
 class Launcher:
     """Starts pairs as nobody's children."""
 
+    def __init__(self) -> None:
+        self._early: tuple[int, Pair] | None = None
+
+    def prepare(self) -> None:
+        """Fork the next pair now: it loads what a supervisor needs while its caller still loads what an answer needs, and
+        keeps nothing of that for the life of the job. A pair that gets no job ends with this process."""
+        socks: list[socket.socket] = []
+        try:
+            socks += fds.pair()
+            socks += fds.pair()
+            middle = os.fork()
+        except OSError:  # then `send` tries again, and says so
+            for sock in socks:
+                sock.close()
+            return
+        guardian_here, guardian_there, supervisor_here, supervisor_there = socks
+        if middle == 0:
+            _become_pair(guardian_there, supervisor_there)
+        guardian_there.close()
+        supervisor_there.close()
+        self._early = middle, Pair(guardian_here, supervisor_here)
+
     def send(self, files: dict[str, int]) -> None:
         """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be made)."""
-        pair = fork_pair(away=True)
+        pair = self._prepared()
+        if pair is None:
+            from outlive.supervisor.pair import fork_pair
+
+            pair = fork_pair(away=True)
         try:
             pair.send(files)
         finally:
             pair.close()
 
+    def _prepared(self) -> Pair | None:
+        if self._early is None:
+            return None
+        middle, pair = self._early
+        self._early = None
+        try:
+            _, status = os.waitpid(middle, 0)
+        except ChildProcessError:  # our own caller ignores SIGCHLD, so the kernel has reaped it (wait(2))
+            return pair
+        if status:
+            pair.close()
+        return None if status else pair
+
     def close(self) -> None:
         """Nothing is kept."""
+
+
+def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
+    """The life of the process between: leave first, so that nobody's pipe stays open and no ^C reaches us, then load."""
+    code = 1
+    try:
+        os.setsid()
+        fds.null_stdio()
+        fds.close_others({sock.fileno(), supervisor_sock.fileno()})
+        from outlive.supervisor.pair import fork_guardian
+        from outlive.system import detach
+
+        fork_guardian(sock, supervisor_sock, detach.fork_into, spare=True)
+        code = 0
+    finally:
+        os._exit(code)

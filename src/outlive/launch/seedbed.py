@@ -10,7 +10,8 @@ import signal
 import socket
 
 from outlive import limits
-from outlive.supervisor.pair import Pair, fork_pair
+from outlive.supervisor.handover import Pair
+from outlive.supervisor.pair import fork_pair
 from outlive.system import crash, fds, prctl, process, signals, tree
 
 _SOCKET_FD = 3
@@ -32,7 +33,9 @@ def main() -> None:
     selector.register(children, selectors.EVENT_READ)
     spare = _fork()
     while True:
-        ready = {key.fd for key, _ in selector.select()}
+        ready = {key.fd for key, _ in selector.select(None if spare else limits.SPARE_PAIR_S)}
+        if spare is None and not ready:
+            spare = _fork()
         if children in ready:
             os.read(children, 4096)
             _reap()
@@ -48,7 +51,7 @@ def main() -> None:
             os.close(fd)
         if spare is not None:
             spare.close()
-        spare = _fork()
+        spare = None  # not now: forking would keep a core from the job that is being started
     if spare is not None:
         spare.close()
     os._exit(0)

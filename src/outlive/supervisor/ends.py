@@ -9,6 +9,7 @@ from outlive import limits
 from outlive.store.jobdir import FIFOS, JobDir
 from outlive.supervisor.control import listen
 from outlive.supervisor.escrow import Escrow, adopt_socket
+from outlive.supervisor.handover import HELD
 from outlive.supervisor.sources import Fifo, Master, new_relay
 from outlive.system import process, terminal
 
@@ -16,9 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from typing import Any
-
-# What a reader that adopts a job takes hold of at once, and sends to the new pair
-HELD = ("stdout", "stderr", "pidfd")
 
 
 def open_readers(job: JobDir) -> list[int]:

@@ -6,61 +6,38 @@ supervisor ends; if that was not the end of the job, it goes on with it.
 
 from __future__ import annotations
 
+import json
 import os
+from functools import partial
 
 from outlive import limits
 from outlive.errors import OutliveError
+from outlive.job import Definition, State, timestamp
+from outlive.store import files
 from outlive.store.jobdir import SUPERVISOR_BYTE
-from outlive.supervisor import start
-from outlive.supervisor.ends import HELD
+from outlive.supervisor import outcome, start
 from outlive.supervisor.escrow import Escrow, adopt_socket
+from outlive.supervisor.handover import Pair
 from outlive.supervisor.input import preload
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervise import SURVIVED
-from outlive.system import crash, detach, fds, locks, oom, prctl, signals, tree
+from outlive.system import crash, detach, fds, locks, oom, prctl, process, signals, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-
-
-class Pair:
-    """The launcher's two lines to a pair that waits."""
-
-    def __init__(self, guardian: socket.socket, supervisor: socket.socket) -> None:
-        self._guardian = guardian
-        self._supervisor = supervisor
-
-    def send(self, files: dict[str, int]) -> None:
-        """Give the pair its job, by open files: request, lock0, lock1, waiter and, if the caller gave one, stdin; for an
-        adoption what it took hold of."""
-        for_supervisor = {name: fd for name, fd in files.items() if name != "lock1"}
-        # The guardian first: it must know the job before its supervisor can be lost in it.
-        names = [name for name in ("lock1", "request", "stdin", *HELD) if name in files]
-        fds.send(self._guardian, ",".join(names).encode(), tuple(files[name] for name in names))
-        crash.at("send_guardian")
-        try:
-            fds.send(self._supervisor, ",".join(for_supervisor).encode(), tuple(for_supervisor.values()))
-        except (BrokenPipeError, ConnectionResetError):  # it was killed: its guardian starts the job
-            return
-
-    def close(self) -> None:
-        """A pair that was given nothing ends by this."""
-        self._guardian.close()
-        self._supervisor.close()
+    from collections.abc import Callable
 
 
 def fork_pair(*, away: bool) -> Pair:
-    """Fork guardian and supervisor. `away`: as nobody's child; else the caller has to reap the guardian."""
+    """Fork guardian and supervisor. `away`: as nobody's child; else the caller, a nursery, has to reap the guardian."""
     guardian_here, guardian_there = fds.pair()
     supervisor_here, supervisor_there = fds.pair()
-    keep = {guardian_there.fileno(), supervisor_there.fileno()}
-
-    def body() -> int:
-        return _guard(guardian_there, supervisor_there)
-
     try:
-        (detach.fork_away if away else detach.fork_into)(body, keep, tree.GUARDIAN)
+        if away:
+            fork_guardian(guardian_there, supervisor_there, detach.fork_away, spare=False)
+        else:
+            fork_guardian(guardian_there, supervisor_there, partial(detach.fork_into, clean=True), spare=True)
     except OSError:
         guardian_here.close()
         supervisor_here.close()
@@ -71,14 +48,28 @@ def fork_pair(*, away: bool) -> Pair:
     return Pair(guardian_here, supervisor_here)
 
 
-def _guard(sock: socket.socket, supervisor_sock: socket.socket) -> int:
-    """The guardian's whole life."""
+def fork_guardian(
+    sock: socket.socket, supervisor_sock: socket.socket, fork: Callable[..., object], *, spare: bool
+) -> None:
+    """Fork a guardian, by a function of `detach`, that hears at `sock` and whose supervisor hears at `supervisor_sock`."""
+    keep = {sock.fileno(), supervisor_sock.fileno()}
+    fork(lambda: _guard(sock, supervisor_sock, spare=spare), keep, tree.GUARDIAN)
+
+
+def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool) -> int:
+    """The guardian's whole life. `spare`: there is time before a job comes."""
     signals.survive(SURVIVED)
     prctl.become_subreaper()
     oom.spare()  # and the supervisor with us: it is forked from here
     escrow, stdin_escrow = Escrow(), Escrow()
     keep = {supervisor_sock.fileno()} | escrow.filenos() | stdin_escrow.filenos()
-    child = detach.fork_into(lambda: _supervise(supervisor_sock, escrow, stdin_escrow), keep, tree.SUPERVISOR)
+
+    def body() -> int:
+        if spare:
+            _rehearse()
+        return _supervise(supervisor_sock, escrow, stdin_escrow)
+
+    child = detach.fork_into(body, keep, tree.SUPERVISOR, clean=True)
     supervisor_sock.close()
     message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
     sock.close()
@@ -134,6 +125,18 @@ def _reap(child: int) -> int:
     """Wait for the supervisor and leave everything else alone: after its death its children become ours."""
     _, status = os.waitpid(child, 0)
     return status
+
+
+def _rehearse() -> None:
+    """Do what a start does and nobody sees: the first touch of a page that is shared with whoever forked us copies it,
+    and a job that waits would pay for that."""
+    definition: Definition = Definition.of(Definition(command=["true"], env={"NAME": "value"}).to_dict())
+    request = Request.of(json.loads(json.dumps(Request(definition=definition.to_dict()).to_dict())))
+    state = State(job_id=request.job_id, boot_id=process.boot_id(), started_at=timestamp(), phase="spawning")
+    files.load(files.dump(state.replace(identity=process.identity(os.getpid()), pid=os.getpid()).to_dict()))
+    outcome.ended(state, 0)
+    signals.all_resettable()
+    prctl.rename(tree.SUPERVISOR)
 
 
 def _supervise(sock: socket.socket, escrow: Escrow, stdin_escrow: Escrow) -> int:

@@ -12,6 +12,7 @@ from outlive.system.process import stat_fields
 
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
+_areas: tuple[int, ...] | None = None  # where argv and environment lie; the same in whatever is forked from here
 
 
 def become_subreaper() -> bool:
@@ -29,17 +30,20 @@ def rename(title: str) -> None:
     the job, and its environment would carry the cookie of an outer job. The areas are those of proc_pid_stat(5),
     fields 48-51; both are ordinary writable memory of the process.
     """
+    global _areas
     try:
         libc = ctypes.CDLL(None)
         libc.prctl(
             _PR_SET_NAME, ctypes.c_char_p(title.split(maxsplit=1)[0].encode()[:15]), *map(ctypes.c_ulong, (0, 0, 0))
         )
-        fields = stat_fields(os.getpid())
-        if not fields or len(fields) < 49:
-            return
-        arg_start, arg_end, env_start, env_end = (int(fields[i]) for i in (45, 46, 47, 48))
+        if _areas is None:
+            fields = stat_fields(os.getpid())
+            if not fields or len(fields) < 49:
+                return
+            _areas = tuple(int(fields[i]) for i in (45, 46, 47, 48))
     except (AttributeError, OSError, ValueError):
         return
+    arg_start, arg_end, env_start, env_end = _areas
     if not 0 < arg_start < arg_end or not env_start <= env_end:
         return
     room = arg_end - arg_start

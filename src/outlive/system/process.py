@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import signal
 import struct
 
 TYPE_CHECKING = False
@@ -107,6 +106,8 @@ def send_signal(pid: int, start: int | None, number: int) -> bool:
 
     Checking first and signalling the number afterwards would leave a gap in which the pid can be used again.
     """
+    import signal  # late: every command line loads this module
+
     if pid <= 1:
         return False
     pidfd = open_pidfd(pid)

@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _UNCATCHABLE = {signal.SIGKILL, signal.SIGSTOP}
+_resettable: list[int] = []
 
 
 def all_resettable() -> list[int]:
     """Every signal whose disposition may be set (signal(7)); the two that glibc keeps for itself are left out."""
-    return sorted(set(signal.valid_signals()) - _UNCATCHABLE)
+    if not _resettable:  # made once: 64 enum members are 0.2 ms of every start
+        _resettable.extend(sorted(map(int, set(signal.valid_signals()) - _UNCATCHABLE)))
+    return _resettable
 
 
 def clean_slate() -> None:
@@ -50,6 +53,12 @@ def wakeup_pipe(numbers: Iterable[int]) -> int:
     survive(numbers)
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     return read_end
+
+
+def forget_wakeup() -> None:
+    """Take back what `wakeup_pipe` did for SIGCHLD, in a child that was forked since."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def number_of(text: str) -> int | None:
