@@ -139,7 +139,7 @@ class Console:
             if answer:
                 self._answer(found, self._scanned + found.start())
         begun = _UNFINISHED.search(data, max(0, len(data) - _LONGEST))
-        return begun.start() if begun and begun.start() else len(data)
+        return begun.start() if begun else len(data)
 
     def _obey(self, found: re.Match[bytes]) -> None:
         prefix, parameters, between, final, _, _, short = found.groups()
