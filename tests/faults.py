@@ -17,7 +17,7 @@ class Fault(NamedTuple):
     not_applicable: str = ""
 
 
-CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL, SCOPES, MEMORY, INHERITED, GONE, LOADS, CUT, FORMATS = (
+CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL, SCOPES, MEMORY, INHERITED, GONE, LOADS, CUT, FORMATS, FOUND = (
     f"tests/durability/test_{name}.py::test_"
     for name in (
         "crash_points",
@@ -34,6 +34,7 @@ CRASH, KILLS, ODD, AROUND, SOAK, VOLUME, FULL, SCOPES, MEMORY, INHERITED, GONE, 
         "load",
         "cut_logs",
         "formats",
+        "found_ends",
     )
 )
 RUN, SURROUNDINGS, ERRORS, STATUS, OUTPUT, NOTIFY, EVENTS, TERMINAL, WATCH, KILL, CREATE, GC = (
@@ -116,10 +117,10 @@ FAULTS = {
     "F09": proven("A command that crashes is `killed` by the signal's name, and whether it dumped core is recorded.",
         "wait(2)", AROUND + "a_crash_names_its_signal_and_says_whether_there_is_a_core"),
     "F10": proven("After a reboot what ran has failed for that reason, and no signal ever goes to a pid of before.",
-        "sloth #61; pueue #302", KILLS + "after_a_reboot_a_job_that_ran_has_failed_for_that_reason",
+        "sloth #61; pueue #302", FOUND + "after_a_reboot_a_job_that_ran_has_failed_for_that_reason",
         AROUND + "a_pid_that_is_somebody_elses_now_is_never_signalled"),
     "F11": proven("Of two that start or adopt one job at once, one does; the other one's caller is answered.",
-        "s6-supervise; surge #167", CREATE + "of_two_that_start_a_job_at_once_one_does", KILLS + "the_end_of_a_job_that_lost_both_is_notified_once"),
+        "s6-supervise; surge #167", CREATE + "of_two_that_start_a_job_at_once_one_does", FOUND + "the_end_of_a_job_that_lost_both_is_notified_once"),
     "F12": proven("A supervisor that hangs is said not to answer, within seconds; output is still read, and nothing is killed for it.",
         "JENKINS-48300", AROUND + "a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it",
         AROUND + "a_model_is_told_of_a_stopped_supervisor_and_what_to_do",
@@ -307,7 +308,7 @@ FAULTS = {
     "S07": proven("Secrets of the server itself are not inherited by jobs.",
         "atkins #37", SERVE + "a_job_sees_no_token"),
     "S08": proven("No command line of ours shows a secret, and a supervisor shows its job's id only.",
-        "agi-cli #2107", KILLS + "no_pattern_ends_them_all_and_no_secret_shows"),
+        "agi-cli #2107", FOUND + "no_pattern_ends_them_all_and_no_secret_shows"),
     "S09": proven("A web page cannot reach a server on this machine: Host and Origin are checked.",
         "GHSA-w48q-cv73-mx4w; mcp-go #921; oss-fuzz #14111",
         DOOR + "a_foreign_host_is_misdirected_with_and_without_a_token", DOOR + "a_foreign_page_is_turned_away_also_with_a_token"),
