@@ -3,6 +3,7 @@
     python -m benchmarks                    everything (about ten minutes, 12 GB of disk for a while)
     python -m benchmarks --quick            the same rows, small: that it runs
     python -m benchmarks --rows exec,list-10000
+    python -m benchmarks --markdown         also write the tables into docs/performance.md
     python -m benchmarks --install-peers    first install the peers into build/peers (npm and pip)
 
 Floor and figure of a row are measured in turn, so compare the ratios: of a machine on which other things run, the
@@ -19,7 +20,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import kept, peers, table
+from benchmarks import growth, kept, page, peers, table
 from benchmarks.bench import Bench, NoRoom
 from benchmarks.rows import ROWS
 from benchmarks.samples import machine
@@ -29,12 +30,13 @@ for _room in ("starts", "output", "waiting", "many", "server"):  # importing dec
 CHECKOUT = Path(__file__).parent.parent
 JSON = CHECKOUT / "build" / "benchmarks.json"
 PEERS = CHECKOUT / "build" / "peers"
-KEPT = "kept"  # not a row: what is left of output and jobs, ours and the peers'
+# Not rows: what is left of output and jobs, ours and the peers'; how cost grows
+BESIDE = {"kept": kept.compare, "growth": growth.compare}
 
 
 def main(argv: list[str]) -> int:
     asked = _parser().parse_args(argv)
-    known = [*ROWS, KEPT]
+    known = [*ROWS, *BESIDE]
     names = [name.strip() for name in asked.rows.split(",")] if asked.rows else known
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -43,18 +45,22 @@ def main(argv: list[str]) -> int:
     if asked.install_peers:
         peers.install(asked.install_peers)
         asked.peers = asked.install_peers
-    left = _kept(asked) if KEPT in names else []
-    names = [name for name in names if name != KEPT]
-    entries = _measured(names, asked)
-    found = {"machine": machine(), "quick": asked.quick, "rows": entries, "kept": left}
+    found: dict[str, Any] = {"machine": machine(), "quick": asked.quick, "date": _today()}
+    for name in BESIDE:
+        found[name] = _beside(name, asked) if name in names else []
+    rows = [name for name in names if name in ROWS]
+    found["rows"] = entries = _measured(rows, asked)
     asked.json.parent.mkdir(parents=True, exist_ok=True)
     asked.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print("\n".join([found["machine"], *table.lines(entries), *table.kept_lines(left), f"JSON: {asked.json}"]))
-    return 0 if len(entries) == len(names) else 1
+    shown = [found["machine"], *table.lines(entries), *table.kept_lines(found["kept"])]
+    print("\n".join([*shown, *table.growth_lines(found["growth"]), f"JSON: {asked.json}"]))
+    if asked.markdown:
+        page.write(found)
+    return 0 if len(entries) == len(rows) else 1
 
 
 def _measured(names: list[str], asked: argparse.Namespace) -> list[dict[str, Any]]:
-    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    date = _today()
     entries = []
     for name in names:
         print(f"{name} …", end=" ", file=sys.stderr, flush=True)
@@ -68,10 +74,18 @@ def _measured(names: list[str], asked: argparse.Namespace) -> list[dict[str, Any
     return entries
 
 
-def _kept(asked: argparse.Namespace) -> list[dict[str, Any]]:
-    print(f"{KEPT} …", file=sys.stderr, flush=True)
+def _beside(name: str, asked: argparse.Namespace) -> list[dict[str, Any]]:
+    print(f"{name} …", file=sys.stderr, flush=True)
     with _bench(asked) as bench:
-        return kept.compare(bench)
+        try:
+            return BESIDE[name](bench)
+        except NoRoom as error:
+            print(f"left out: {error}", file=sys.stderr)
+            return []
+
+
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
 
 
 def _bench(asked: argparse.Namespace) -> Bench:
@@ -83,13 +97,16 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks", description="Measure outlive against floors and peers."
     )
     parser.add_argument("--quick", action="store_true", help="small sizes and two rounds: that it runs")
-    parser.add_argument("--rows", metavar="NAME,…", help=f"only these: {', '.join([*ROWS, KEPT])}")
+    parser.add_argument("--rows", metavar="NAME,…", help=f"only these: {', '.join([*ROWS, *BESIDE])}")
     parser.add_argument("--rounds", type=int, metavar="N", help="at most so many samples of each figure")
     parser.add_argument("--peers", type=Path, default=PEERS, metavar="DIR", help="where peers were installed")
     parser.add_argument(
         "--install-peers", type=Path, nargs="?", const=PEERS, metavar="DIR", help="install them there first"
     )
     parser.add_argument("--json", type=Path, default=JSON, metavar="FILE", help="where the JSON goes")
+    parser.add_argument(
+        "--markdown", action="store_true", help="also write it into docs/performance.md, what was left out stays there"
+    )
     return parser
 
 

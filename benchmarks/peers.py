@@ -202,6 +202,13 @@ def _commander_lines(line: Line, command: str) -> int:
     return _numbers(line.text("read_process_output", pid=int(pid), offset=0, length=10**8, timeout_ms=1000))
 
 
+def _commander_quiet(line: Line) -> None:
+    with contextlib.suppress(
+        Refused
+    ):  # it holds in memory also where a killed one has left the lock of its file behind
+        line.call("set_config_value", key="telemetryEnabled", value=False)
+
+
 # --- mcp-shell-server ------------------------------------------------------------------------------------------------
 
 
@@ -259,7 +266,7 @@ PEERS = (
         knows=lambda line, job: f"PID: {job}" in line.text("list_sessions"),
         lines_kept=_commander_lines,
         npm=True,
-        prepare=lambda line: line.call("set_config_value", key="telemetryEnabled", value=False),
+        prepare=_commander_quiet,
     ),
     Peer(
         "shell-server",

@@ -46,6 +46,48 @@ def markdown(entries: list[dict[str, Any]]) -> list[str]:
     return found + [f"| {' | '.join(_cells(one, one['title']))} |" for one in entries]
 
 
+def growth_lines(grown: list[dict[str, Any]]) -> list[str]:
+    """How cost grows, for a terminal."""
+    found = []
+    for one in grown:
+        figures = ", ".join(f"{name} {_short(value)}" for name, value in one["figures"].items())
+        found.append(f"{one['grows']} {one['size']:,}: {figures}")
+    return found
+
+
+def growth_markdown(grown: list[dict[str, Any]]) -> list[str]:
+    """A table for each thing that grows."""
+    found: list[str] = []
+    for grows in dict.fromkeys(one["grows"] for one in grown):
+        mine = [one for one in grown if one["grows"] == grows]
+        found += ["", f"| {grows} | {' | '.join(mine[0]['figures'])} |", "|" + "---|" * (len(mine[0]["figures"]) + 1)]
+        found += [f"| {one['size']:,} | {' | '.join(map(_short, one['figures'].values()))} |" for one in mine]
+    return found[1:]
+
+
+def peers_markdown(entries: list[dict[str, Any]]) -> list[str]:
+    """The rows for which peers were measured."""
+    names = list(dict.fromkeys(name for one in entries for name in one["peers"]))
+    if not names:
+        return ["No peer was installed."]
+    found = [f"| row | outlive | {' | '.join(names)} |", "|" + "---|" * (len(names) + 2)]
+    for one in entries:
+        if one["peers"]:
+            cells = [f"{_short(one['peers'][name]['median'])}" if name in one["peers"] else "–" for name in names]
+            found.append(f"| {one['title']}, {one['unit']} | {_short(one['ours']['median'])} | {' | '.join(cells)} |")
+    return found
+
+
+def notes_markdown(entries: list[dict[str, Any]]) -> list[str]:
+    """What was found beside the figures, a line a row."""
+    found = []
+    for one in entries:
+        if one["notes"]:
+            words = "; ".join(f"{name} {_short(value)}" for name, value in one["notes"].items())
+            found.append(f"- `{one['name']}`: {words}")
+    return found
+
+
 def kept_lines(left: list[dict[str, Any]]) -> list[str]:
     """The same of what is left, for a terminal."""
     return ["  ".join(_kept_cells(one)) for one in left]

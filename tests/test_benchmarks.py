@@ -17,7 +17,7 @@ from support.cli import environment
 CHECKOUT = Path(__file__).parent.parent
 sys.path.insert(0, str(CHECKOUT))  # benchmarks are no part of the package
 
-from benchmarks import table  # noqa: E402
+from benchmarks import page, table  # noqa: E402
 from benchmarks.__main__ import ROWS  # noqa: E402
 from benchmarks.samples import Found, Samples, interleaved  # noqa: E402
 
@@ -78,6 +78,38 @@ def test_what_is_left_after_a_kill_is_asked_of_a_new_server(place: Path) -> None
     assert ours["lines_kept"] == ours["lines"]
     assert (ours["known"], ours["runs_on"]) == (True, True)
     assert not list((place / "tmp").iterdir())
+
+
+def test_growth_has_three_sizes_of_each(place: Path) -> None:
+    done, found = benchmarks(place, "--quick", "--rows", "growth")
+    assert done.returncode == 0, done.stdout + done.stderr
+    sizes: dict[str, list[int]] = {}
+    for one in found["growth"]:
+        sizes.setdefault(one["grows"], []).append(one["size"])
+        assert all(math.isfinite(value) and value > 0 for value in one["figures"].values())
+    assert [len(found) for found in sizes.values()] == [3, 3, 3]
+    assert all(found == sorted(set(found)) for found in sizes.values())
+
+
+def test_a_page_keeps_what_a_run_leaves_out(tmp_path: Path) -> None:
+    where = tmp_path / "performance.md"
+    where.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n", encoding="utf-8")
+    row = ROWS["cli-run"]
+    entries = [
+        table.entry(row, Found(Samples((value,)), Samples((10.0,))), "2026-11-21") for row, value in ((row, 33.0),)
+    ]
+    kept = [{"name": "outlive", "lines": 5, "lines_kept": 5, "known": True, "runs_on": True}]
+    grown = [{"grows": "jobs", "size": 1_000, "figures": {"ms": 2.5}}]
+    run = {"machine": "two cores", "quick": False, "rows": entries, "kept": kept, "growth": grown}
+    page.write(run, where)
+    other = table.entry(ROWS["list-10000"], Found(Samples((20.0,)), Samples((10.0,))), "2026-11-22")
+    page.write({**run, "rows": [other], "kept": [], "growth": []}, where)
+    text = where.read_text(encoding="utf-8")
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    for words in ("3.30 ×", "2.00 ×", "5 of 5", "| 1,000 | 2.5 |", "2026-11-21 to 2026-11-22"):
+        assert words in text
+    assert "old" not in text
 
 
 def test_a_row_that_is_not_there_is_named(place: Path) -> None:

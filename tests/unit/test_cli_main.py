@@ -405,9 +405,9 @@ from outlive.actions import spec
 module = types.ModuleType("fake")
 module.VERB = spec.Verb("status", "x", lambda ctx, job: dict(job=job), args=(spec.JOB,))
 sys.modules["outlive.actions.status"] = module
-sys.argv = ["outlive", "status", "J"]
-from outlive.__main__ import main
-status = main()
+import outlive.__main__
+from outlive.cli.main import main  # what it calls; it ends the process itself
+status = main(["status", "J"])
 print(sorted((set(sys.modules) - before) & set({_HEAVY!r})), file=sys.stderr)
 sys.exit(status)
 """
@@ -453,3 +453,15 @@ def test_a_large_answer_gets_through_a_full_non_blocking_pipe() -> None:
     )
     done = python("-c", program, stdout=subprocess.PIPE)
     assert done.stdout == "x" * 3_000_000 + "y"
+
+
+def test_the_process_ends_with_the_status_and_says_everything_first() -> None:
+    done = python("-m", "outlive", "--version", capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("outlive ")
+    program = "import sys; print('buffered'); sys.argv = ['outlive', 'nonsense']; from outlive.__main__ import main; main()"
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = python("-c", program, capture_output=True, env=env)
+    assert done.returncode == 2
+    assert done.stdout.startswith('{"schema_version"')
+    assert done.stdout.endswith("buffered\n")

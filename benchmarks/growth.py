@@ -1,0 +1,99 @@
+"""How cost grows: with the jobs of a root, with the output of a job, with clients that start at once. Three sizes each."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import threading
+import time
+from typing import Any
+
+from benchmarks.bench import Bench
+from benchmarks.line import Line
+from benchmarks.rows.many import populate
+from benchmarks.rows.output import LINE, printer
+from benchmarks.rows.starts import python_ms
+from benchmarks.samples import interleaved, taken_ms
+
+_CALLS = 20  # of each client
+
+
+def compare(bench: Bench) -> list[dict[str, Any]]:
+    """One entry a size: grows, size, and `figures`, name → number with its unit in its name."""
+    return [*_with_jobs(bench), *_with_output(bench), *_with_clients(bench)]
+
+
+def _entry(grows: str, size: int, figures: dict[str, float]) -> dict[str, Any]:
+    return {"grows": grows, "size": size, "figures": {name: round(value, 3) for name, value in figures.items()}}
+
+
+def _with_jobs(bench: Bench) -> list[dict[str, Any]]:
+    root = bench.place / "many"
+    found = []
+    for count in (bench.size(1_000, 10), bench.size(10_000, 20), bench.size(100_000, 40)):
+        populate(bench, root, count)
+        job = str(bench.outlive("run", "--", "true", root=root)["job_id"])
+        works = {
+            "`list --all`, × python": lambda: taken_ms(lambda: bench.outlive("list", "--all", root=root)),
+            "`status`, × python": lambda job=job: taken_ms(lambda: bench.outlive("status", job, root=root)),
+            "`run -- true`, × python": lambda: taken_ms(lambda: bench.outlive("run", "--", "true", root=root)),
+        }
+        taken = interleaved({**works, "python": python_ms}, bench.rounds(15))
+        python = taken.pop("python").median
+        figures = {name: samples.median / python for name, samples in taken.items()}
+        with bench.server(root) as line:
+            took = [taken_ms(lambda: line.call("exec", command="true")) for _ in range(bench.rounds(40))]
+        found.append(_entry("jobs in the root", count, {**figures, "MCP `exec`, ms": statistics.median(took)}))
+    return found
+
+
+def _with_output(bench: Bench) -> list[dict[str, Any]]:
+    found = []
+    with bench.server() as line:
+        for size in (bench.size(10**7, 10**6), bench.size(10**8, 2 * 10**6), bench.size(10**9, 4 * 10**6)):
+            bench.need(size // 10**6)
+            words = printer(bench, size)
+            job = str(bench.outlive("run", "--wait", "--max-bytes", "100", "--", *words)["job_id"])
+            middle = size // len(LINE) // 2
+            asked: dict[str, dict[str, object]] = {
+                "`poll` from the middle, ms": {"action": "poll", "since_seq": size // 2},
+                "`log` of lines in the middle, ms": {"action": "log", "offset": middle, "limit": 200},
+                "`tail`, ms": {"action": "tail"},
+            }
+            first = taken_ms(lambda: line.call("process", job_id=job, **asked["`log` of lines in the middle, ms"]))  # noqa: B023
+            works = {
+                name: lambda one=one: taken_ms(lambda: line.call("process", job_id=job, **one))  # noqa: B023
+                for name, one in asked.items()
+            }
+            taken = interleaved(works, bench.rounds(30))
+            figures = {name: samples.median for name, samples in taken.items()}
+            found.append(_entry("bytes of output", size, {"first `log` by line, ms": first, **figures}))
+            bench.outlive("remove", job)
+    return found
+
+
+def _with_clients(bench: Bench) -> list[dict[str, Any]]:
+    found = []
+    for count in (1, bench.size(4, 2), bench.size(16, 3)):
+        with contextlib.ExitStack() as stack:
+            lines = [stack.enter_context(bench.server()) for _ in range(count)]
+            took, seconds = _all_at_once(lines, bench.rounds(_CALLS))
+        figures = {"`exec` of `true`, ms (median)": statistics.median(took), "jobs a second": len(took) / seconds}
+        found.append(_entry("clients, a server each", count, figures))
+    return found
+
+
+def _all_at_once(lines: list[Line], calls: int) -> tuple[list[float], float]:
+    """Each client calls one after the other; what each call took, and what all took."""
+    took: list[float] = []
+
+    def client(line: Line) -> None:
+        took.extend(taken_ms(lambda: line.call("exec", command="true")) for _ in range(calls))
+
+    threads = [threading.Thread(target=client, args=(line,)) for line in lines]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return took, time.perf_counter() - began
