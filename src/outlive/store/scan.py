@@ -75,7 +75,8 @@ class Scanner:
             if hole.holds(self.offset):
                 self.skipped += hole.stop - self.offset
                 self.offset = hole.stop
-            most = min(count, hole.start - self.offset) if self.offset < hole.start else count
+            # A hole may be empty, where nothing of this stream is gone: a line goes on across it
+            most = min(count, hole.start - self.offset) if self.offset < hole.start < hole.stop else count
             data = os.pread(self._fd, most, self.offset) if self._fd >= 0 else b""
             if not data and most and self._reopen():
                 continue
