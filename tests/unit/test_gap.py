@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from outlive.actions import log_search, window
@@ -308,6 +308,7 @@ def test_a_tail_does_not_reach_across_the_gap(tmp_path: Path) -> None:
 
 @given(RUNS, RUNS, st.lists(st.integers(0, 8), max_size=20))
 @settings(max_examples=200)
+@example(first=[], then=[(0, [b"e"]), (1, [b"fghijk" * 10, b"fghijk" * 10])], steps=[1])
 def test_a_scanner_hands_out_every_line_that_is_there_and_none_that_is_not(
     tmp_path_factory: pytest.TempPathFactory,
     first: list[tuple[int, list[bytes]]],
