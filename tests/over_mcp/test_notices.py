@@ -246,6 +246,7 @@ def test_a_watch_works_in_a_job_of_a_server_whose_supervisor_was_killed(
 ) -> None:
     job = start(mcp_session, "until [ -e go ]; do sleep 0.02; done; echo ERROR late", watch=["^ERR"], workdir=str(work))
     pair.end(pair.supervisor(job))
+    until(lambda: cli.ok("status", job).get("adopted"), what="a takeover")  # else the hit is before it in the output
     (work / "go").touch()
     ended(cli, job)
     found = until(
