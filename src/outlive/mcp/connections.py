@@ -4,15 +4,17 @@ opens a thousand of them would keep everybody else out.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
 import h11
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from outlive import limits
 
 if TYPE_CHECKING:
-    import asyncio
+    from types import FrameType
 
 
 ABORT = "abort"  # in the `state` of a request's scope: ends its connection at once
@@ -58,3 +60,21 @@ class Connection(H11Protocol):
     def _end(self) -> None:
         self._arrived()
         self.transport.abort()
+
+
+class Server(uvicorn.Server):
+    """Sleeps until it is to end: uvicorn's own looks ten times a second whether it is, and what time it is for a header that
+    is not sent."""
+
+    _ending: asyncio.Event | None = None
+
+    async def main_loop(self) -> None:
+        self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
+        await self.on_tick(0)
+        if not self.should_exit:  # a signal may have come before there was anybody to tell
+            await self._ending.wait()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        if self._ending is not None:
+            self._loop.call_soon_threadsafe(self._ending.set)

@@ -271,7 +271,7 @@ def _serving(asked: dict[str, Any], application: Any) -> uvicorn.Server:
     """Errors: invalid_argument for a certificate that cannot be read."""
     import uvicorn
 
-    from outlive.mcp.connections import Connection
+    from outlive.mcp.connections import Connection, Server
 
     found = uvicorn.Config(
         application,
@@ -283,6 +283,7 @@ def _serving(asked: dict[str, Any], application: Any) -> uvicorn.Server:
         access_log=False,  # it would log query strings
         proxy_headers=False,  # whose claim is it?
         server_header=False,
+        date_header=False,
         root_path=asked["prefix"],
         ssl_certfile=asked["certfile"],
         ssl_keyfile=asked["keyfile"],
@@ -294,7 +295,7 @@ def _serving(asked: dict[str, Any], application: Any) -> uvicorn.Server:
         found.load()
     except OSError as error:  # ssl.SSLError is one
         raise invalid("certfile", f"while reading the certificate: {error}") from error
-    return uvicorn.Server(found)
+    return Server(found)
 
 
 async def _until_stopped(serving: uvicorn.Server, listener: socket.socket, environment: JobEnvironment) -> None:
