@@ -332,7 +332,7 @@ FAULTS = {
     "S18": proven("Output reaches a model without control characters, and in a field of its own.",
         "prompt injection", RENDER + "no_control_character_but_tab_and_newline_is_left", TOOLS + "exec_answers_with_the_output_in_prose_and_the_same_in_fields"),
     "S19": waiting("Processes, memory and processor time of a job can be limited; what is not enforced is said.",
-        "fork bombs", "there are no limits of that kind yet"),
+        "fork bombs", "a command has its caller's limits (F62) and may have a scope of its own (F52), but no setting puts limits on either"),
     "S20": foreign("A job cannot touch its supervisor or the store.", "same uid",
         "a process of the same user can: without a sandbox that is a documented boundary, not a promise"),
     "S21": proven("Only jobs can be killed, never pids.", "general", AROUND + "kill_takes_jobs_and_no_pids"),
