@@ -457,7 +457,9 @@ def test_the_process_ends_with_the_status_and_says_everything_first() -> None:
     done = python("-m", "outlive", "--version", capture_output=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("outlive ")
-    program = "import sys; print('buffered'); sys.argv = ['outlive', 'nonsense']; from outlive.__main__ import main; main()"
+    program = (
+        "import sys; print('buffered'); sys.argv = ['outlive', 'nonsense']; from outlive.__main__ import main; main()"
+    )
     env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     done = python("-c", program, capture_output=True, env=env)
     assert done.returncode == 2
