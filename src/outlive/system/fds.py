@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import _socket
 import array
-import ctypes
 import fcntl
 import os
 import socket
 import termios
 
-_CLOSE_RANGE_CLOEXEC = 4  # close_range(2), since Linux 5.11
 _F_GETPATH = 50  # macOS, sys/fcntl.h
-_SYS_CLOSE_RANGE = 436  # the same number on every architecture (it came after the tables were unified)
+# As numbers: the enum members are made into numbers again and again
+_UNIX, _DGRAM = int(socket.AF_UNIX), int(socket.SOCK_DGRAM)
+_SEQPACKET = int(socket.SOCK_SEQPACKET) if hasattr(socket, "SOCK_SEQPACKET") else None
 
 
 def cloexec_from(first: int) -> None:
@@ -19,12 +20,10 @@ def cloexec_from(first: int) -> None:
 
     `socket.recv_fds` returns inheritable fds whatever flags say, so this runs before each spawn.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
-    try:
-        if libc.syscall(_SYS_CLOSE_RANGE, ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), _CLOSE_RANGE_CLOEXEC) == 0:
-            return
-    except AttributeError:  # no syscall(): not Linux
-        pass
+    from outlive.system import prctl  # late: ctypes costs a command line, which spawns nothing, a millisecond
+
+    if prctl.mark_cloexec(first):
+        return
     for fd in open_fds():
         if fd >= first:
             try:
@@ -107,8 +106,10 @@ def write_all(fd: int, data: bytes) -> None:
 
 def pair() -> tuple[socket.socket, socket.socket]:
     """Two ends that carry whole messages and fds. (macOS has no SEQPACKET; its datagram pairs keep order too.)"""
-    kind = socket.SOCK_SEQPACKET if hasattr(socket, "SOCK_SEQPACKET") and _linux() else socket.SOCK_DGRAM
-    return socket.socketpair(socket.AF_UNIX, kind)
+    kind = _SEQPACKET if _SEQPACKET is not None and _linux() else _DGRAM
+    # The class below socket.socket, which can all that is used of it: to dress four of them costs each guardian 60 pages
+    found: tuple[socket.socket, socket.socket] = _socket.socketpair(_UNIX, kind)  # type: ignore[assignment]
+    return found
 
 
 def socket_path(dir_fd: int, name: str) -> str:

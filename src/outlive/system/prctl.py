@@ -11,15 +11,30 @@ import os
 from outlive.system.process import stat_fields
 
 _PR_SET_NAME = 15
+_CLOSE_RANGE_CLOEXEC = 4
+_SYS_CLOSE_RANGE = 436  # the same number on every architecture (it came after the tables were unified)
 _PR_SET_CHILD_SUBREAPER = 36
+# Made once, before anything is forked: a CDLL is a new class with its functions, and each process would have its own
+_libc = ctypes.CDLL(None)
+_NOTHING = tuple(map(ctypes.c_ulong, (0, 0, 0)))
+_YES = tuple(map(ctypes.c_ulong, (1, 0, 0, 0)))
 _areas: tuple[int, ...] | None = None  # where argv and environment lie; the same in whatever is forked from here
 
 
 def become_subreaper() -> bool:
     """Orphans below us come to us instead of to PID 1 (prctl(2)); False where there is no such thing."""
     try:
-        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, *map(ctypes.c_ulong, (1, 0, 0, 0))) == 0)
+        return bool(_libc.prctl(_PR_SET_CHILD_SUBREAPER, *_YES) == 0)
     except AttributeError:
+        return False
+
+
+def mark_cloexec(first: int) -> bool:
+    """Mark every fd from `first` on close-on-exec (close_range(2), Linux 5.11); False where there is no such thing."""
+    try:
+        most = ctypes.c_uint(0xFFFFFFFF)
+        return bool(_libc.syscall(_SYS_CLOSE_RANGE, ctypes.c_uint(first), most, _CLOSE_RANGE_CLOEXEC) == 0)
+    except AttributeError:  # no syscall(): not Linux
         return False
 
 
@@ -32,10 +47,7 @@ def rename(title: str) -> None:
     """
     global _areas
     try:
-        libc = ctypes.CDLL(None)
-        libc.prctl(
-            _PR_SET_NAME, ctypes.c_char_p(title.split(maxsplit=1)[0].encode()[:15]), *map(ctypes.c_ulong, (0, 0, 0))
-        )
+        _libc.prctl(_PR_SET_NAME, ctypes.c_char_p(title.split(maxsplit=1)[0].encode()[:15]), *_NOTHING)
         if _areas is None:
             fields = stat_fields(os.getpid())
             if not fields or len(fields) < 49:
