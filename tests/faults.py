@@ -47,6 +47,7 @@ RENDER, DECODE, HUMAN, PATTERNS, SERVER = (
     for name in ("view_render", "view_decode", "cli_human", "patterns", "mcp_server")
 )
 EXAMPLES = "tests/test_notify_examples.py::test_"
+FOUND = "tests/durability/test_found_ends.py::test_"
 
 ANY_POINT = CRASH + "a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing"
 ADOPTION = CRASH + "an_adoption_may_be_killed_at_any_point"
@@ -92,10 +93,10 @@ FAULTS = {
     "F09": proven("A command that crashes is `killed` by the signal's name, and whether it dumped core is recorded.",
         "wait(2)", AROUND + "a_crash_names_its_signal_and_says_whether_there_is_a_core"),
     "F10": proven("After a reboot what ran has failed for that reason, and no signal ever goes to a pid of before.",
-        "sloth #61; pueue #302", KILLS + "after_a_reboot_a_job_that_ran_has_failed_for_that_reason",
+        "sloth #61; pueue #302", FOUND + "after_a_reboot_a_job_that_ran_has_failed_for_that_reason",
         AROUND + "a_pid_that_is_somebody_elses_now_is_never_signalled"),
     "F11": proven("Of two that start or adopt one job at once, one does; the other one's caller is answered.",
-        "s6-supervise; surge #167", CREATE + "of_two_that_start_a_job_at_once_one_does", KILLS + "the_end_of_a_job_that_lost_both_is_notified_once"),
+        "s6-supervise; surge #167", CREATE + "of_two_that_start_a_job_at_once_one_does", FOUND + "the_end_of_a_job_that_lost_both_is_notified_once"),
     "F12": proven("A supervisor that hangs is said not to answer, within seconds; output is still read, and nothing is killed for it.",
         "JENKINS-48300", AROUND + "a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it",
         AROUND + "a_kill_that_a_stopped_supervisor_does_not_answer_is_an_error_that_may_be_tried_again"),
@@ -267,7 +268,7 @@ FAULTS = {
     "S07": waiting("Secrets of the server itself are not inherited by jobs.",
         "atkins #37", "a server has none before there is HTTP with a token"),
     "S08": proven("No command line of ours shows a secret, and a supervisor shows its job's id only.",
-        "agi-cli #2107", KILLS + "no_pattern_ends_them_all_and_no_secret_shows"),
+        "agi-cli #2107", FOUND + "no_pattern_ends_them_all_and_no_secret_shows"),
     "S09": waiting("A web page cannot reach a server on this machine: Host and Origin are checked.",
         "GHSA-w48q-cv73-mx4w; mcp-go #921; oss-fuzz #14111", HTTP),
     "S10": waiting("HTTP needs a token by default, and no other address is bound without one.", "MCP authorization", HTTP),
