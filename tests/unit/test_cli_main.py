@@ -135,7 +135,7 @@ def test_the_action_knows_its_caller(
     assert context.env == dict(os.environ)
     monkeypatch.setenv("OUTLIVE_OWNER", "me")
     config = place / "home/.config/outlive/config.toml"
-    config.parent.mkdir()
+    config.parent.mkdir(parents=True)
     config.write_text('[shell]\nunix = ["bash", "-c"]\n')
     call("status", "J")
     assert (seen[1].owner, seen[1].shell) == ("me", ("bash", "-c"))
