@@ -65,6 +65,7 @@ RENDER, DECODE, HUMAN, PATTERNS, SERVER = (
     for name in ("view_render", "view_decode", "cli_human", "patterns", "mcp_server")
 )
 EXAMPLES = "tests/test_notify_examples.py::test_"
+FOUND = "tests/durability/test_found_ends.py::test_"
 
 ANY_POINT = CRASH + "a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing"
 ADOPTION = CRASH + "an_adoption_may_be_killed_at_any_point"
