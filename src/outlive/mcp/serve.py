@@ -113,7 +113,9 @@ def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
     from outlive.launch.nursery import start
     from outlive.store.root import Store
     from outlive.store.tokens import Tokens
+    from outlive.system import first as first_process
 
+    first_process.leave_it()
     found = config.load(os.environ, asked["config"])
     with closing(Store.open(asked["root"], os.environ)) as store:
         tokens = Tokens(store)
