@@ -39,28 +39,34 @@ class Launcher:
 
     def send(self, files: dict[str, int]) -> None:
         """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be made)."""
-        pair = self._prepared()
-        if pair is None:
-            from outlive.supervisor.pair import fork_pair
+        if self._early is not None and self._send_early(files):
+            return
+        from outlive.supervisor.pair import fork_pair
 
-            pair = fork_pair(away=True)
+        pair = fork_pair(away=True)
         try:
             pair.send(files)
         finally:
             pair.close()
 
-    def _prepared(self) -> Pair | None:
-        if self._early is None:
-            return None
+    def _send_early(self, files: dict[str, int]) -> bool:
+        """False: there will be no such pair, and nothing was taken. It need not be there yet: what is sent waits for it, and
+        the job is held by it from now on."""
+        assert self._early is not None
         middle, pair = self._early
         self._early = None
         try:
+            pair.send(files)
+            sent = True
+        except (BrokenPipeError, ConnectionResetError):
+            sent = False
+        finally:
+            pair.close()
+        try:
             _, status = os.waitpid(middle, 0)
         except ChildProcessError:  # our own caller ignores SIGCHLD, so the kernel has reaped it (wait(2))
-            return pair
-        if status:
-            pair.close()
-        return None if status else pair
+            return sent
+        return sent and status == 0
 
     def close(self) -> None:
         """Nothing is kept."""
