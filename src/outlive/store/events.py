@@ -75,15 +75,15 @@ class History:
         self._held = (self._held + json.dumps(event, separators=(",", ":")).encode() + b"\n")[-_HELD_BYTES:]
         if not ready:
             return
-        size = os.fstat(self._fd).st_size
         try:
+            size = os.fstat(self._fd).st_size
             written = os.write(self._fd, self._held)
+            if written < len(self._held):
+                os.ftruncate(self._fd, size)
+            else:
+                self._held = b""
         except OSError:
             return
-        if written < len(self._held):
-            os.ftruncate(self._fd, size)
-        else:
-            self._held = b""
 
     def close(self) -> None:
         if self._fd >= 0:

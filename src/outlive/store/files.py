@@ -35,10 +35,7 @@ def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "") -> No
     The temporary name holds pid and a counter and is created exclusively: two writers never share one.
     `unrenamed`: the crash point between the two.
     """
-    global _counter
-    _counter += 1
-    temporary = f".{name}.{os.getpid()}.{_counter}"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=dir_fd)
+    temporary, fd = _temporary(dir_fd, name)
     try:
         view = memoryview(data)
         while view:
@@ -50,6 +47,20 @@ def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "") -> No
     os.close(fd)
     crash.at(unrenamed)
     os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+
+
+def _temporary(dir_fd: int, name: str) -> tuple[str, int]:
+    """(its name, the open file). A name that is taken is what somebody of our pid left who was killed before the rename,
+    or lives in another pid namespace."""
+    global _counter
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    while True:
+        _counter += 1
+        temporary = f".{name}.{os.getpid()}.{_counter}"
+        try:
+            return temporary, os.open(temporary, flags, 0o600, dir_fd=dir_fd)
+        except FileExistsError:
+            continue
 
 
 def reserve(dir_fd: int, name: str, size: int) -> None:
