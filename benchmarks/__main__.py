@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
     if asked.install_peers:
         peers.install(asked.install_peers)
         asked.peers = asked.install_peers
-    found: dict[str, Any] = {"machine": machine(), "quick": asked.quick, "date": _today()}
+    found: dict[str, Any] = {"machine": machine(), "quick": asked.quick, "date": _today(), "note": asked.note}
     for name in BESIDE:
         found[name] = _beside(name, asked) if name in names else []
     rows = [name for name in names if name in ROWS]
@@ -104,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
         "--install-peers", type=Path, nargs="?", const=PEERS, metavar="DIR", help="install them there first"
     )
     parser.add_argument("--json", type=Path, default=JSON, metavar="FILE", help="where the JSON goes")
+    parser.add_argument("--note", default="", metavar="TEXT", help="what else a reader of this run has to know")
     parser.add_argument(
         "--markdown", action="store_true", help="also write it into docs/performance.md, what was left out stays there"
     )

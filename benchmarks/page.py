@@ -34,7 +34,9 @@ def _measured(found: dict[str, Any]) -> list[str]:
     dates = sorted({one["date"] for one in rows})
     when = f"{dates[0]} to {dates[-1]}" if len(dates) > 1 else "".join(dates)
     parts = [
-        f"Measured {when} on {found['machine']}." + (" A quick run: sizes are small." if found["quick"] else ""),
+        f"Measured {when} on {found['machine']}."
+        + (" A quick run: sizes are small." if found["quick"] else "")
+        + (f" {found['note']}" if found.get("note") else ""),
         table.markdown(rows),
         ["Beside the figures:", "", *table.notes_markdown(rows)],
         ["### Peers", "", "Medians, in the unit of the row.", "", *table.peers_markdown(rows)],

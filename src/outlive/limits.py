@@ -154,7 +154,7 @@ FILE_LOOK_S = 2.0  # beside inotify(7), which says nothing of network file syste
 CLOCK_TICK_S = 0.01  # file times are cut to a tick of the kernel's clock: 4 ms at 250 Hz, 10 ms at 100 Hz
 
 # --- starting --------------------------------------------------------------------------------------------------
-SPARE_PAIR_S = 0.004  # so long after a start the next pair is made ready: the one that starts needs the cores
+SPARE_PAIR_S = 0.012  # so long after a start the next pair is made ready: the one that starts needs the cores
 LAUNCH_S = 30.0  # from the request to the supervisor's word; a loaded machine needs seconds
 DELETE_S = 20.0  # how long a delete waits for a supervisor that still syncs; a busy disk takes seconds
 CONTROL_S = 5.0  # a control request that only changes memory
