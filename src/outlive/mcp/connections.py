@@ -1,5 +1,6 @@
-"""Connections that bring no request are closed: uvicorn alone would wait for ever for the rest of a header, and whoever
-opens a thousand of them would keep everybody else out.
+"""Connections without a request that was let in are closed: uvicorn alone would wait for ever for the rest of a header, for
+the rest of a body that was refused already, and for a client to take its answer; whoever opens a thousand of them would keep
+everybody else out.
 """
 
 from __future__ import annotations
@@ -7,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
-import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -17,48 +17,52 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-ABORT = "abort"  # in the `state` of a request's scope: ends its connection at once
+# In the `state` of a request's scope
+ABORT = "abort"  # ends its connection at once
+ADMITTED = "admitted"  # called when somebody answers for this request: from here on the door sees to its time
 
 
 class Connection(H11Protocol):
-    """A connection that has to bring a whole request header in time. How many wait for one is bounded: the oldest goes."""
+    """A connection that has to bring a request of somebody's in time. How many wait for one is bounded: the oldest goes."""
 
     _waiting: ClassVar[dict[Connection, asyncio.TimerHandle]] = {}  # oldest first
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        # The door ends connections whose client takes nothing: closing them would wait for it to take what is left
-        self.app_state = {**self.app_state, ABORT: transport.abort}
-        self._look()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._look()
+        self.app_state = {**self.app_state, ABORT: transport.abort, ADMITTED: self._admitted}
+        self._wait()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._look()
+        self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._arrived()
+        self._admitted()
         super().connection_lost(exc)
 
-    def _look(self) -> None:
-        # Bytes that do not complete a header move no deadline: they could come one by one, for ever
-        if self.transport.is_closing() or self.conn.their_state is not h11.IDLE:
-            self._arrived()
-        elif self not in self._waiting:
-            if len(self._waiting) >= limits.HTTP_WAITING:
-                next(iter(self._waiting))._end()
-            self._waiting[self] = self.loop.call_later(limits.HTTP_IDLE_S, self._end)
+    def _wait(self) -> None:
+        # From here on no byte that comes moves the deadline: they could come one by one, for ever
+        self._admitted()
+        if len(self._waiting) >= limits.HTTP_WAITING:
+            next(iter(self._waiting))._end()
+        self._unsent = self.transport.get_write_buffer_size()
+        self._waiting[self] = self.loop.call_later(limits.HTTP_IDLE_S, self._late)
 
-    def _arrived(self) -> None:
+    def _late(self) -> None:
+        unsent = self.transport.get_write_buffer_size()
+        if 0 < unsent < self._unsent:  # it is slow, but it takes its answer
+            self._unsent = unsent
+            self._waiting[self] = self.loop.call_later(limits.HTTP_IDLE_S, self._late)
+        else:
+            self._end()
+
+    def _admitted(self) -> None:
         timer = self._waiting.pop(self, None)
         if timer is not None:
             timer.cancel()
 
     def _end(self) -> None:
-        self._arrived()
+        self._admitted()
         self.transport.abort()
 
 

@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from outlive import limits
 from outlive.errors import OutliveError
-from outlive.mcp.connections import ABORT
+from outlive.mcp.connections import ABORT, ADMITTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -160,6 +160,8 @@ class Door:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
+        if sum(len(name) + len(value) for name, value in headers) > limits.HTTP_HEADER_BYTES:
+            return refused(431, "The headers are too large.")  # they came in one piece, or h11 had refused them
         hosts = [value for name, value in headers if name == b"host"]
         local = scope["server"][0] if scope.get("server") and scope["server"][1] is not None else None
         if len(hosts) != 1 or not self._hosts.allows(hosts[0], local):
@@ -205,6 +207,7 @@ class Gate:
             await refused(429, "Too many calls at a time: wait for one to end.", retry_s=1)(scope, receive, send)
         else:
             self._open[token] = self._open.get(token, 0) + 1
+            _tell(scope, ADMITTED)
             try:
                 await self._served(user.access_token.token, scope, receive, send)
             finally:
@@ -235,8 +238,8 @@ class Gate:
             group.cancel_scope.cancel()
         if exchange.late and not exchange.answered:
             await refused(408, "The request did not arrive in time.")(scope, receive, send)
-        elif not exchange.over and ABORT in scope.get("state", {}):
-            scope["state"][ABORT]()
+        elif not exchange.over:
+            _tell(scope, ABORT)  # closing the connection would wait for its client to take what is left
 
     async def _until_revoked(self, token: str, scope: anyio.CancelScope) -> None:
         """What was let in with a token ends with it."""
@@ -286,6 +289,13 @@ class _Exchange:
         self._scope.cancel()
         await anyio.lowlevel.checkpoint()  # the cancellation arrives here
         return {"type": "http.disconnect"}
+
+
+def _tell(scope: Scope, what: str) -> None:
+    """Call what the connection has put into its requests' scopes; other servers' connections have not."""
+    tell = scope.get("state", {}).get(what)
+    if tell is not None:
+        tell()
 
 
 def refused(status: int, message: str, *, retry_s: float | None = None) -> Response:
