@@ -43,6 +43,14 @@ def test_nothing_is_answered_without_a_token(served: Served) -> None:
             answer = served.ask(method, path, token=None, body=LIST)
             assert answer.status == 401, (method, path)
             assert answer.headers["www-authenticate"].startswith("Bearer ")
+            assert "outlive token add" in answer.json["error"]["message"], "the words that the SDK's client shows"
+
+
+def test_a_path_that_is_nothing_names_those_that_are(served: Served) -> None:
+    answer = served.ask("GET", "/")
+    assert answer.status == 404
+    assert "/mcp" in answer.json["error"]["message"]
+    assert "/sse" in answer.json["error"]["message"]
 
 
 @pytest.mark.fault("S23")

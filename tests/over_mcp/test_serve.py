@@ -169,10 +169,24 @@ def test_a_unix_socket_is_for_its_owner_and_wants_a_token_too(serve: Serve, plac
 
 def test_a_socket_that_is_in_use_and_a_file_are_left_alone(serve: Serve, cli: Cli, place: Path) -> None:
     serve("--socket", str(place / "s"))
-    assert cli.error("serve", "--socket", place / "s", code="io_error")
+    error = cli.error("serve", "--socket", place / "s", code="io_error")
+    assert "--port" not in error["hint"]
     (place / "file").write_text("kept", encoding="utf-8")
     assert cli.error("serve", "--socket", place / "file", code="io_error")
     assert (place / "file").read_text(encoding="utf-8") == "kept"
+
+
+def test_the_first_token_behind_a_proxy_is_for_the_address_of_the_proxy(serve: Serve, root: Path) -> None:
+    serve("--prefix", "/outlive", "--allow-host", "box.example", first=True)
+    (entry,) = json.loads((root / ".first-token").read_text(encoding="utf-8"))["mcpServers"].values()
+    assert entry["url"] == "https://box.example/outlive/mcp"
+
+
+def test_a_port_that_is_taken_says_so_once_and_what_to_do(serve: Serve, cli: Cli) -> None:
+    served = serve()
+    error = cli.error("serve", "--port", str(served.address[1]), code="io_error")
+    assert error["message"].endswith(": Address already in use")
+    assert "--port" in error["hint"]
 
 
 @pytest.mark.fault("S10")
@@ -186,7 +200,7 @@ def test_other_machines_are_not_let_near_plain_text_unasked(serve: Serve, cli: C
 
 def test_behind_a_proxy_that_takes_a_prefix_off_streams_lead_back_to_it(serve: Serve) -> None:
     served = serve("--prefix", "/outlive", "--allow-host", "box.example")
-    served.base = served.base.removesuffix("/outlive")
+    assert not served.base.endswith("/outlive"), "where it listens, nothing is below that"
     assert served.rpc("tools/list", {}, host="box.example").status == 200
     headers = {"authorization": f"Bearer {served.tokens['tests']}", "host": "box.example"}
     with (

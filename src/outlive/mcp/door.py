@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import anyio
 import anyio.lowlevel
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
 from mcp.server.auth.provider import AccessToken
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import Response
@@ -187,7 +187,6 @@ class Gate:
         self._app = app
         self._tokens = tokens
         self._log = log
-        self._unauthorized = RequireAuthMiddleware(app, [])
         self._peers: OrderedDict[str, Bucket] = OrderedDict()
         self._rates: dict[str, Bucket] = {}
         self._open: dict[str, int] = {}
@@ -195,8 +194,7 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         user = scope.get("user")
         if not isinstance(user, AuthenticatedUser):
-            refusal = self._stranger(scope)
-            await (refusal or self._unauthorized)(scope, receive, send)
+            await self._stranger(scope)(scope, receive, send)
             return
         # Within the token's own share only: nobody else's calls, right or wrong, count here
         token = user.access_token.token
@@ -215,8 +213,8 @@ class Gate:
                 if not self._open[token]:
                     del self._open[token]
 
-    def _stranger(self, scope: Scope) -> Response | None:
-        """Guessing is hopeless, and slow."""
+    def _stranger(self, scope: Scope) -> Response:
+        """Guessing is hopeless, and slow. Who has a client to set up reads what it has to send."""
         peer = scope["client"][0] if scope.get("client") else ""
         bucket = self._peers.setdefault(peer, Bucket(limits.HTTP_REFUSALS))
         self._peers.move_to_end(peer)
@@ -227,7 +225,11 @@ class Gate:
             return refused(429, "Too many requests without a valid token.", retry_s=room_s)
         given = any(name == b"authorization" for name, _ in scope["headers"])
         self._log(f"refused {peer or 'a client'}: {'not a token of this root' if given else 'no token'}")
-        return None
+        what = "This is not a token of this server" if given else "This server asks for a token"
+        answer = refused(401, f"{what}. Send `Authorization: Bearer TOKEN`; `outlive token add NAME` makes one.")
+        # RFC 6750, 3.1: no error is named to who came without
+        answer.headers["WWW-Authenticate"] = 'Bearer error="invalid_token"' if given else 'Bearer realm="outlive"'
+        return answer
 
     async def _served(self, token: str, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:

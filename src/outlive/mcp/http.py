@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from outlive import limits
-from outlive.mcp.door import MESSAGES, Door
+from outlive.mcp.door import MESSAGES, Door, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,12 @@ def app(
             Route(MESSAGES, _Post(sse), methods=["POST"]),
         ],
     )
+    inside.add_exception_handler(404, _nothing_there)
     return Door(inside, tokens, hosts, log=log, verbose=verbose)
+
+
+async def _nothing_there(_request: Request, _error: Exception) -> Response:
+    return refused(404, f"There is nothing at this path: MCP is at {STREAMABLE} (streamable HTTP) and at {SSE} (SSE).")
 
 
 class _Sse:

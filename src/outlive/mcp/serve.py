@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import resource
@@ -68,6 +69,18 @@ _VALUES = (
 _SWITCHES = ("--plaintext", "--stateless")
 _FIRST = "first"  # what the token is called that is made at the first start
 _FIRST_FILE = ".first-token"
+_LISTEN_HINTS = {
+    errno.EADDRINUSE: {
+        "port": "Another server is there: end it, or choose another --port (0 takes a free one).",
+        "socket": "Another server, or a file that is no socket, is there: choose another path.",
+    },
+    errno.EACCES: {
+        "port": "Ports below 1024 are for root: choose a higher --port.",
+        "socket": "Choose a directory that you may write to.",
+    },
+    errno.EADDRNOTAVAIL: {"port": "--host is an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them."},
+    errno.ENOENT: {"socket": "Its directory has to exist."},
+}
 
 
 def main(argv: list[str], options: dict[str, Any]) -> int:
@@ -166,8 +179,8 @@ def _listen(asked: dict[str, Any]) -> socket.socket:
         place = asked["socket"] or f"{asked['host'] or '127.0.0.1'}:{asked['port']}"
         raise OutliveError(
             "io_error",
-            f"while listening on {place}: {error.strerror or error}",
-            hint="Is another server there? --port 0 takes a free one.",
+            f"while listening on {place}: {os.strerror(error.errno) if error.errno else error}",
+            hint=_LISTEN_HINTS.get(error.errno or 0, {}).get("socket" if asked["socket"] else "port"),
         ) from error
 
 
@@ -262,7 +275,8 @@ def _run(
         verbose=asked["verbose"],
     )
     serving = _serving(asked, application)
-    _greet(_url(asked, listener), store, tokens, first)
+    url = _url(asked, listener)
+    _greet(url, _client_url(asked, url), store, tokens, first)
     try:
         anyio.run(_until_stopped, serving, listener, environment)
     finally:
@@ -331,19 +345,26 @@ def _log(line: str) -> None:
 def _url(asked: dict[str, Any], listener: socket.socket) -> str:
     scheme = "https" if asked["certfile"] else "http"
     if asked["socket"]:
-        return f"{scheme}://localhost{asked['prefix']}/mcp (socket {asked['socket']})"
+        return f"{scheme}://localhost/mcp (socket {asked['socket']})"
     host, port = listener.getsockname()[:2]
     host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}:{port}{asked['prefix']}/mcp"
+    return f"{scheme}://{host}:{port}/mcp"
 
 
-def _greet(url: str, store: Store, tokens: Tokens, first: str | None) -> None:
+def _client_url(asked: dict[str, Any], url: str) -> str:
+    """What a client is given: from behind a proxy not the address at which we listen."""
+    if asked["prefix"] and asked["allow-host"]:
+        return f"https://{asked['allow-host'][0]}{asked['prefix']}/mcp"
+    return url.partition(" ")[0].replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+
+def _greet(url: str, client_url: str, store: Store, tokens: Tokens, first: str | None) -> None:
     count = len(tokens.all())
     _log(f"listening on {url}, SSE at /sse; root {store.path}; {count} token{'s' * (count != 1)}")
     if first is None:
         return
     if sys.stderr.isatty():
-        _log(f"a first token was made, named {_FIRST}. It is shown this once:\n\n{_snippet(url, first)}\n")
+        _log(f"a first token was made, named {_FIRST}. It is shown this once:\n\n{_snippet(client_url, first)}\n")
         return
     # Where nobody looks on, standard error is a log, and a token has no business there
     path = os.path.join(store.path, _FIRST_FILE)
@@ -351,12 +372,12 @@ def _greet(url: str, store: Store, tokens: Tokens, first: str | None) -> None:
         os.unlink(path)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with open(fd, "w", encoding="utf-8") as file:
-        file.write(_snippet(url, first) + "\n")
+        file.write(_snippet(client_url, first) + "\n")
     _log(f"a first token was made, named {_FIRST}. Client configuration: {path} (read it, then delete it)")
 
 
 def _snippet(url: str, token: str) -> str:
     import json
 
-    entry = {"type": "http", "url": url.partition(" ")[0], "headers": {"Authorization": f"Bearer {token}"}}
+    entry = {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
     return json.dumps({"mcpServers": {"outlive": entry}}, indent=2)
