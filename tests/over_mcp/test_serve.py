@@ -265,13 +265,13 @@ def _certificate(place: Path) -> Path:
         (("--port", "-1"), "port"),
         (("--socket", "s", "--port", "1"), "socket"),
         (("--keyfile", "k"), "keyfile"),
-        (("--allow-host", "http://x"), "allow-host"),
+        (("--allow-host", "http://x", "--port", "0"), "allow-host"),
         (("--prefix", "x/"), "prefix"),
         (("--workdir", "/nowhere"), "workdir"),
         (("--tools", "all"), "tools"),
         (("--hots", "x"), "hots"),
-        (("--certfile", "/nowhere.pem"), "certfile"),
-        (("--host", "host.invalid"), "host"),
+        (("--certfile", "/nowhere.pem", "--port", "0"), "certfile"),
+        (("--host", "host.invalid", "--port", "0"), "host"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_an_error_object(cli: Cli, words: tuple[str, ...], field: str) -> None:
