@@ -20,6 +20,8 @@ from support.wait import until
 
 Serve = Callable[..., Served]
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 UNKNOWN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
 
@@ -442,4 +444,47 @@ def test_one_token_cannot_take_the_whole_server(serve: Serve, work: Path, jobs: 
         assert served.rpc("tools/list", {}).status == 200
     found = {served.rpc("tools/list", {}, token=guest).status for _ in range(20)}
     assert 429 in found
+    jobs.end()
+
+
+def test_one_token_cannot_take_all_sessions(serve: Serve) -> None:
+    """Many clients never end theirs: who has most loses the one that was not used for longest, and opens another."""
+    served = serve("-v", patch="limits.HTTP_SESSIONS = 4")
+    guest = served.token("guest")
+    own = opened(served)
+    theirs = [opened(served, guest) for _ in range(6)]
+
+    def status(session: str, token: str) -> int:
+        return served.ask("POST", token=token, body=PING, headers={"mcp-session-id": session}).status
+
+    assert [status(session, guest) for session in theirs] == [404, 404, 404, 200, 200, 200]
+    assert status(own, "") == 200
+    assert status(opened(served), "") == 200
+    assert [status(session, guest) for session in theirs[3:]] == [404, 200, 200]
+    assert status(theirs[-1], "") == 404
+    assert "Traceback" not in served.said(), served.said()
+
+
+def test_calls_that_are_answered_on_another_stream_have_an_end_too(serve: Serve, work: Path, jobs: Jobs) -> None:
+    served = serve("--workdir", str(work), patch="limits.HTTP_CALLS = 3")
+    guest = served.token("guest")
+    job = served.tool("exec", token=guest, command="exec sleep 300", background=True)["job_id"]
+    asked = {"action": "wait", "job_id": job, "timeout_ms": 50_000}
+    with (
+        httpx2.Client(timeout=30, trust_env=False, headers={"authorization": f"Bearer {guest}"}) as client,
+        client.stream("GET", f"{served.base}/sse") as stream,
+    ):
+        lines = stream.iter_lines()
+        path = next(line[6:] for line in lines if line.startswith("data: "))
+        for number in range(1, 6):
+            call = {"name": "process", "arguments": asked}
+            body = LIST if number == 1 else {**CALL, "id": number, "params": call}
+            assert served.ask("POST", path, token=guest, body=body).status == 202
+        answers = (json.loads(line[6:]) for line in lines if line.startswith("data: "))
+        assert next(answers)["id"] == 1
+        refused = next(answers)
+        assert (refused["id"], refused["error"]["message"][:14]) == (5, "Too many calls")
+        assert served.rpc("tools/list", {}).status == 200
+        assert served.tool("process", action="list")["ok"]
+    served.tool("process", token=guest, action="remove", job_id=job)
     jobs.end()

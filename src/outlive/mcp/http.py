@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from outlive import limits
 from outlive.mcp.door import MESSAGES, Door
+from outlive.mcp.shares import CallsAtOnce, Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +40,7 @@ def app(
     either, so that another replica may answer their next request; they then cannot subscribe to resources. `log`, `verbose`: as of the door."""
     # Both of its checks are the door's, which knows more about where a connection came in
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    server.middleware.append(CallsAtOnce())
     sse = _Sse(server, checked)
     inside = server.streamable_http_app(
         streamable_http_path=STREAMABLE,
@@ -52,7 +54,7 @@ def app(
             Route(MESSAGES, _Post(sse), methods=["POST"]),
         ],
     )
-    return Door(inside, tokens, hosts, log=log, verbose=verbose)
+    return Door(Sessions(inside), tokens, hosts, log=log, verbose=verbose)
 
 
 class _Sse:
