@@ -15,7 +15,7 @@ import pytest
 
 from support.cli import Cli, Jobs
 from support.mcp_client import LEGACY_VERSION
-from support.serve import INITIALIZE, HttpSession, Reply, Served
+from support.serve import INITIALIZE, HttpSession, Reply, Served, open_sockets
 from support.wait import until
 
 Serve = Callable[..., Served]
@@ -424,11 +424,6 @@ def settled(served: Served) -> int:
     """The open sockets of a server that has come up and has nothing to do."""
     assert served.rpc("tools/list", {}).status == 200
     return open_sockets(served)
-
-
-def open_sockets(served: Served) -> int:
-    links = Path(f"/proc/{served.process.pid}/fd").iterdir()
-    return sum(1 for link in links if link.is_symlink() and os.readlink(link).startswith("socket:"))
 
 
 def test_one_token_cannot_take_the_whole_server(serve: Serve, work: Path, jobs: Jobs) -> None:
