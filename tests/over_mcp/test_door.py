@@ -483,3 +483,44 @@ def test_calls_that_are_answered_on_another_stream_have_an_end_too(serve: Serve,
         assert served.tool("process", action="list")["ok"]
     served.tool("process", token=guest, action="remove", job_id=job)
     jobs.end()
+
+
+# --- the log ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_clients_send_does_not_come_into_the_log_and_does_not_fill_it(serve: Serve) -> None:
+    served = serve()
+    before = served.said()
+    host, token = b"Host: localhost\r\n", f"Authorization: Bearer {served.tokens['tests']}\r\n".encode()
+    for _ in range(5):
+        assert raw(served, b"\x16\x03\x01 no HTTP\r\n\r\n").status == 400
+        raw(
+            served,
+            b"GET /mcp HTTP/1.1\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n" + host + token + b"\r\n",
+        )
+        assert raw(served, b"HEAD /sse HTTP/1.1\r\nConnection: close\r\n" + host + token + b"\r\n").status == 405
+        with served.connect() as connection:
+            json_type = b"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+            connection.sendall(b"POST /mcp HTTP/1.1\r\nContent-Length: 9\r\n" + host + token + json_type + b"\r\n{")
+        assert served.ask("POST", "/messages?session_id=" + "0" * 32, body=LIST).status == 404
+    headers = {"authorization": f"Bearer {served.tokens['tests']}"}
+    with (
+        httpx2.Client(timeout=30, trust_env=False, headers=headers) as client,
+        client.stream("GET", f"{served.base}/sse") as stream,
+    ):
+        lines = stream.iter_lines()
+        path = next(line[6:] for line in lines if line.startswith("data: "))
+        for body in (b'{"password": "s3cret"', b'"s3cret"', b"[1]"):
+            assert served.ask("POST", path, body=body).status == 400
+    assert served.rpc("tools/list", {}).status == 200
+    assert served.said() == before
+
+
+def test_a_mistake_of_ours_is_in_the_log_without_what_the_client_sent(serve: Serve) -> None:
+    broken = (
+        "from outlive.mcp.resources import Resources; Resources.list = lambda self, ctx, params: {}[str(ctx.params)]"
+    )
+    served = serve(patch=broken)
+    served.rpc("resources/list", {"cursor": "s3cret"})
+    assert "KeyError" in served.said()
+    assert "s3cret" not in served.said()

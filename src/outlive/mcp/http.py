@@ -42,6 +42,8 @@ def app(
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server.middleware.append(CallsAtOnce())
     sse = _Sse(server, checked)
+    stream = Route(SSE, sse.stream, methods=["GET"])
+    stream.methods = {"GET"}  # starlette adds HEAD, whose answer would be a stream without end
     inside = server.streamable_http_app(
         streamable_http_path=STREAMABLE,
         stateless_http=stateless,
@@ -50,7 +52,7 @@ def app(
         max_sessions=limits.HTTP_SESSIONS,
         transport_security=checked,
         custom_starlette_routes=[
-            Route(SSE, sse.stream, methods=["GET"]),
+            stream,
             Route(MESSAGES, _Post(sse), methods=["POST"]),
         ],
     )

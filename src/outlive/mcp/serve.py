@@ -242,12 +242,13 @@ def _run(
     import anyio
 
     from outlive import actions
-    from outlive.mcp import http, server
+    from outlive.mcp import http, logs, server
     from outlive.mcp.call import Calls, Tools, process_verbs
     from outlive.mcp.door import LOCAL, Hosts
 
     gc.enable()
     gc.freeze()
+    logs.keep_mistakes(_log)
     tools = Tools(actions.load("run"), process_verbs(), asked["tools"], found)
     workdir = asked["workdir"] or found.get("serve", "workdir")
     calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher, directory=lambda env: workdir)
