@@ -15,11 +15,13 @@ import pytest
 
 from support.cli import Cli, Jobs
 from support.mcp_client import LEGACY_VERSION
-from support.serve import INITIALIZE, HttpSession, Reply, Served
+from support.serve import INITIALIZE, HttpSession, Reply, Served, open_sockets
 from support.wait import until
 
 Serve = Callable[..., Served]
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 UNKNOWN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
 
@@ -432,11 +434,6 @@ def settled(served: Served) -> int:
     return open_sockets(served)
 
 
-def open_sockets(served: Served) -> int:
-    links = Path(f"/proc/{served.process.pid}/fd").iterdir()
-    return sum(1 for link in links if link.is_symlink() and os.readlink(link).startswith("socket:"))
-
-
 def test_one_token_cannot_take_the_whole_server(serve: Serve, work: Path, jobs: Jobs) -> None:
     served = serve(patch="limits.HTTP_CALLS = 2; limits.HTTP_RATE = (1.0, 5.0)")
     guest = served.token("guest")
@@ -451,3 +448,87 @@ def test_one_token_cannot_take_the_whole_server(serve: Serve, work: Path, jobs: 
     found = {served.rpc("tools/list", {}, token=guest).status for _ in range(20)}
     assert 429 in found
     jobs.end()
+
+
+def test_one_token_cannot_take_all_sessions(serve: Serve) -> None:
+    """Many clients never end theirs: who has most loses the one that was not used for longest, and opens another."""
+    served = serve("-v", patch="limits.HTTP_SESSIONS = 4")
+    guest = served.token("guest")
+    own = opened(served)
+    theirs = [opened(served, guest) for _ in range(6)]
+
+    def status(session: str, token: str) -> int:
+        return served.ask("POST", token=token, body=PING, headers={"mcp-session-id": session}).status
+
+    assert [status(session, guest) for session in theirs] == [404, 404, 404, 200, 200, 200]
+    assert status(own, "") == 200
+    assert status(opened(served), "") == 200
+    assert [status(session, guest) for session in theirs[3:]] == [404, 200, 200]
+    assert status(theirs[-1], "") == 404
+    assert "Traceback" not in served.said(), served.said()
+
+
+def test_calls_that_are_answered_on_another_stream_have_an_end_too(serve: Serve, work: Path, jobs: Jobs) -> None:
+    served = serve("--workdir", str(work), patch="limits.HTTP_CALLS = 3")
+    guest = served.token("guest")
+    job = served.tool("exec", token=guest, command="exec sleep 300", background=True)["job_id"]
+    asked = {"action": "wait", "job_id": job, "timeout_ms": 50_000}
+    with (
+        httpx2.Client(timeout=30, trust_env=False, headers={"authorization": f"Bearer {guest}"}) as client,
+        client.stream("GET", f"{served.base}/sse") as stream,
+    ):
+        lines = stream.iter_lines()
+        path = next(line[6:] for line in lines if line.startswith("data: "))
+        for number in range(1, 6):
+            call = {"name": "process", "arguments": asked}
+            body = LIST if number == 1 else {**CALL, "id": number, "params": call}
+            assert served.ask("POST", path, token=guest, body=body).status == 202
+        answers = (json.loads(line[6:]) for line in lines if line.startswith("data: "))
+        assert next(answers)["id"] == 1
+        refused = next(answers)
+        assert (refused["id"], refused["error"]["message"][:14]) == (5, "Too many calls")
+        assert served.rpc("tools/list", {}).status == 200
+        assert served.tool("process", action="list")["ok"]
+    served.tool("process", token=guest, action="remove", job_id=job)
+    jobs.end()
+
+
+# --- the log ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_clients_send_does_not_come_into_the_log_and_does_not_fill_it(serve: Serve) -> None:
+    served = serve()
+    before = served.said()
+    host, token = b"Host: localhost\r\n", f"Authorization: Bearer {served.tokens['tests']}\r\n".encode()
+    for _ in range(5):
+        assert raw(served, b"\x16\x03\x01 no HTTP\r\n\r\n").status == 400
+        raw(
+            served,
+            b"GET /mcp HTTP/1.1\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n" + host + token + b"\r\n",
+        )
+        assert raw(served, b"HEAD /sse HTTP/1.1\r\nConnection: close\r\n" + host + token + b"\r\n").status == 405
+        with served.connect() as connection:
+            json_type = b"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+            connection.sendall(b"POST /mcp HTTP/1.1\r\nContent-Length: 9\r\n" + host + token + json_type + b"\r\n{")
+        assert served.ask("POST", "/messages?session_id=" + "0" * 32, body=LIST).status == 404
+    headers = {"authorization": f"Bearer {served.tokens['tests']}"}
+    with (
+        httpx2.Client(timeout=30, trust_env=False, headers=headers) as client,
+        client.stream("GET", f"{served.base}/sse") as stream,
+    ):
+        lines = stream.iter_lines()
+        path = next(line[6:] for line in lines if line.startswith("data: "))
+        for body in (b'{"password": "s3cret"', b'"s3cret"', b"[1]"):
+            assert served.ask("POST", path, body=body).status == 400
+    assert served.rpc("tools/list", {}).status == 200
+    assert served.said() == before
+
+
+def test_a_mistake_of_ours_is_in_the_log_without_what_the_client_sent(serve: Serve) -> None:
+    broken = (
+        "from outlive.mcp.resources import Resources; Resources.list = lambda self, ctx, params: {}[str(ctx.params)]"
+    )
+    served = serve(patch=broken)
+    served.rpc("resources/list", {"cursor": "s3cret"})
+    assert "KeyError" in served.said()
+    assert "s3cret" not in served.said()

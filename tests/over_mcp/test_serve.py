@@ -7,6 +7,8 @@ import resource
 import signal
 import stat
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import httpx2
 import pytest
 
 from support.cli import Cli, Jobs
-from support.serve import INITIALIZE, TRANSPORTS, HttpSession, Served
+from support.serve import INITIALIZE, TRANSPORTS, HttpSession, Served, open_sockets
 from support.wait import until
 
 Serve = Callable[..., Served]
@@ -89,6 +91,22 @@ def test_a_subscriber_is_told_of_a_change(serve: Serve, work: Path, jobs: Jobs, 
     jobs.end()
 
 
+def test_what_two_clients_follow_goes_on_for_one_when_the_other_leaves(
+    serve: Serve, work: Path, jobs: Jobs, transport: str, era: str
+) -> None:
+    served = serve()
+    how = {"transport": transport, "era": era}
+    with HttpSession(served, **how) as stays, ExitStack() as until_its_end:
+        job = stays.ok("exec", command="read x; exit 3", stdin="open", workdir=str(work), background=True)["job_id"]
+        before = open_sockets(served)
+        with HttpSession(served, **how) as leaves, leaves.subscribed(f"job://{job}"):
+            until_its_end.enter_context(stays.subscribed(f"job://{job}"))
+        until(lambda: open_sockets(served) <= before + 3, what="the end of what the other held")
+        stays.ok("process", action="write", job_id=job, data="go\n")
+        until(lambda: stays.updates(f"job://{job}"), what="an update")
+    jobs.end()
+
+
 # --- where a job runs ------------------------------------------------------------------------------------------------
 
 
@@ -145,6 +163,29 @@ def test_the_first_start_makes_a_token_that_no_log_shows(serve: Serve, cli: Cli,
     assert [token["name"] for token in cli.ok("token", "list")["tokens"]] == ["first"]
     assert secret not in (root / ".tokens.json").read_text(encoding="utf-8")
     assert stat.S_IMODE((root / ".tokens.json").stat().st_mode) == 0o600
+
+
+def test_a_start_that_fails_leaves_no_token_that_nobody_was_shown(serve: Serve, cli: Cli, root: Path) -> None:
+    for words in (("--certfile", "/nowhere.pem"), ("--allow-host", "http://x")):
+        assert cli.error("serve", "--port", "0", *words, code="invalid_argument")
+    assert cli.ok("token", "list")["tokens"] == []
+    assert "first token" in serve(first=True).said()
+    assert (root / ".first-token").exists()
+
+
+def test_servers_that_start_at_once_over_an_empty_root_make_one_token(serve: Serve, cli: Cli) -> None:
+    """Each comes to the point where it saw that there is none before any of them goes on."""
+    gate = (
+        "import os, time; from outlive.store.tokens import Tokens; add = Tokens.add; "
+        "Tokens.add = lambda self, name: (os.mkdir(f'{self._store.path}/met-{os.getpid()}'), "
+        "[time.sleep(0.01) for _ in iter(lambda: sum(n.startswith('met-') for n in os.listdir(self._store.path)) == 2, True)], "
+        "add(self, name))[-1]"
+    )
+    with ThreadPoolExecutor() as pool:
+        servers = list(pool.map(lambda _: serve(first=True, patch=gate), range(2)))
+    assert [server.process.poll() for server in servers] == [None, None]
+    assert len([server for server in servers if "first token" in server.said()]) == 1
+    assert [token["name"] for token in cli.ok("token", "list")["tokens"]] == ["first"]
 
 
 # --- where it listens ------------------------------------------------------------------------------------------------

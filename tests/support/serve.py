@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import select
 import socket
@@ -182,3 +183,8 @@ class HttpSession(McpSession):
             streamable_http_client(self._served.url, http_client=client) as streams,
         ):
             yield streams
+
+
+def open_sockets(served: Served) -> int:
+    links = Path(f"/proc/{served.process.pid}/fd").iterdir()
+    return sum(1 for link in links if link.is_symlink() and os.readlink(link).startswith("socket:"))

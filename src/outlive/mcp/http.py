@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from outlive import limits
 from outlive.mcp.door import MESSAGES, Door, refused
+from outlive.mcp.shares import CallsAtOnce, Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,10 @@ def app(
     either, so that another replica may answer their next request; they then cannot subscribe to resources. `log`, `verbose`: as of the door."""
     # Both of its checks are the door's, which knows more about where a connection came in
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    server.middleware.append(CallsAtOnce())
     sse = _Sse(server, checked)
+    stream = Route(SSE, sse.stream, methods=["GET"])
+    stream.methods = {"GET"}  # starlette adds HEAD, whose answer would be a stream without end
     inside = server.streamable_http_app(
         streamable_http_path=STREAMABLE,
         stateless_http=stateless,
@@ -48,12 +52,12 @@ def app(
         max_sessions=limits.HTTP_SESSIONS,
         transport_security=checked,
         custom_starlette_routes=[
-            Route(SSE, sse.stream, methods=["GET"]),
+            stream,
             Route(MESSAGES, _Post(sse), methods=["POST"]),
         ],
     )
     inside.add_exception_handler(404, _nothing_there)
-    return Door(inside, tokens, hosts, log=log, verbose=verbose)
+    return Door(Sessions(inside), tokens, hosts, log=log, verbose=verbose)
 
 
 async def _nothing_there(_request: Request, _error: Exception) -> Response:

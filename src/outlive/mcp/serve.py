@@ -132,13 +132,13 @@ def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
     found = config.load(os.environ, asked["config"])
     with closing(Store.open(asked["root"], os.environ)) as store:
         tokens = Tokens(store)
+        tokens.all()  # whether they can be read
         listener = _listen(asked)
-        first = _first_token(tokens)
         # Before more open files are asked for: jobs get what we were given
         launcher = start()
         _more_files()
         try:
-            _run(asked | {"verbose": verbose}, found, store, tokens, listener, launcher, first)
+            _run(asked | {"verbose": verbose}, found, store, tokens, listener, launcher)
         finally:
             launcher.close()
             listener.close()
@@ -151,7 +151,12 @@ def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
 
 def _first_token(tokens: Tokens) -> str | None:
     """Without any token nobody could get in: make one. Errors: config_error, io_error."""
-    return None if tokens.all() else tokens.add(_FIRST)[1]
+    try:
+        return None if tokens.all() else tokens.add(_FIRST)[1]
+    except OutliveError:
+        if tokens.all():
+            return None  # another server made it just now, and shows it
+        raise
 
 
 # --- where to listen -------------------------------------------------------------------------------------------------
@@ -243,7 +248,6 @@ def _run(
     tokens: Tokens,
     listener: socket.socket,
     launcher: Any,
-    first: str | None,
 ) -> None:
     from outlive.mcp.environment import JobEnvironment
 
@@ -253,12 +257,13 @@ def _run(
     import anyio
 
     from outlive import actions
-    from outlive.mcp import http, server
+    from outlive.mcp import http, logs, server
     from outlive.mcp.call import Calls, Tools, process_verbs
     from outlive.mcp.door import LOCAL, Hosts
 
     gc.enable()
     gc.freeze()
+    logs.keep_mistakes(_log)
     tools = Tools(actions.load("run"), process_verbs(), asked["tools"], found)
     workdir = asked["workdir"] or found.get("serve", "workdir")
     calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher, directory=lambda env: workdir)
@@ -275,8 +280,9 @@ def _run(
         verbose=asked["verbose"],
     )
     serving = _serving(asked, application)
+    # Last of all: a token that was made before a mistake was found would be shown to nobody, ever
     url = _url(asked, listener)
-    _greet(url, _client_url(asked, url), store, tokens, first)
+    _greet(url, _client_url(asked, url), store, tokens, _first_token(tokens))
     try:
         anyio.run(_until_stopped, serving, listener, environment)
     finally:

@@ -228,7 +228,7 @@ def build(
         instructions=INSTRUCTIONS_EXEC_ALONE if calls.tools.exec_alone else INSTRUCTIONS,
         # Of everything else the SDK says: private, stale at once.
         cache_hints={"tools/list": fixed, "prompts/list": fixed, "resources/templates/list": fixed},
-        lifespan=subscribe.background,
+        lifespan=subscribe.Background(),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_prompts=handlers.list_prompts,

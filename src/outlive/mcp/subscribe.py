@@ -35,12 +35,25 @@ if TYPE_CHECKING:
     from outlive.store.jobdir import JobDir
 
 
-@asynccontextmanager
-async def background(_server: Server[Any]) -> AsyncIterator[TaskGroup]:
-    """The lifespan of a server: what goes on between its calls. Ends with it."""
-    async with anyio.create_task_group() as group:
-        yield group
-        group.cancel_scope.cancel()
+class Background:
+    """The lifespan of a server: what goes on between its calls. Ends with the one that began first, which is the server's
+    own: each stream of SSE is one more, and what its client subscribed to may be followed for others too."""
+
+    def __init__(self) -> None:
+        self._group: TaskGroup | None = None
+
+    @asynccontextmanager
+    async def __call__(self, _server: Server[Any]) -> AsyncIterator[TaskGroup]:
+        if self._group is not None:
+            yield self._group
+            return
+        async with anyio.create_task_group() as group:
+            self._group = group
+            try:
+                yield group
+            finally:
+                self._group = None
+                group.cancel_scope.cancel()
 
 
 class _Watch:

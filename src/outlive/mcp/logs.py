@@ -1,0 +1,52 @@
+"""What the libraries that we serve with have to log. By themselves they would say a line for each request that makes no sense,
+so that strangers could fill a disk, and quote what a client sent, which may be its secret.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from typing import TYPE_CHECKING
+
+import anyio
+from starlette.requests import ClientDisconnect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_LEFT = (ClientDisconnect, anyio.ClosedResourceError, anyio.BrokenResourceError)
+_QUOTING = "mcp.server.sse"  # logs each message that is none, as an exception
+
+
+def keep_mistakes(log: Callable[[str], None]) -> None:
+    """From here on only mistakes of the program are logged, with where they happened and no value."""
+    root = logging.getLogger()
+    root.handlers[:] = [_Mistakes(log)]
+    logging.raiseExceptions = False
+
+
+class _Mistakes(logging.Handler):
+    def __init__(self, log: Callable[[str], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None or record.name == _QUOTING or not (found := list(_mistakes(error))):
+            return
+        said = [f"{record.name}: {record.msg}"]  # without its arguments: they are the client's
+        for one in found:
+            said += [
+                "Traceback (most recent call last):",
+                "".join(traceback.format_tb(one.__traceback__)) + type(one).__name__,
+            ]
+        self._log("\n".join(said))
+
+
+def _mistakes(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions of a group, but for those which say that a client went away."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _mistakes(one)
+    elif not isinstance(error, _LEFT):
+        yield error
