@@ -404,7 +404,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(serve: Serve) -> None:
 
 @pytest.mark.fault("S14")
 def test_a_client_that_reads_nothing_is_let_go(serve: Serve, work: Path, jobs: Jobs) -> None:
-    served = serve(patch="limits.HTTP_SEND_S = 0.5")
+    served = serve(patch="limits.HTTP_SEND_S = 0.5; limits.HTTP_IDLE_S = 2.0")
     job = served.tool("exec", command="yes | head -c 900000", workdir=str(work), max_bytes=1_000)["job_id"]
     call = {"name": "process", "arguments": {"action": "poll", "job_id": job, "since_seq": 0, "max_bytes": 1_000_000}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import resource
 import signal
+import socket
 import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +266,23 @@ def test_https_with_a_certificate(serve: Serve, place: Path) -> None:
     context = ssl.create_default_context(cafile=str(certificate))
     with httpx2.Client(verify=context, trust_env=False) as client:
         assert client.get(url).status_code == 401
+        headers = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {served.tokens['tests']}"}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+        assert client.post(url, json=body, headers=headers).status_code == 200
+        before = open_sockets(served)
+        with ExitStack() as stack:
+            address = ("127.0.0.1", served.address[1])
+            for _ in range(400):  # that do not even begin with TLS
+                stack.enter_context(socket.create_connection(address, timeout=30))
+            assert client.post(url, json=body, headers=headers).status_code == 200
+            assert open_sockets(served) <= before + 220
+        with socket.create_connection(address, timeout=30) as plain:
+            plain.sendall(b"GET /mcp HTTP/1.1\r\n\r\n")
+            with suppress(ConnectionResetError):
+                while plain.recv(1_000):
+                    pass
+        until(lambda: open_sockets(served) <= before, what="the end of all of them")
+    assert "Traceback" not in served.said(), served.said()
 
 
 def _certificate(place: Path) -> Path:

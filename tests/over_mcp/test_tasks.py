@@ -304,6 +304,31 @@ def answer(raw: RawMcp, task: str, responses: dict[str, Any]) -> dict[str, Any]:
     return raw.request("tasks/update", {"taskId": task, "inputResponses": responses, **declaring(ASKING)})
 
 
+def test_a_job_that_does_not_take_its_answer_keeps_no_other_waiting(raw_mcp: Callable[..., RawMcp]) -> None:
+    """Over HTTP the other one may be of another token."""
+    raw = raw_mcp(era="modern")
+    keys, tasks = [], []
+    for after in ("sleep 300", "true"):
+        command = f"printf 'Which? '; head -c 1 >/dev/null; exec {after}"
+        arguments = {"command": command, "stdin": "open", "yield_ms": 20_000}
+        tasks.append(raw.request("tools/call", {"name": "exec", "arguments": arguments, **declaring(ASKING)})["taskId"])
+        keys += asking(raw, tasks[-1])["inputRequests"]
+    stuck, other = [
+        raw.begin(
+            "tasks/update",
+            {
+                "taskId": task,
+                "inputResponses": {key: {"action": "accept", "content": {"input": text}}},
+                **declaring(ASKING),
+            },
+        )
+        for task, key, text in zip(tasks, keys, ("y" * 1_000_000, "y"), strict=True)
+    ]
+    raw.answer(other)
+    assert not raw.is_answered(stuck)
+    raw.call("process", action="remove", job_id=tasks[0], grace_ms=0)
+
+
 def test_a_name_that_is_no_utf_8_ends_no_server(raw_mcp: Callable[..., RawMcp], cli: Cli) -> None:
     raw = raw_mcp(era="modern")
     asks = ("--stdin", "open", "--", os.fsdecode(b"printf 'Which? '; : \xff; read a"))

@@ -331,6 +331,10 @@ class RawMcp:
         result: dict[str, Any] = found["result"]
         return result
 
+    def is_answered(self, request: int) -> bool:
+        """Did its answer come while others were waited for?"""
+        return request in self._answers
+
     def request(self, method: str, params: dict[str, Any] | None = None, timeout: float = BOUND_S) -> dict[str, Any]:
         return self.answer(self.begin(method, params), timeout)
 

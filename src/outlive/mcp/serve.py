@@ -9,6 +9,7 @@ import resource
 import socket
 import sys
 from contextlib import closing, suppress
+from functools import partial
 
 from outlive import limits
 from outlive.errors import OutliveError, invalid
@@ -293,7 +294,7 @@ def _serving(asked: dict[str, Any], application: Any) -> uvicorn.Server:
     """Errors: invalid_argument for a certificate that cannot be read."""
     import uvicorn
 
-    from outlive.mcp.connections import Connection, Server
+    from outlive.mcp.connections import Connection, SecureConnection, Server
 
     found = uvicorn.Config(
         application,
@@ -317,6 +318,9 @@ def _serving(asked: dict[str, Any], application: Any) -> uvicorn.Server:
         found.load()
     except OSError as error:  # ssl.SSLError is one
         raise invalid("certfile", f"while reading the certificate: {error}") from error
+    if found.ssl is not None:
+        found.http_protocol_class = partial(SecureConnection, found.ssl)  # type: ignore[assignment]  # it is only called
+        found.ssl = None
     return Server(found)
 
 

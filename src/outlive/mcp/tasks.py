@@ -21,6 +21,7 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import anyio
 from mcp import MCPError, types
@@ -112,7 +113,7 @@ class Tasks(Extension):
         self._who = who
         self._tools = frozenset(tools)
         self._result = result
-        self._answering = anyio.Lock()
+        self._answering: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()  # by task, as long as needed
 
     @cached_property
     def _view(self) -> TaskView:
@@ -170,7 +171,8 @@ class Tasks(Extension):
         """
         check(ctx, params.task_id)
         about = self._context(ctx)
-        async with self._answering:  # so that the same answer, sent twice, is typed once
+        answering = self._answering.setdefault(params.task_id, anyio.Lock())
+        async with answering:  # so that the same answer, sent twice, is typed once
             with _opened(about, params.task_id) as job, Output(job) as output:
                 asked = question(access.look(about, job), output)
             for key in asked.keys() & params.input_responses.keys():
