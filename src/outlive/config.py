@@ -165,6 +165,8 @@ def _word(kind: str, text: str) -> Any:
 
 def _checked(section: str, key: str, value: Any, where: str) -> Any:
     kind = KEYS[section][key][0]
+    if key.endswith("_bytes") and isinstance(value, str):
+        value = _size(value, f"{section}.{key}", where)
     good = {
         STRINGS: isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value),
         "integer": isinstance(value, int) and not isinstance(value, bool) and value >= 0,
@@ -189,6 +191,15 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
         except OutliveError as error:
             raise _error(f"{where}: {error.message}", error.hint) from error
     return value
+
+
+def _size(text: str, name: str, where: str) -> int:
+    from outlive.job import byte_count
+
+    try:
+        return byte_count(text, name)
+    except OutliveError as error:
+        raise _error(f"{where}: {error.message}", error.hint) from error
 
 
 def _unknown(what: str, word: str, known: list[str], where: str) -> OutliveError:

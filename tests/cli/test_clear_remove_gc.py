@@ -203,7 +203,7 @@ def test_the_newest_jobs_are_kept_up_to_a_number(cli: Cli, jobs: Jobs, root: Pat
 
 def test_the_newest_jobs_are_kept_up_to_a_size(cli: Cli, root: Path) -> None:
     made = [_settled(cli, "head -c 300000 /dev/zero") for _ in range(3)]
-    assert cli.ok("gc", "--max-bytes", "700000")["deleted"] == 1
+    assert cli.ok("gc", "--max-bytes", "700KB")["deleted"] == 1
     assert _left(root) == set(made[1:])
     assert cli.ok("gc", "--max-bytes", "0")["deleted"] == 2
 

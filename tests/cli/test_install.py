@@ -293,6 +293,13 @@ def test_a_read_only_file_is_left_alone(cli: Cli, home: Path) -> None:
     assert cli.ok("install", "claude-code", "--print")["change"] == "added"
 
 
+@pytest.mark.parametrize("client", ["claude-code", "codex", "gemini"])
+def test_an_entry_that_the_server_would_refuse_says_so(client: str, cli: Cli, home: Path) -> None:
+    url = "http://127.0.0.1:8330/mcp"
+    assert "--token-env" in cli.ok("install", client, "--url", url)["hint"]
+    assert "hint" not in cli.ok("install", client, "--url", url, "--token-env", "TOKEN")
+
+
 def test_a_server_over_http_takes_the_place_of_one_on_stdio_and_back(cli: Cli, home: Path) -> None:
     path = file_of("vscode", home)
     with_others("vscode", path)

@@ -414,12 +414,13 @@ def test_a_client_that_reads_nothing_is_let_go(serve: Serve, work: Path, jobs: J
         f"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMcp-Session-Id: {session}\r\n"
         f"Mcp-Protocol-Version: {LEGACY_VERSION}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
+    before = settled(served)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         connection.connect(served.address)
         connection.sendall((head + body).encode())
-        before = open_sockets(served)
-        until(lambda: open_sockets(served) < before or _is_reset(connection), what="the end of the connection")
+        until(lambda: open_sockets(served) > before, what="the connection")
+        until(lambda: open_sockets(served) <= before or _is_reset(connection), what="the end of the connection")
     assert served.rpc("tools/list", {}).status == 200
     jobs.end()
 

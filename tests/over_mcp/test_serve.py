@@ -18,6 +18,7 @@ import pytest
 
 from support.cli import Cli, Jobs
 from support.serve import INITIALIZE, TRANSPORTS, HttpSession, Served, open_sockets
+from support.tools import instructions
 from support.wait import until
 
 Serve = Callable[..., Served]
@@ -117,9 +118,13 @@ def test_a_job_runs_where_it_was_told_to_and_never_in_the_server_s_own_directory
     served = serve()
     refused = served.tool("exec", command="pwd")
     assert (refused["error"]["code"], refused["error"]["details"]["field"]) == ("invalid_argument", "cwd")
+    assert "workdir" in refused["error"]["hint"]
     assert served.tool("exec", command="pwd", workdir=str(work))["output"] == f"{work}\n"
     (place / "there").mkdir()
     with_flag = serve("--workdir", str(place / "there"), again=served)
+    for server, told in ((served, True), (with_flag, False)):
+        with HttpSession(server) as client:
+            assert ("Give exec a workdir" in client.ask(instructions)) is told
     assert with_flag.tool("exec", command="pwd")["output"] == f"{place / 'there'}\n"
     (place / "config.toml").write_text(f'[serve]\nworkdir = "{work}"\n', encoding="utf-8")
     configured = serve("--config", str(place / "config.toml"), again=served)

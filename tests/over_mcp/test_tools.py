@@ -262,7 +262,8 @@ def test_every_action_that_starts_or_ends_jobs_answers_in_its_schema_and_in_pros
     assert (dry["dry_run"], len(ids(root))) == (True, 2)
     assert act("gc", older_than="0s")["deleted"] == 2
     assert ids(root) == []
-    assert "No running or recent jobs" in act("list").text
+    assert "`list` with all" in act("list").text
+    assert "with all" not in act("list", all=True).text, "who has asked for all is not sent round in circles"
 
 
 def _settled(root: Path) -> None:

@@ -65,7 +65,8 @@ def test_a_timeout_looks_like_a_timeout_and_a_code_like_a_code(fields: dict[str,
 
 
 def test_an_empty_list_says_what_was_looked_at() -> None:
-    assert "--all" in human.answer(listed(), LOOK)
+    assert "--all" in human.answer(listed() | {"hint": "`list` with all"}, LOOK)
+    assert human.answer(listed(), LOOK) == "There is no such job.\n"
 
 
 def test_a_list_that_was_cut_says_so() -> None:

@@ -323,6 +323,20 @@ def test_help_of_a_verb_is_text_on_stdout(verb: Any, call: Called, argv: list[st
     assert (call.status, call.err) == (0, "")
 
 
+@pytest.mark.parametrize("argv", [["token", "--help"], ["-h", "token"], ["help", "token"]])
+def test_help_of_a_first_word_shows_the_verbs_that_begin_with_it(call: Called, argv: list[str]) -> None:
+    text = call.text(*argv)
+    assert (call.status, call.err) == (0, "")
+    assert [name for name in ("token add", "token list", "token revoke") if f"\n  {name} " not in text] == []
+    assert "tag set" not in text
+
+
+@pytest.mark.parametrize("argv", [["token"], ["token", "ad"], ["token", "ad", "--help"]])
+def test_a_first_word_alone_is_told_what_follows_it(call: Called, argv: list[str]) -> None:
+    assert "token add, token list, token revoke" in call.refused(*argv)["hint"]
+    assert call.status == 2
+
+
 def test_help_alone_shows_every_verb(verb: Any, call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "MODULES", {})
     verb(answers())

@@ -199,6 +199,15 @@ def test_a_bound_that_makes_no_sense_is_refused_before_anything_is_deleted(line:
     refused(f"[gc]\n{line}\n")
 
 
+def test_a_number_of_bytes_may_have_a_unit() -> None:
+    found = load('[gc]\nmax_bytes = "10G"\n[exec]\nquota_bytes = "64K"\n', OUTLIVE_EXEC_QUOTA_BYTES="1MB")
+    assert (found.get("gc", "max_bytes"), found.get("exec", "quota_bytes")) == (10 << 30, 1_000_000)
+    with pytest.raises(OutliveError) as caught:
+        load('[gc]\nmax_bytes = "ten"\n')
+    assert caught.value.code == "config_error"
+    assert "gc.max_bytes is not a size" in caught.value.message
+
+
 def test_a_scope_is_none_or_systemd(place: Path) -> None:
     assert config.load({}).get("exec", "scope") == "none"
     assert config.load({"OUTLIVE_EXEC_SCOPE": "systemd"}).get("exec", "scope") == "systemd"

@@ -208,7 +208,8 @@ def test_list_is_lines_in_the_order_of_the_answer() -> None:
         "D  running  since 2026-01-02T03:04:05Z  x",
         "C  killed (timeout)  x",
     ]
-    assert "all=true" in said("list", jobs=[])
+    assert said("list", jobs=[], hint="`list` with all").endswith("`list` with all")
+    assert said("list", jobs=[]) == "There is no such job."
 
 
 def test_an_error_is_code_message_hint_and_candidates() -> None:

@@ -192,17 +192,20 @@ def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
     return words
 
 
+_WHERE = "Give an absolute path: workdir in a tool call, --cwd on the command line."
+
+
 def working_directory(ctx: Context, given: str | None) -> str:
     """The absolute directory a job runs in. Errors: invalid_argument if it is not one."""
     if given is None:
         if ctx.cwd is None:
             why = "the caller is in none: it was deleted, or the server was given none (outlive serve --workdir)"
-            raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint="Name a directory.")
+            raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint=_WHERE)
         given = ctx.cwd
     if not given.strip() or "\0" in given:
         raise invalid("cwd", f"not a directory: {given!r}; nothing was run")
     if ctx.cwd is None and not os.path.isabs(given):
-        raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint="Name it from / on.")
+        raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint=_WHERE)
     path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
     if not os.path.isdir(path):
         what = "is not a directory" if os.path.exists(path) else "does not exist"

@@ -171,7 +171,7 @@ VERB = Verb(
         Arg("dry_run", BOOL, "Only say what would be deleted.", default=False),
         Arg("max_jobs", INT, "Keep at most so many finished jobs, the newest.", minimum=0, metavar="N"),
         Arg("max_bytes", INT, "Keep jobs of at most so many bytes together; what ended first goes first.", minimum=0,
-            metavar="N"),
+            metavar="SIZE"),
     ),
     result="root dry_run older_than older_than_source deleted skipped out_of_scope freed_bytes used_jobs used_bytes "
     "bounds automatic jobs truncated leftovers",

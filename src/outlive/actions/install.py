@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from outlive import limits
 from outlive.actions.spec import BOOL, STR, STRS, Arg, Verb
 from outlive.clients import known
 from outlive.clients.change import NONE, Change
@@ -97,7 +98,10 @@ def _check_http(url: str | None, token_env: str | None, args: Any, command: str 
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise invalid(
-            "url", f"not the URL of a server: {url!r}", hint="For example http://127.0.0.1:8765/mcp.", usage=True
+            "url",
+            f"not the URL of a server: {url!r}",
+            hint=f"For example http://127.0.0.1:{limits.SERVE_PORT}/mcp.",
+            usage=True,
         )
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         hint = "Put a token into an environment variable, and name that with --token-env."
@@ -161,6 +165,10 @@ def _hint(client: Client, scope: str, entry: dict[str, Any], *, changed: bool) -
         words.append(f"{command} looks temporary: install outlive for good, and do this again from there.")
     if scope == PROJECT and command.startswith("/"):
         words.append("The path is one of this machine; where others share the file, use --command outlive.")
+    if known.has_no_token(entry):
+        words.append(
+            "The server asks for a token: make one with `outlive token add NAME`, name its variable with --token-env."
+        )
     if client.name == "claude-desktop" and changed:
         words.append(f"{client.title} reads it when it is started again.")
     return {"hint": " ".join(words)} if words else {}

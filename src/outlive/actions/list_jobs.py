@@ -11,6 +11,7 @@ from outlive.actions.spec import BOOL, INT, PATH, STR, STRS, Arg, Verb
 from outlive.errors import OutliveError, invalid
 from outlive.job import STATES, check_tag_pattern, seconds_of, short_id, tag_matches
 from outlive.store.output import Output
+from outlive.store.root import EVERY_JOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def list_jobs(
         except (OSError, OutliveError):  # removed meanwhile, or from a newer version
             skipped += 1
     entries.sort(key=lambda entry: (entry["state"] == "running", entry["job_id"]), reverse=True)
-    return {"root": ctx.store.path, "jobs": entries, "truncated": truncated, "skipped": skipped}
+    hint = {} if entries or all else {"hint": EVERY_JOB}  # who has asked for all is not sent round in circles
+    return {"root": ctx.store.path, "jobs": entries, "truncated": truncated, "skipped": skipped, **hint}
 
 
 def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
@@ -144,6 +146,6 @@ VERB = Verb(
         Arg("owner", STR, "Only jobs of this client (MCP: the caller by default).", metavar="NAME"),
         Arg("all", BOOL, "Jobs of every directory and client.", default=False),
     ),
-    result="root jobs truncated skipped",
+    result="root jobs truncated skipped hint?",
     slow=True,
 )  # fmt: skip

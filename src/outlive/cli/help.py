@@ -81,6 +81,13 @@ def overview(verbs: Iterable[Verb], special: Mapping[str, tuple[str, str]], widt
     return "\n\n".join(parts) + "\n"
 
 
+def of_several(word: str, verbs: Iterable[Verb], width: int) -> str:
+    """The text of `outlive token --help`: of the verbs that begin with `word`."""
+    rows = [(verb.name, verb.help) for verb in verbs]
+    usage = f"usage: outlive {word} {'|'.join(name.partition(' ')[2] for name, _ in rows)} …"
+    return "\n\n".join([usage, _table("Verbs", rows, width), f"`outlive {rows[0][0]} --help` explains one."]) + "\n"
+
+
 def of_verb(verb: Verb, width: int) -> str:
     """The text of `outlive VERB --help`."""
     shown = [arg for arg in verb.args if arg.cli and arg.hidden is not True]

@@ -97,6 +97,8 @@ def _dispatch(argv: list[str], call: _Call) -> int:
 
 
 def _verb(words: list[str], call: _Call) -> int:
+    if len(words) < 3 and _asks_about_several(words, call):
+        return _help_of_several(words[0])
     name, words = parse.verb_name(words, SPECIAL)
     if name == "run" and not call.options["help"] and not {"--help", "-h"}.intersection(words):
         call.launcher.prepare()
@@ -244,6 +246,21 @@ def _help(verb: Verb | None) -> int:
 
     width = help_.terminal_width()
     output.text(help_.of_verb(verb, width) if verb else help_.overview(_verbs(), SPECIAL, width))
+    return ANSWERED
+
+
+def _asks_about_several(words: list[str], call: _Call) -> bool:
+    """Is it `outlive token --help` or `outlive help token`, where `token` begins several verbs?"""
+    asks = words[1:] in (["--help"], ["-h"]) or (call.options["help"] and len(words) == 1)
+    return asks and bool(parse.second_words(words[0]))
+
+
+def _help_of_several(word: str) -> int:
+    from outlive.cli import help as help_
+
+    output.text(
+        help_.of_several(word, [verb for verb in _verbs() if verb.name.startswith(f"{word} ")], help_.terminal_width())
+    )
     return ANSWERED
 
 

@@ -62,10 +62,20 @@ def verb_name(words: list[str], others: Iterable[str] = ()) -> tuple[str, list[s
         name = actions.canonical(" ".join(words[:count])) if len(words) >= count else None
         if name:
             return name, words[count:]
+    if second := second_words(words[0]):
+        said = f"{words[0]} {words[1]} is no verb" if len(words) > 1 else f"{words[0]} alone is no verb"
+        whole = [f"{words[0]} {one}" for one in second]
+        hint = f"Verbs: {', '.join(whole)}." if len(whole) > 1 else f"Did you mean {whole[0]}?"
+        raise invalid("verb", said, hint=hint, usage=True)
     near = nearest(words[0], [*actions.names(), *actions.ALIASES, *others])
     known = f"`outlive --help` lists the verbs; to run a command: outlive run {words[0]} …"
     hint = f"Did you mean {near}?" if near else known
     raise invalid("verb", f"unknown verb: {words[0]}", hint=hint, usage=True)
+
+
+def second_words(word: str) -> list[str]:
+    """What may follow the first word of a verb of two words; none if it is not one."""
+    return [name.partition(" ")[2] for name in actions.names() if name.startswith(f"{word} ")]
 
 
 def arguments(verb: Verb, words: list[str], options: dict[str, Any], cwd: str | None) -> dict[str, Any]:

@@ -33,7 +33,12 @@ def metavar(arg: Arg) -> str:
     """What help and hints write in the value's place."""
     if arg.metavar:
         return arg.metavar
-    return "|".join(arg.choices) if arg.choices else _METAVARS[arg.kind]
+    return "|".join(arg.choices) if arg.choices else _METAVARS[BYTES if _is_size(arg) else arg.kind]
+
+
+def _is_size(arg: Arg) -> bool:
+    """64K is as good for one number of bytes as for another."""
+    return arg.kind == BYTES or (arg.kind == INT and arg.name.endswith("_bytes"))
 
 
 def checked(arg: Arg, text: str, cwd: str | None) -> Any:
@@ -45,7 +50,7 @@ def checked(arg: Arg, text: str, cwd: str | None) -> Any:
         raise invalid(arg.name, f"{arg.cli} is one of {known}, not {text!r}", hint=hint, usage=True)
     if arg.kind == PATH:
         return _absolute(arg, text, cwd)
-    read = _NUMBERS.get(arg.kind)
+    read = _bytes if _is_size(arg) else _NUMBERS.get(arg.kind)
     return _bounded(arg, read(arg, text), text) if read else text
 
 

@@ -200,6 +200,13 @@ def fragment(client: Client, name: str, entry: Entry) -> str:
     return text.text
 
 
+def has_no_token(entry: Entry) -> bool:
+    """Does it lead to a server over HTTP that would refuse it?"""
+    return ("url" in entry or "httpUrl" in entry) and not (
+        "bearer_token_env_var" in entry or "Authorization" in (entry.get("headers") or {})
+    )
+
+
 def uses_input(client: Client, name: str, entry: Entry) -> bool:
     return client.name == "vscode" and input_id(name) in json.dumps(entry.get("headers") or {})
 

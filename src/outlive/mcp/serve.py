@@ -273,7 +273,7 @@ def _run(
     except ValueError as error:
         raise invalid("allow-host", str(error)) from error
     application = http.app(
-        server.build(calls, found, os.environ, who=by_token),
+        server.build(calls, found, os.environ, who=by_token, placeless=workdir is None),
         tokens,
         hosts,
         stateless=asked["stateless"],

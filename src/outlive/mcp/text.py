@@ -184,7 +184,10 @@ def _kill(found: Found, _process: bool) -> tuple[str, list[str]]:
 def _list(found: Found, _process: bool) -> tuple[str, list[str]]:
     jobs = found.get("jobs") or []
     if not jobs:
-        return "", ["No running or recent jobs of this client. all=true shows everybody's.", *_hint(found)]
+        return "", [
+            "No running or recent jobs of this client." if found.get("hint") else "There is no such job.",
+            *_hint(found),
+        ]
     lines = [_list_line(job) for job in jobs]
     if found.get("truncated"):
         lines.append("[there are more; limit=0 shows all]")

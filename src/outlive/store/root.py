@@ -183,10 +183,13 @@ def _check(path: str, found: os.stat_result) -> None:
         )
 
 
+EVERY_JOB = "`list` with all shows every job that you may see."
+
+
 def not_found(text: str) -> OutliveError:
     """What is said of a job that is not there, and of one that is behind a wall."""
     wanted = text.strip().upper() if isinstance(text, str) else ""
-    hint = "`list` with all shows the jobs of every directory and client."
+    hint = EVERY_JOB
     if not is_id_part(wanted) and not is_id(wanted):
         hint = (
             f"A job is named by its id or by {limits.ID_PART_CHARS} or more characters of its beginning or end. " + hint
