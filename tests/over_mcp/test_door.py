@@ -465,6 +465,10 @@ def test_one_token_cannot_take_all_sessions(serve: Serve) -> None:
     assert status(own, "") == 200
     assert status(opened(served), "") == 200
     assert [status(session, guest) for session in theirs[3:]] == [404, 200, 200]
+    for token in ("", guest, "", guest):  # what opens none ends none
+        assert served.ask("POST", "/messages?session_id=" + "0" * 32, token=token, body=PING).status == 404
+        assert served.ask("POST", token=token, body=PING).status == 400
+        assert status(opened(served, token), token) == 200
     assert status(theirs[-1], "") == 404
     assert "Traceback" not in served.said(), served.said()
 

@@ -15,6 +15,7 @@ from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from outlive import limits
+from outlive.mcp.door import MESSAGES
 
 if TYPE_CHECKING:
     from typing import Any
@@ -53,9 +54,14 @@ class CallsAtOnce:
 
 @dataclass
 class _Session:
-    user: AuthenticatedUser
+    opened_by: Scope  # the request, without its headers and its connection
     busy: int = 0  # requests that are being answered
     used_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def token(self) -> str:
+        user: AuthenticatedUser = self.opened_by["user"]
+        return user.access_token.token
 
 
 class Sessions:
@@ -71,14 +77,14 @@ class Sessions:
         headers = dict(scope["headers"]) if scope["type"] == "http" else {}
         if _SESSION in headers:
             await self._used(headers[_SESSION].decode("latin-1"), scope, receive, send)
-        elif scope["type"] == "http" and scope["method"] == "POST" and headers.get(_VERSION) in {None, *_OLDER}:
+        elif scope["type"] == "http" and _may_open(scope, headers):
             await self._opened(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
     async def _used(self, session_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         session = self._open.get(session_id)
-        if session is None or session.user.access_token != scope["user"].access_token:
+        if session is None or session.token != scope["user"].access_token.token:
             await self._app(scope, receive, send)
             return
         session.busy += 1
@@ -86,10 +92,13 @@ class Sessions:
             await self._app(scope, receive, send)
         finally:
             self._left(session_id, session)
+            if scope["method"] == "DELETE":
+                self._open.pop(session_id, None)
 
     async def _opened(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A request that may open a session: the answer tells whether it has."""
         made: tuple[str, _Session] | None = None
+        opened_by = {**scope, "headers": [], "state": {}}
         self._opening += 1
 
         async def noted(message: Message) -> None:
@@ -97,13 +106,13 @@ class Sessions:
             if message["type"] == "http.response.start" and message["status"] < 400 and made is None:
                 found = dict(message.get("headers", ())).get(_SESSION)
                 if found is not None:
-                    made = found.decode("latin-1"), _Session(scope["user"], busy=1)
+                    made = found.decode("latin-1"), _Session(opened_by, busy=1)
                     self._open[made[0]] = made[1]
                     self._opening -= 1
             await send(message)
 
         try:
-            await self._make_room(scope)
+            await self._make_room()
             await self._app(scope, receive, noted)
         finally:
             if made is None:
@@ -117,7 +126,7 @@ class Sessions:
         if session_id in self._open:
             self._open.move_to_end(session_id)
 
-    async def _make_room(self, scope: Scope) -> None:
+    async def _make_room(self) -> None:
         ended = time.monotonic() - limits.HTTP_SESSION_IDLE_S
         for session_id, session in list(self._open.items()):
             if not session.busy and session.used_at < ended:  # the SDK has let go of it by itself
@@ -126,14 +135,14 @@ class Sessions:
             missed = self._least_missed()
             if missed is None:
                 return  # the SDK refuses
-            await self._end(missed, self._open.pop(missed), scope)
+            await self._end(missed, self._open.pop(missed))
 
     def _least_missed(self) -> str | None:
-        taken = Counter(session.user.access_token.token for session in self._open.values())
+        taken = Counter(session.token for session in self._open.values())
         idle = [session_id for session_id, session in self._open.items() if not session.busy]
-        return max(idle, key=lambda one: taken[self._open[one].user.access_token.token], default=None)
+        return max(idle, key=lambda one: taken[self._open[one].token], default=None)
 
-    async def _end(self, session_id: str, session: _Session, scope: Scope) -> None:
+    async def _end(self, session_id: str, session: _Session) -> None:
         """As its own client would."""
 
         async def nothing() -> Message:
@@ -143,5 +152,9 @@ class Sessions:
             pass
 
         headers = [(b"host", b"localhost"), (_SESSION, session_id.encode("latin-1"))]
-        request = {**scope, "method": "DELETE", "headers": headers, "user": session.user}
-        await self._app(request, nothing, ignored)
+        await self._app({**session.opened_by, "method": "DELETE", "headers": headers}, nothing, ignored)
+
+
+def _may_open(scope: Scope, headers: dict[bytes, bytes]) -> bool:
+    older = headers.get(_VERSION) in {None, *_OLDER}
+    return bool(older and scope["method"] == "POST" and not scope["path"].endswith(MESSAGES))
