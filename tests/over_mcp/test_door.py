@@ -15,7 +15,7 @@ import pytest
 
 from support.cli import Cli, Jobs
 from support.mcp_client import LEGACY_VERSION
-from support.serve import INITIALIZE, HttpSession, Reply, Served, open_sockets
+from support.serve import INITIALIZE, HttpSession, Reply, Served, is_held, open_sockets
 from support.wait import until
 
 Serve = Callable[..., Served]
@@ -414,13 +414,12 @@ def test_a_client_that_reads_nothing_is_let_go(serve: Serve, work: Path, jobs: J
         f"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMcp-Session-Id: {session}\r\n"
         f"Mcp-Protocol-Version: {LEGACY_VERSION}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    before = settled(served)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         connection.connect(served.address)
         connection.sendall((head + body).encode())
-        until(lambda: open_sockets(served) > before, what="the connection")
-        until(lambda: open_sockets(served) <= before or _is_reset(connection), what="the end of the connection")
+        until(lambda: is_held(served, connection), what="the connection")
+        until(lambda: not is_held(served, connection), what="the end of the connection")
     assert served.rpc("tools/list", {}).status == 200
     jobs.end()
 

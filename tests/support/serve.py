@@ -188,3 +188,14 @@ class HttpSession(McpSession):
 def open_sockets(served: Served) -> int:
     links = Path(f"/proc/{served.process.pid}/fd").iterdir()
     return sum(1 for link in links if link.is_symlink() and os.readlink(link).startswith("socket:"))
+
+
+def is_held(served: Served, connection: socket.socket) -> bool:
+    """Does the server have the other end of this connection open? What it has closed is nobody's: inode 0
+    (/proc/net/tcp, proc_net(5)), though the kernel may still try to send what is left."""
+    ports = served.address[1], connection.getsockname()[1]
+    for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
+        words = line.split()
+        if tuple(int(words[at].rpartition(":")[2], 16) for at in (1, 2)) == ports:
+            return words[9] != "0"
+    return False
