@@ -103,6 +103,34 @@ def test_tokens_that_others_could_have_read_open_nothing(serve: Serve, root: Pat
     assert served.rpc("tools/list", {}).status == 200
 
 
+def test_tokens_that_are_no_file_of_tokens_open_nothing_and_hold_nobody_up(serve: Serve, root: Path) -> None:
+    served = serve()
+    path = root / ".tokens.json"
+    good = path.read_bytes()
+
+    def wrong(make: Callable[[], object]) -> None:
+        path.unlink()
+        make()
+        for _ in range(3):
+            assert served.rpc("tools/list", {}).status == 503
+        path.rmdir() if path.is_dir() else path.unlink()
+        path.touch(0o600)
+        path.write_bytes(good)
+        assert served.rpc("tools/list", {}).status == 200
+
+    def written(content: bytes) -> None:
+        path.touch(0o600)
+        path.write_bytes(content)
+
+    wrong(lambda: os.mkfifo(path, 0o600))
+    wrong(lambda: path.mkdir(0o700))
+    wrong(lambda: path.symlink_to("/etc/passwd"))
+    for content in (b"", b"[" * 100_000, b"[]", good[:100], good.replace(b"a", b"b")):
+        wrong(lambda content=content: written(content))
+    assert "Traceback" not in served.said(), served.said()
+    assert len(served.said().splitlines()) == 9, "each trouble is told once, not to each request"
+
+
 def test_who_guesses_is_slowed_down_and_nobody_else_is(served: Served) -> None:
     found: list[Reply] = []
 

@@ -121,6 +121,7 @@ class Door:
         self._hosts = hosts
         self._log = log
         self._verbose = verbose
+        self._trouble = ""  # that was logged, and goes on
         verifier = BearerAuthBackend(Verifier(tokens))
         self._inside = AuthenticationMiddleware(Gate(app, tokens, log), backend=verifier)
 
@@ -148,8 +149,11 @@ class Door:
                 headers = [(name, value) for name, value in scope["headers"] if name != b"last-event-id"]
                 scope = {**scope, "headers": headers}
                 await self._inside(scope, receive, noted)
+                self._trouble = ""
         except OutliveError as error:  # the file of the tokens cannot be read: nobody gets in
-            self._log(f"{error.message} {error.hint or ''}")
+            if error.message != self._trouble:
+                self._log(f"{error.message} {error.hint or ''}")
+            self._trouble = error.message
             if not status:
                 await refused(503, "This server cannot read its tokens; its log says why.")(scope, receive, noted)
         finally:

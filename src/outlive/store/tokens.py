@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import stat
 from contextlib import contextmanager
 
 from outlive import limits
@@ -123,6 +124,8 @@ class Tokens:
         return os.path.join(self._store.path, NAME)
 
     def _read(self, found: os.stat_result) -> list[Token]:
+        if not stat.S_ISREG(found.st_mode):  # opening a FIFO would wait for somebody to write
+            raise OutliveError("config_error", f"{self._path} is no file", hint="Remove it and make new tokens.")
         if found.st_mode & 0o077:
             raise OutliveError(
                 "config_error",
@@ -132,7 +135,7 @@ class Tokens:
         try:
             listed = files.load(files.read(self._store.fd, NAME))["tokens"]
             tokens = [Token.of(one) for one in listed]
-        except (files.Damaged, KeyError, TypeError) as error:
+        except (files.Damaged, KeyError, TypeError, RecursionError) as error:
             raise OutliveError(
                 "config_error",
                 f"{self._path} cannot be read: {error}",
