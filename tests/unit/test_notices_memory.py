@@ -39,7 +39,7 @@ def job(store: Store) -> Iterator[str]:
 
 
 def _context(store: Store) -> Any:
-    return SimpleNamespace(client="me", owner="me", store=store)
+    return SimpleNamespace(client="me", owner="me", wall=None, store=store)
 
 
 def test_a_job_whose_end_an_answer_told_is_forgotten(store: Store, job: str) -> None:

@@ -93,7 +93,8 @@ def _listed(port: int) -> list[Listener]:
         found += _listening("/proc/net/tcp6", port)
     except FileNotFoundError:  # a kernel without IPv6
         pass
-    return found
+    # A table that changes while it is read may have a line twice
+    return list({(one.address, one.inode): one for one in found}.values())
 
 
 def _listening(path: str, port: int) -> Iterator[Listener]:
