@@ -103,6 +103,21 @@ def test_tokens_that_others_could_have_read_open_nothing(serve: Serve, root: Pat
     assert served.rpc("tools/list", {}).status == 200
 
 
+def test_a_token_of_a_root_that_was_moved_away_opens_the_new_one_no_more(serve: Serve, cli: Cli, root: Path) -> None:
+    """Nobody could revoke it: the command line looks where the path leads."""
+    served = serve()
+    old = served.tokens["tests"]
+    for number in range(2):
+        root.rename(root.with_name(f"before-{number}"))
+        assert served.rpc("tools/list", {}, token=old).status == 401
+        new = served.token("tests")
+        assert served.rpc("tools/list", {}, token=new).status == 200
+        assert served.rpc("tools/list", {}, token=old).status == 401
+        old = new
+    cli.ok("token", "revoke", "tests")
+    assert served.rpc("tools/list", {}, token=old).status == 401
+
+
 def test_tokens_that_are_no_file_of_tokens_open_nothing_and_hold_nobody_up(serve: Serve, root: Path) -> None:
     served = serve()
     path = root / ".tokens.json"

@@ -46,11 +46,15 @@ class Tokens:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._reopened = False
         self._known: list[Token] = []
         self._read_at: tuple[int, ...] | None = None  # what the file looked like when it was read
 
     def all(self) -> list[Token]:
         """In the order they were made. Errors: config_error, io_error."""
+        if not self._is_in_place():
+            self._known, self._read_at = [], None
+            return self._known
         try:
             found = os.stat(NAME, dir_fd=self._store.fd, follow_symlinks=False)
         except FileNotFoundError:
@@ -118,6 +122,21 @@ class Tokens:
         return gone[0]
 
     # --- the file ---
+
+    def _is_in_place(self) -> bool:
+        """Jobs are where the path leads, and so is what opens them: of a root that was moved away no token opens the new one.
+
+        Errors: store_unsafe."""
+        if self._store.is_in_place():
+            return True
+        try:
+            there = self._store.existing(self._store.path)
+        except OSError:
+            return False
+        if self._reopened:
+            self._store.close()
+        self._store, self._reopened, self._read_at = there, True, None
+        return True
 
     @property
     def _path(self) -> str:
