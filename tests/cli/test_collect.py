@@ -61,7 +61,9 @@ def _collected(cli: Cli, root: Path, place: Path, **bounds: str) -> str:
     (root / COLLECTED).unlink(missing_ok=True)
     env = {f"OUTLIVE_GC_{name.upper()}": value for name, value in bounds.items()}
     job: str = cli.ok("run", "--wait", "true", env=env)["job_id"]
-    if bounds and bounds.get("automatic") != "false":  # between its job's locks and the collection nothing ties a guardian to this place
+    if (
+        bounds and bounds.get("automatic") != "false"
+    ):  # between its job's locks and the collection nothing ties a guardian to this place
         until((root / COLLECTED).exists, what="the collection")
     assert processes.wait_gone(place, 20) == {}
     return job
