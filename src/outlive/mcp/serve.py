@@ -345,10 +345,14 @@ def _url(asked: dict[str, Any], listener: socket.socket) -> str:
 
 
 def _greet(url: str, store: Store, tokens: Tokens, first: str | None) -> None:
+    """The token first: whoever reads that we listen finds it."""
+    if first is not None:
+        _show(url, store, first)
     count = len(tokens.all())
     _log(f"listening on {url}, SSE at /sse; root {store.path}; {count} token{'s' * (count != 1)}")
-    if first is None:
-        return
+
+
+def _show(url: str, store: Store, first: str) -> None:
     if sys.stderr.isatty():
         _log(f"a first token was made, named {_FIRST}. It is shown this once:\n\n{_snippet(url, first)}\n")
         return
