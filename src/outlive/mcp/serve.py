@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
-import resource
 import socket
 import sys
 from contextlib import closing, suppress
@@ -13,7 +11,7 @@ from functools import partial
 
 from outlive import limits
 from outlive.errors import OutliveError, invalid
-from outlive.mcp import flags
+from outlive.mcp import flags, listening
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,18 +68,6 @@ _VALUES = (
 _SWITCHES = ("--plaintext", "--stateless")
 _FIRST = "first"  # what the token is called that is made at the first start
 _FIRST_FILE = ".first-token"
-_LISTEN_HINTS = {
-    errno.EADDRINUSE: {
-        "port": "Another server is there: end it, or choose another --port (0 takes a free one).",
-        "socket": "Another server, or a file that is no socket, is there: choose another path.",
-    },
-    errno.EACCES: {
-        "port": "Ports below 1024 are for root: choose a higher --port.",
-        "socket": "Choose a directory that you may write to.",
-    },
-    errno.EADDRNOTAVAIL: {"port": "--host is an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them."},
-    errno.ENOENT: {"socket": "Its directory has to exist."},
-}
 
 
 def main(argv: list[str], options: dict[str, Any]) -> int:
@@ -134,10 +120,10 @@ def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
     with closing(Store.open(asked["root"], os.environ)) as store:
         tokens = Tokens(store)
         tokens.all()  # whether they can be read
-        listener = _listen(asked)
+        listener = listening.listen(asked)
         # Before more open files are asked for: jobs get what we were given
         launcher = start()
-        _more_files()
+        listening.more_files()
         try:
             _run(asked | {"verbose": verbose}, found, store, tokens, listener, launcher)
         finally:
@@ -158,85 +144,6 @@ def _first_token(tokens: Tokens) -> str | None:
         if tokens.all():
             return None  # another server made it just now, and shows it
         raise
-
-
-# --- where to listen -------------------------------------------------------------------------------------------------
-
-
-def _listen(asked: dict[str, Any]) -> socket.socket:
-    """Errors: invalid_argument where it would not be safe; io_error."""
-    try:
-        if asked["socket"]:
-            return _listen_local(asked["socket"])
-        host = asked["host"] or "127.0.0.1"
-        where = socket.getaddrinfo(host, asked["port"], type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        family, address = where[0], where[4]
-        if not (_is_this_machine(str(address[0])) or asked["certfile"] or asked["plaintext"]):
-            raise invalid(
-                "host",
-                f"{host} can be reached from other machines, and tokens would cross the network in plain text",
-                hint="Give --certfile and --keyfile; or --plaintext if the network encrypts. Or listen on 127.0.0.1 "
-                "behind a reverse proxy (docs/security.md).",
-            )
-        return socket.create_server((str(address[0]), int(address[1])), family=family, backlog=limits.LISTEN_BACKLOG)
-    except socket.gaierror as error:
-        raise invalid("host", f"not an address of this machine: {asked['host']} ({error.strerror})") from error
-    except OSError as error:
-        place = asked["socket"] or f"{asked['host'] or '127.0.0.1'}:{asked['port']}"
-        raise OutliveError(
-            "io_error",
-            f"while listening on {place}: {os.strerror(error.errno) if error.errno else error}",
-            hint=_LISTEN_HINTS.get(error.errno or 0, {}).get("socket" if asked["socket"] else "port"),
-        ) from error
-
-
-def _listen_local(path: str) -> socket.socket:
-    """A socket that only we may connect to. One that nobody listens on any more is replaced. Errors: OSError."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        try:
-            listener.bind(path)
-        except OSError:
-            if not _is_abandoned(path):
-                raise
-            os.unlink(path)
-            listener.bind(path)
-        listener.listen(limits.LISTEN_BACKLOG)
-    except BaseException:
-        listener.close()
-        raise
-    finally:
-        os.umask(before)
-    return listener
-
-
-def _is_abandoned(path: str) -> bool:
-    import stat
-
-    if not stat.S_ISSOCK(os.lstat(path).st_mode):
-        return False
-    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
-        try:
-            probe.connect(path)
-        except ConnectionRefusedError:
-            return True
-    return False
-
-
-def _is_this_machine(address: str) -> bool:
-    import ipaddress
-
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
-
-
-def _more_files() -> None:
-    """Each connection is an open file, and 1,024 of them are soon used up."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = limits.HTTP_FILES if hard == resource.RLIM_INFINITY else min(hard, limits.HTTP_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 # --- serving ---------------------------------------------------------------------------------------------------------
@@ -369,10 +276,14 @@ def _client_url(asked: dict[str, Any], url: str) -> str:
 
 
 def _greet(url: str, client_url: str, store: Store, tokens: Tokens, first: str | None) -> None:
+    """The token first: whoever reads that we listen finds it."""
+    if first is not None:
+        _show(client_url, store, first)
     count = len(tokens.all())
     _log(f"listening on {url}, SSE at /sse; root {store.path}; {count} token{'s' * (count != 1)}")
-    if first is None:
-        return
+
+
+def _show(client_url: str, store: Store, first: str) -> None:
     if sys.stderr.isatty():
         _log(f"a first token was made, named {_FIRST}. It is shown this once:\n\n{_snippet(client_url, first)}\n")
         return
