@@ -348,6 +348,7 @@ class Person:
 
     def leaves(self) -> int:
         until(lambda: (self.read() or True) and self.process.poll() is not None, what="the end of attach")
+        self.read()  # what it wrote last, between that read and that look
         return self.process.returncode
 
 
