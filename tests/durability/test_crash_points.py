@@ -225,6 +225,18 @@ def test_a_death_on_the_way_into_a_scope_leaves_all_of_the_job_or_nothing(
     check_never_ran(cli, root, work)
 
 
+@pytest.mark.parametrize("point", points("pair"))
+def test_a_death_between_a_command_line_and_its_pair_costs_no_job_and_runs_none_twice(
+    cli: Cli, root: Path, work: Path, point: str
+) -> None:
+    """It was given the job already: whether anybody took it decides, not how the one between ended."""
+    (work / "go").touch()
+    answer = run_by_cli(cli, at(point, work)).answer
+    assert crashed(work) == [point]
+    assert answer is not None and (answer["state"], answer["exit_code"]) == ("exited", CODE)
+    check_whole(cli, root, work)
+
+
 def test_a_start_of_a_created_job_that_dies_can_be_done_again(cli: Cli, root: Path, work: Path) -> None:
     (work / "go").touch()
     job = cli.ok("create", COMMAND)["job_id"]
@@ -470,7 +482,7 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
 
 def test_every_point_is_reached_by_a_test() -> None:
     alone = {"start_taken", "output_relayed", "input_moved"}
-    tested = {*EVERYWHERE, *alone, *points("scope", "gap", "kill", "takeover", "adopt", "lost", "delete")}
+    tested = {*EVERYWHERE, *alone, *points("pair", "scope", "gap", "kill", "takeover", "adopt", "lost", "delete")}
     assert tested == set(crash.POINTS)
 
 

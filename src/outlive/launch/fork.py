@@ -60,16 +60,23 @@ class Launcher:
             sent = True
         except (BrokenPipeError, ConnectionResetError):
             sent = False
+        try:
+            return (_ended_well(middle) or pair.was_taken()) and sent
         finally:
             pair.close()
-        try:
-            _, status = os.waitpid(middle, 0)
-        except ChildProcessError:  # our own caller ignores SIGCHLD, so the kernel has reaped it (wait(2))
-            return sent
-        return sent and status == 0
 
     def close(self) -> None:
         """Nothing is kept."""
+
+
+def _ended_well(middle: int) -> bool:
+    """Has it forked the guardian, as far as its status tells? Else only whether the job was taken does: it may have been
+    killed when it had, and a job that is given away twice runs twice."""
+    try:
+        _, status = os.waitpid(middle, 0)
+    except ChildProcessError:  # our own caller ignores SIGCHLD, so the kernel has reaped it (wait(2))
+        return False
+    return status == 0
 
 
 def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
@@ -80,9 +87,11 @@ def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
         fds.null_stdio()
         fds.close_others({sock.fileno(), supervisor_sock.fileno()})
         from outlive.supervisor.pair import fork_guardian
-        from outlive.system import detach
+        from outlive.system import crash, detach
 
+        crash.at("pair_unforked")
         fork_guardian(sock, supervisor_sock, detach.fork_into, spare=True)
+        crash.at("pair_forked")
         code = 0
     finally:
         os._exit(code)

@@ -32,6 +32,9 @@ POINTS = {
     "scope_entered": "ours runs in the scope of the job; nothing was sent to it",
     "scope_asked": "ours in the scope took the request and gave it to nobody",
     "scope_given": "ours in the scope gave the request to a pair",
+    # The process between a command line and its pair, which may be given the job before it is there
+    "pair_unforked": "it has left the command line's session, and forked nothing",
+    "pair_forked": "the guardian is forked; it has not ended",
     # Guardian, while all is well
     "guardian_told": "the guardian has the request; its supervisor lives",
     # Supervisor: the start
