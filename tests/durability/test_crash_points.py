@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +19,11 @@ import pytest
 from outlive import config
 from outlive.actions import access
 from outlive.actions.spec import Context
+from outlive.errors import OutliveError
 from outlive.launch import nursery
 from outlive.store.jobdir import JobDir
 from outlive.store.root import Store
-from outlive.system import crash, tree
+from outlive.system import crash, fds, tree
 from support import pair
 from support.cli import Cli, Text, one_object
 from support.mcp_client import RawMcp
@@ -431,16 +433,48 @@ class LateLauncher(nursery.Launcher):
 def test_a_command_may_end_while_its_adopter_is_on_its_way(cli: Cli, root: Path, work: Path, first: str) -> None:
     """All that held its FIFOs and its exit code was the command itself, and the reader that found it."""
     job = start_and_lose(cli, work, first, "guardian:takeover_seen")
-    launcher = LateLauncher(root / job, work / "go")
-    store = Store.open(str(root), {})
-    settings = config.load({}, None)
-    ctx = Context(
-        store, settings, face="cli", owner="cli", client=None, cwd=None, env={}, launcher=launcher, shell=("sh", "-c")
-    )
-    with contextlib.closing(launcher), contextlib.closing(store), access.open_job(ctx, job) as found:
+    with reader(root, LateLauncher(root / job, work / "go")) as ctx, access.open_job(ctx, job) as found:
         assert access.look(ctx, found).supervised
     check_known(cli.ok("wait", job, "--timeout-ms", "30s"))
     check_whole(cli, root, work, code=None)
+
+
+@pytest.mark.parametrize("failing", ["pair", "memory_file"])
+def test_a_reader_without_open_files_leaves_the_adoption_to_the_next(
+    cli: Cli, root: Path, work: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    """A server that kept the job's locks would be taken for its supervisor as long as it lives."""
+    job = start_and_lose(cli, work, "output_moved", "guardian:takeover_seen")
+
+    def none_left(*_: Any) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with reader(root, nursery.Launcher()) as ctx, access.open_job(ctx, job) as found:
+        with monkeypatch.context() as patch:
+            patch.setattr(fds, failing, none_left)
+            with pytest.raises(OutliveError) as caught:
+                access.look(ctx, found)
+        assert caught.value.retryable and not found.is_supervised()
+    check_adopted(cli, root, work)
+
+
+@contextlib.contextmanager
+def reader(root: Path, launcher: nursery.Launcher) -> Iterator[Context]:
+    """A caller as a server is one, in this process."""
+    store = Store.open(str(root), {})
+    settings = config.load({}, None)
+    with contextlib.closing(launcher), contextlib.closing(store):
+        yield Context(
+            store,
+            settings,
+            face="cli",
+            owner="cli",
+            client=None,
+            cwd=None,
+            env={},
+            launcher=launcher,
+            shell=("sh", "-c"),
+        )
 
 
 @pytest.mark.parametrize("point", points("lost"))

@@ -93,16 +93,26 @@ def look_for_ending(ctx: Context, job: JobDir) -> Look:
 
 def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
     """Start a supervisor that goes on with the job (or only tells its sinks about an end that nobody saw)."""
+    try:
+        locks = Locks(job)
+    except OSError:
+        return  # another reader was faster; or nobody can write here, and what there is can still be read
+    # Whatever fails: a server that kept them would be taken for the job's supervisor as long as it lives
+    with contextlib.closing(locks):
+        crash.at("adopt_locked")
+        try:
+            _give_to_adopter(ctx, job, found, locks)
+        except OSError as error:
+            raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
+
+
+def _give_to_adopter(ctx: Context, job: JobDir, found: Look, locks: Locks) -> None:
+    """Errors: OSError."""
     # Rare, and sockets cost a command line 3 ms
     from outlive.supervisor.ends import take_hold
     from outlive.supervisor.request import Request
     from outlive.system import fds
 
-    try:
-        locks = Locks(job)
-    except OSError:
-        return  # another reader was faster; or nobody can write here, and what there is can still be read
-    crash.at("adopt_locked")
     command = found.state.identity
     if command is None and not found.state.finished:
         command = tree.oldest_with_cookie(job.job_id)
@@ -116,24 +126,20 @@ def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
         sink_shell=list(found.definition.shell or ctx.shell),
         bounds=ctx.config.bounds(),
     )
-    here, there = fds.pair()
-    memory = request.to_file()
-    held: dict[str, int] = {}
-    try:
+    with contextlib.ExitStack() as stack:
         # Before anybody is told that it runs: a command may end while its new supervisor is still on its way
         held = take_hold(job, command, pty=found.definition.pty)
+        for fd in held.values():
+            stack.callback(os.close, fd)
+        here, there = fds.pair()
+        stack.callback(here.close)
+        stack.callback(there.close)
+        memory = request.to_file()
+        stack.callback(os.close, memory)
         files = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno(), **held}
         # Nobody waits for it: the locks are held from here on, by what travels, so the next look says "supervised"
         ctx.launcher.send(files)
         crash.at("adopt_sent")
-    except OSError as error:
-        raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
-    finally:
-        for fd in (memory, *held.values()):
-            os.close(fd)
-        locks.close()
-        here.close()
-        there.close()
 
 
 @contextlib.contextmanager
