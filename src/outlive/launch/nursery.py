@@ -1,14 +1,19 @@
 """A long-lived server does not fork: it is large and may have threads. It keeps a small process beside it, outside of its
 process tree, that has a pair ready; a start is then one message and one posix_spawn. The nursery ends with its server.
+
+A few pairs it lends to the server, which gives them the next job itself when theirs is over: nothing is forked then.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import threading
 import time
 
 from outlive import limits
+from outlive.supervisor.handover import LEND, Pair
 from outlive.system import crash, fds
 
 TYPE_CHECKING = False
@@ -30,11 +35,13 @@ _PADDING = " " * 64  # argv is where the name in the process table is written
 
 
 class Launcher:
-    """The server's line to its nursery; started again if it was killed."""
+    """The server's line to its nursery; started again if it was killed. May be called from any thread."""
 
     def __init__(self) -> None:
         self._sock: socket.socket | None = None
         self._middle: int | None = None
+        self._lent: list[Pair] = []
+        self._lock = threading.Lock()
         self._start()
 
     def _start(self) -> None:
@@ -53,8 +60,43 @@ class Launcher:
 
     def send(self, files: dict[str, int]) -> None:
         """Hand a job to a pair. `files` as in `Pair.send`. Errors: OSError."""
-        self._reap_middle()
-        message, numbers = ",".join(files).encode(), tuple(files.values())
+        with self._lock:
+            self._reap_middle()
+            pair = self._free()
+            if pair is not None:
+                try:
+                    pair.send(files)
+                    return
+                except OSError as error:
+                    self._lent.remove(pair)
+                    pair.close()
+                    if not isinstance(error, BrokenPipeError | ConnectionResetError):
+                        raise
+                    # It was killed while it waited: nothing was taken
+            self._ask(files)
+
+    def _free(self) -> Pair | None:
+        """A pair that was lent and whose job is over. Those that are no more are let go."""
+        self._borrow()
+        found = None
+        for pair in list(self._lent):
+            free = found is None and pair.is_free()
+            if free is None:
+                self._lent.remove(pair)
+                pair.close()
+            elif free:
+                found = pair
+        return found
+
+    def _borrow(self) -> None:
+        """What the nursery has lent since."""
+        with contextlib.suppress(OSError):  # it was killed: asking it will tell
+            while self._sock is not None and (pair := Pair.borrowed(self._sock)) is not None:
+                self._lent.append(pair)
+
+    def _ask(self, files: dict[str, int]) -> None:
+        lend = [LEND] if len(self._lent) < limits.LENT_PAIRS else []
+        message, numbers = ",".join([*files, *lend]).encode(), tuple(files.values())
         for last in (False, True):
             if self._sock is None:
                 self._start()
@@ -85,10 +127,13 @@ class Launcher:
         self._middle = None
 
     def close(self) -> None:
-        """The nursery ends when it sees this. Jobs do not notice."""
+        """The nursery, and the pairs that wait, end when they see this. Jobs do not notice."""
         if self._sock is not None:
             self._sock.close()
             self._sock = None
+        for pair in self._lent:
+            pair.close()
+        self._lent = []
         self._reap_middle()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -10,7 +11,7 @@ import signal
 import socket
 
 from outlive import limits
-from outlive.supervisor.handover import Pair
+from outlive.supervisor.handover import LEND, Pair
 from outlive.supervisor.pair import fork_pair
 from outlive.system import crash, fds, prctl, process, signals, tree
 
@@ -45,7 +46,8 @@ def main() -> None:
         if not message:
             break
         crash.at("nursery_asked")
-        _give(spare, dict(zip(message.decode().split(","), numbers, strict=False)))
+        names = message.decode().split(",")
+        _give(spare, dict(zip(names, numbers, strict=False)), borrower=sock if names[-1] == LEND else None)
         crash.at("nursery_given")
         for fd in numbers:
             os.close(fd)
@@ -81,24 +83,36 @@ def _fork() -> Pair | None:
         return None
 
 
-def _give(spare: Pair | None, files: dict[str, int], *, away: bool = False) -> None:
-    """Hand the job on; if there is no pair, one is forked now, and if that fails its launcher is told why."""
+def _give(
+    spare: Pair | None, files: dict[str, int], *, away: bool = False, borrower: socket.socket | None = None
+) -> None:
+    """Hand the job on; if there is no pair, one is forked now, and if that fails its launcher is told why. `borrower` gets
+    the pair's lines."""
     try:
         if spare is not None:
             try:
                 spare.send(files)
+                _lend(spare, borrower)
                 return
             except (BrokenPipeError, ConnectionResetError):  # it was killed while it waited: nothing was taken
                 pass
         pair = fork_pair(away=away)
         try:
             pair.send(files)
+            _lend(pair, borrower)
         finally:
             pair.close()
     except OSError as error:
         waiter = socket.socket(fileno=os.dup(files["waiter"]))
         fds.send(waiter, json.dumps({"failed": error.strerror or str(error), "errno": error.errno or 0}).encode())
         waiter.close()
+
+
+def _lend(pair: Pair, borrower: socket.socket | None) -> None:
+    """Without a borrower, or one that takes nothing now, it ends with its job."""
+    if borrower is not None:
+        with contextlib.suppress(OSError):
+            pair.lend(borrower)
 
 
 def _reap() -> None:

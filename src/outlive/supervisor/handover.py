@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _socket
+
 from outlive.system import crash, fds
 
 TYPE_CHECKING = False
@@ -10,6 +12,10 @@ if TYPE_CHECKING:
 
 # What a reader that adopts a job takes hold of at once, and sends to the new pair
 HELD = ("stdout", "stderr", "pidfd")
+# What a pair says that waits for another job
+FREE = b"free"
+# A server to its nursery, behind the names of the files: it can use the pair again; and what it gets for it
+LEND, LENT = "lend", b"lent"
 
 
 class Pair:
@@ -34,6 +40,29 @@ class Pair:
             self._given.append(self._supervisor)
         except (BrokenPipeError, ConnectionResetError):  # it was killed: its guardian starts the job
             return
+
+    def is_free(self) -> bool | None:
+        """Does it wait for another job? None: there will be no other one."""
+        try:
+            return fds.receive(self._guardian, len(FREE), wait=False)[0] == FREE or None
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            return None
+
+    def lend(self, borrower: socket.socket) -> None:
+        """Hand our lines to somebody else, who may give it further jobs. Errors: OSError, BlockingIOError among them."""
+        fds.send(borrower, LENT, (self._guardian.fileno(), self._supervisor.fileno()), wait=False)
+
+    @classmethod
+    def borrowed(cls, lender: socket.socket) -> Pair | None:
+        """The next one that was lent to us over this socket; None: none now. Errors: OSError."""
+        try:
+            message, numbers = fds.receive(lender, len(LENT), wait=False)
+        except BlockingIOError:
+            return None
+        lines = [_socket.socket(fileno=number) for number in numbers]
+        return cls(*lines) if message == LENT and len(lines) == 2 else None  # type: ignore[arg-type]
 
     def was_taken(self) -> bool:
         """Has one of them received what it was sent? Waits until one has, or none can any more.

@@ -12,6 +12,7 @@ import termios
 _F_GETPATH = 50  # macOS, sys/fcntl.h
 # As numbers: the enum members are made into numbers again and again
 _UNIX, _DGRAM = int(socket.AF_UNIX), int(socket.SOCK_DGRAM)
+_DONTWAIT = int(socket.MSG_DONTWAIT)
 _SEQPACKET = int(socket.SOCK_SEQPACKET) if hasattr(socket, "SOCK_SEQPACKET") else None
 
 
@@ -126,9 +127,9 @@ def _linux() -> bool:
     return os.path.isdir("/proc/self/fd")
 
 
-def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = ()) -> None:
-    """One message with fds (unix(7), SCM_RIGHTS). Never SIGPIPE."""
-    flags = getattr(socket, "MSG_NOSIGNAL", 0)
+def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait: bool = True) -> None:
+    """One message with fds (unix(7), SCM_RIGHTS). Never SIGPIPE. Errors: BlockingIOError if it may not wait."""
+    flags = getattr(socket, "MSG_NOSIGNAL", 0) | (0 if wait else _DONTWAIT)
     if fds:
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
         sock.sendmsg([message], rights, flags)
@@ -136,9 +137,10 @@ def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = ()) -> None
         sock.send(message, flags)
 
 
-def receive(sock: socket.socket, size: int, most_fds: int = 8) -> tuple[bytes, list[int]]:
-    """One message and its fds; b"" when the other end is gone. A message that was cut is refused, not half obeyed."""
-    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = True) -> tuple[bytes, list[int]]:
+    """One message and its fds; b"" when the other end is gone. A message that was cut is refused, not half obeyed.
+    Errors: BlockingIOError if it may not wait."""
+    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0) | (0 if wait else _DONTWAIT)
     room = socket.CMSG_SPACE(most_fds * array.array("i").itemsize)
     message, control, answer_flags, _ = sock.recvmsg(size, room, flags)
     fds = array.array("i")
