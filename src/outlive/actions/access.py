@@ -217,8 +217,10 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
     name = _seen_name(ctx.client)
     try:
         try:
-            fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
+            fd = job.open_file(name, os.O_WRONLY | (os.O_CREAT if next_seq else 0))
         except FileNotFoundError:
+            if not next_seq:  # that is what is not noted
+                return
             os.mkdir(SEEN, 0o700, dir_fd=job.fd)
             fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
         try:

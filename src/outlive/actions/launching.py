@@ -12,7 +12,8 @@ from outlive.actions import access, answers
 from outlive.actions.driver import Pause
 from outlive.actions.line import Line
 from outlive.errors import OutliveError, from_os
-from outlive.store.jobdir import STDIN_DATA, Locks, NewJob
+from outlive.store import files
+from outlive.store.jobdir import META, STDIN_DATA, Locks, NewJob
 from outlive.store.output import Output
 from outlive.store.owed import Owed
 from outlive.supervisor.request import Request
@@ -37,10 +38,12 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
     new: NewJob | None = None
     ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
     try:
-        new = NewJob(ctx.store, plan.definition.job_id)
+        blank = ctx.launcher.blank() if live else None
+        new = None if blank is None else blank.claimed(ctx.store, plan.definition.job_id)
+        new = new or NewJob(ctx.store, plan.definition.job_id)
         if plan.stdin_data is not None:
             _write_new(new.dir, STDIN_DATA, plan.stdin_data)
-        new.dir.write_meta(plan.definition)
+        _write_new(new.dir, META, files.dump(plan.definition.to_dict()))
         crash.at("make_meta")
         if live:
             ctx.store.mark_live(plan.definition.job_id)
@@ -61,6 +64,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
 
 
 def _write_new(job: JobDir, name: str, data: bytes) -> None:
+    """In a directory that nobody can see yet: half of it would be nobody's."""
     fd = job.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         fds.write_all(fd, data)

@@ -13,7 +13,8 @@ import threading
 import time
 
 from outlive import limits
-from outlive.supervisor.handover import LEND, Pair
+from outlive.store.blank import Blank
+from outlive.supervisor.handover import FREE, LEND, Pair
 from outlive.system import crash, fds
 
 TYPE_CHECKING = False
@@ -31,6 +32,7 @@ _CODE = (
     "from outlive.launch.seedbed import main\n"
     "main()\n"
 )
+_OF_A_BLANK = 3  # open files
 _PADDING = " " * 64  # argv is where the name in the process table is written
 
 
@@ -40,7 +42,9 @@ class Launcher:
     def __init__(self) -> None:
         self._sock: socket.socket | None = None
         self._middle: int | None = None
-        self._lent: list[Pair] = []
+        self._lent: list[Pair] = []  # their jobs run
+        self._free: list[Pair] = []
+        self._blanks: list[Blank] = []
         self._lock = threading.Lock()
         self._start()
 
@@ -58,35 +62,46 @@ class Launcher:
             there.close()
         self._sock = here
 
+    def blank(self) -> Blank | None:
+        """A directory that one of our pairs has made ahead. It is the caller's from here on."""
+        with self._lock:
+            self._look()
+            return self._blanks.pop() if self._blanks else None
+
     def send(self, files: dict[str, int]) -> None:
         """Hand a job to a pair. `files` as in `Pair.send`. Errors: OSError."""
         with self._lock:
             self._reap_middle()
-            pair = self._free()
-            if pair is not None:
+            self._look()
+            while self._free:
+                pair = self._free.pop()
                 try:
                     pair.send(files)
-                    return
                 except OSError as error:
-                    self._lent.remove(pair)
                     pair.close()
                     if not isinstance(error, BrokenPipeError | ConnectionResetError):
                         raise
-                    # It was killed while it waited: nothing was taken
+                    continue  # it was killed while it waited: nothing was taken
+                self._lent.append(pair)
+                return
             self._ask(files)
 
-    def _free(self) -> Pair | None:
-        """A pair that was lent and whose job is over. Those that are no more are let go."""
+    def _look(self) -> None:
+        """Which of the pairs that were lent have done with their job?"""
         self._borrow()
-        found = None
         for pair in list(self._lent):
-            free = found is None and pair.is_free()
-            if free is None:
-                self._lent.remove(pair)
+            found = pair.said()
+            if found is None:
+                continue
+            self._lent.remove(pair)
+            said, numbers = found
+            free, _, blank = said.partition(" ")
+            if blank and len(numbers) == _OF_A_BLANK:
+                self._blanks.append(Blank(blank, numbers))
+            if free == FREE:
+                self._free.append(pair)
+            else:
                 pair.close()
-            elif free:
-                found = pair
-        return found
 
     def _borrow(self) -> None:
         """What the nursery has lent since."""
@@ -95,6 +110,7 @@ class Launcher:
                 self._lent.append(pair)
 
     def _ask(self, files: dict[str, int]) -> None:
+        # None is free now, or we would not ask
         lend = [LEND] if len(self._lent) < limits.LENT_PAIRS else []
         message, numbers = ",".join([*files, *lend]).encode(), tuple(files.values())
         for last in (False, True):
@@ -131,9 +147,11 @@ class Launcher:
         if self._sock is not None:
             self._sock.close()
             self._sock = None
-        for pair in self._lent:
+        for blank in self._blanks:
+            blank.close()
+        for pair in (*self._lent, *self._free):
             pair.close()
-        self._lent = []
+        self._blanks, self._lent, self._free = [], [], []
         self._reap_middle()
 
 

@@ -239,6 +239,7 @@ class NewJob:
     def __init__(self, store: Store, job_id: str) -> None:
         """Errors: OSError; nothing is left behind."""
         self.store = store
+        self.job_id = job_id
         self.temporary = TEMPORARY + job_id
         self.locks: Locks | None = None
         os.mkdir(self.temporary, 0o700, dir_fd=store.fd)
@@ -253,6 +254,14 @@ class NewJob:
                 os.close(fd)
             self._remove()
             raise
+
+    @classmethod
+    def of(cls, store: Store, temporary: str, directory: JobDir, locks: Locks) -> NewJob:
+        """One that was made ahead (store/blank.py)."""
+        new = cls.__new__(cls)
+        new.store, new.job_id, new.temporary = store, directory.job_id, temporary
+        new.dir, new.locks = directory, locks
+        return new
 
     def _make_files(self) -> None:
         for name in (LOCK, ORDER, *LOGS):
@@ -284,7 +293,7 @@ class NewJob:
     def _remove(self) -> None:
         from outlive.store.removal import remove_tree
 
-        self.store.unmark_live(self.temporary.removeprefix(TEMPORARY))
+        self.store.unmark_live(self.job_id)
         remove_tree(self.store.fd, self.temporary)
 
 
@@ -302,6 +311,13 @@ class Locks:
         except BaseException:
             self.close()
             raise
+
+    @classmethod
+    def of(cls, fds: list[int]) -> Locks:
+        """Those that somebody else took, and handed on."""
+        locks = cls.__new__(cls)
+        locks.fds = fds
+        return locks
 
     def close(self) -> None:
         """Let go here; copies that were handed on stay locked."""

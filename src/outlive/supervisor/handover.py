@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _socket
 
+from outlive import limits
 from outlive.system import crash, fds
 
 TYPE_CHECKING = False
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 
 # What a reader that adopts a job takes hold of at once, and sends to the new pair
 HELD = ("stdout", "stderr", "pidfd")
-# What a pair says that waits for another job
-FREE = b"free"
+# What a pair says that waits for another job; behind it the name of a blank that it has made
+FREE = "free"
 # A server to its nursery, behind the names of the files: it can use the pair again; and what it gets for it
 LEND, LENT = "lend", b"lent"
 
@@ -41,14 +42,16 @@ class Pair:
         except (BrokenPipeError, ConnectionResetError):  # it was killed: its guardian starts the job
             return
 
-    def is_free(self) -> bool | None:
-        """Does it wait for another job? None: there will be no other one."""
+    def said(self) -> tuple[str, list[int]] | None:
+        """What it says of itself, if it has said anything new. FREE, and maybe a blank's name with its open files
+        (store/blank.py): it waits for another job. "": there will be no other one."""
         try:
-            return fds.receive(self._guardian, len(FREE), wait=False)[0] == FREE or None
+            message, numbers = fds.receive(self._guardian, limits.CONTROL_BYTES, wait=False)
         except BlockingIOError:
-            return False
-        except ConnectionResetError:
             return None
+        except ConnectionResetError:
+            return "", []
+        return message.decode(), numbers
 
     def lend(self, borrower: socket.socket) -> None:
         """Hand our lines to somebody else, who may give it further jobs. Errors: OSError, BlockingIOError among them."""

@@ -16,7 +16,7 @@ from functools import partial
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.job import Definition, State, timestamp
-from outlive.store import files
+from outlive.store import blank, files
 from outlive.store.jobdir import SUPERVISOR_BYTE
 from outlive.supervisor import outcome, start
 from outlive.supervisor.escrow import Escrow, adopt_socket
@@ -102,12 +102,14 @@ def _guard_one(
     request = Request.from_file(files["request"])
     preload(request.definition)
     crash.at("guardian_told")
-    if not line.recv(1):
+    word, made = fds.receive(line, limits.CONTROL_BYTES)
+    if not word:
         _outlast(child, request, files, escrow, stdin_escrow)
         return False
-    for fd in files.values():
+    told = not _collect(request) and _say(sock, word, made)
+    for fd in (*files.values(), *made):
         os.close(fd)
-    return not _collect(request) and _say(sock)
+    return told
 
 
 def _outlast(child: int, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:
@@ -122,13 +124,13 @@ def _outlast(child: int, request: Request, files: dict[str, int], escrow: Escrow
     _collect(request)
 
 
-def _say(sock: socket.socket) -> bool:
+def _say(sock: socket.socket, word: bytes, made: list[int]) -> bool:
     """Tell whoever gave us the job that we wait for another one; False if nobody is there any more."""
     try:
-        fds.send(sock, FREE)
+        fds.send(sock, word, tuple(made))
     except OSError:
         return False
-    crash.at("pair_free")
+    crash.at("free_said")
     return True
 
 
@@ -192,6 +194,8 @@ class Jobs:
         self._escrow = escrow
         self._stdin_escrow = stdin_escrow
         self._own = {sock.fileno(), line.fileno()} | escrow.filenos() | stdin_escrow.filenos()
+        self._root = ""
+        self._made: list[tuple[str, str]] = []  # (root, name) of each blank that nobody has claimed
         signals.survive(SURVIVED)
         prctl.become_subreaper()
 
@@ -212,14 +216,17 @@ class Jobs:
             if number == limits.PAIR_JOBS or tree.children(os.getpid()):
                 break
             self._forget()
-            crash.at("pair_done")
-            fds.send(self._line, FREE)
+            crash.at("free_cleared")
+            self._offer()
+        for made in self._made:
+            blank.discard(*made)
         return 0
 
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
         """See a job to its end. Is nothing left of it in this process but open files and garbage?"""
         files = dict(zip(message.decode().split(","), numbers, strict=True))
         request = Request.from_file(files["request"])
+        self._root = request.root
         waiter = adopt_socket(files["waiter"])
         # lock0 stays open until the job is over: that is the sign of life
         if request.mode == "adopt":
@@ -233,6 +240,22 @@ class Jobs:
         for sock in (self._sock, self._line):
             poller.register(sock, select.POLLIN)
         return self._line.fileno() not in dict(poller.poll())
+
+    def _offer(self) -> None:
+        """Say that we wait, and hand over the directory for the next job: there is time to make it now."""
+        self._made = [made for made in self._made if blank.is_there(*made)]
+        made = None
+        if not self._made:
+            try:
+                made = blank.Blank.made(self._root)
+            except (OSError, OutliveError):  # then it is made when it is needed, and it is said what is wrong
+                pass
+        if made is None:
+            fds.send(self._line, FREE.encode())
+            return
+        self._made.append((self._root, made.name))
+        fds.send(self._line, f"{FREE} {made.name}".encode(), (made.fd, *made.locks))
+        made.close()
 
     def _forget(self) -> None:
         """Be as before the job. Objects first: one that is collected later would close a file of the next job."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -12,6 +13,7 @@ from outlive import limits
 from outlive.job import Definition, State, timestamp
 from outlive.store.jobdir import FIFOS, STDIN_DATA, JobDir
 from outlive.supervisor import outcome
+from outlive.supervisor.control import STATE
 from outlive.supervisor.ends import Ends, open_readers
 from outlive.supervisor.supervise import Supervisor
 from outlive.system import cgroup, crash, fds, prctl, process, spawn, terminal, tree
@@ -65,7 +67,12 @@ def start(
     except OSError as error:  # nothing ran: the launcher takes the job back, and says why
         _refuse(job, request, state, waiter, error)
         return False
-    Supervisor(job, request, state, ends, parent=True).run(waiter)
+    told = False
+    if waiter is not None and not state.finished:  # it need not wait for what only the rest of the job needs
+        with contextlib.suppress(OSError):  # it was killed
+            fds.send(waiter, STATE)
+            told = True
+    Supervisor(job, request, state, ends, parent=True).run(waiter, told=told)
     return not (definition.pty or definition.notification)
 
 
