@@ -241,15 +241,25 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Wait
     job_dir = access.open_known(ctx, plan.definition.job_id)
     new.close()
     with job_dir as job:
-        return (yield from watch(ctx, job, sock, seen, hint=plan.hint))
+        return (yield from watch(ctx, job, sock, seen, hint=plan.hint, told=True))
 
 
 def watch(
-    ctx: Context, job: JobDir, sock: socket.socket | None, seen: Observation, *, hint: str | None = None
+    ctx: Context,
+    job: JobDir,
+    sock: socket.socket | None,
+    seen: Observation,
+    *,
+    hint: str | None = None,
+    told: bool = False,
 ) -> Waiting[dict[str, Any]]:
-    """Wait for the end of a started job as long as `seen` says, and answer."""
+    """Wait for the end of a started job as long as `seen` says, and answer. `told`: that it runs; its end will be told too."""
     line = Line(job, output=False, sock=sock)
     try:
+        if told and (
+            seen.until is None or time.monotonic() < seen.until
+        ):  # a look now would take a core from the start
+            yield from line.pause(seen.until)
         while True:
             found = access.look(ctx, job)
             if found.state.finished or (seen.until is not None and time.monotonic() >= seen.until):

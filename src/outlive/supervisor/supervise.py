@@ -127,10 +127,10 @@ class Supervisor:
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if waiter is not None:
             self._control.add(waiter, wants_output=True)
-        if not told:
-            self._control.state()
         self._pump.start()
         self._chronicle.begin(self._state)
+        if not told:
+            self._control.state()
         if self._state.finished:
             self._phase = LINGERING
             self._reap_command()
