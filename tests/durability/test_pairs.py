@@ -232,7 +232,7 @@ def test_a_directory_made_ahead_that_somebody_took_is_not_used(server: Server, w
         (ahead / "mine").touch()
     for turn in range(3):
         assert server.output(server.run(f"echo {turn}")) == f"{turn}\n"
-    assert not (work / "taken" / "meta.json").exists()
+    assert not (work / "taken" / "meta.json").read_bytes()
     assert how != "other" or (ahead / "mine").exists()
 
 

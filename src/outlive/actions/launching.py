@@ -46,13 +46,13 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         _write_new(new.dir, META, files.dump(plan.definition.to_dict()))
         crash.at("make_meta")
         if live:
-            ctx.store.mark_live(plan.definition.job_id)
+            ctx.store.mark_live(plan.definition.job_id, new.spare())
         else:
             from outlive.job import State
 
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
         if ctx.client is not None:
-            Owed(ctx.store, ctx.client).add(plan.definition.job_id)
+            Owed(ctx.store, ctx.client).add(plan.definition.job_id, new.spare())
         crash.at("make_live")
         new.publish()
     except OSError as error:
@@ -65,7 +65,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
 
 def _write_new(job: JobDir, name: str, data: bytes) -> None:
     """In a directory that nobody can see yet: half of it would be nobody's."""
-    fd = job.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
     try:
         fds.write_all(fd, data)
     finally:

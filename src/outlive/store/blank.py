@@ -1,5 +1,5 @@
-"""A job's directory that was made before anybody knew which job it is for: nine files and directories that a start need
-not wait for. Who waits for a job anyway makes it; it travels, with its locks, to who starts one.
+"""A job's directory that was made before anybody knew which job it is for: a start need not wait until the file system
+has found room for a dozen files. Who waits for a job anyway makes it; it travels, with its locks, to who starts one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.job import new_id
-from outlive.store.jobdir import SEEN, JobDir, Locks, NewJob
+from outlive.store.jobdir import META, SEEN, SPARES, JobDir, Locks, NewJob
 from outlive.store.root import Store
 
 TYPE_CHECKING = False
@@ -34,6 +34,8 @@ class Blank:
             assert new.locks is not None
             try:
                 os.mkdir(SEEN, 0o700, dir_fd=new.dir.fd)  # a client starts the job, and its first answer is noted there
+                for name in (META, *SPARES):
+                    os.close(new.dir.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
             except BaseException:
                 new.discard()
                 raise

@@ -33,6 +33,7 @@ COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson
 STDIN_DATA = "stdin.data"
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
 WATCHED = ".watched"  # how far each stream was searched for the lines that are watched for
+SPARES = (".spare0", ".spare1")  # empty, in a directory that was made ahead: they become the job's marks elsewhere
 SEEN = ".seen"  # <client hash>: where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 
@@ -242,6 +243,8 @@ class NewJob:
         self.job_id = job_id
         self.temporary = TEMPORARY + job_id
         self.locks: Locks | None = None
+        self._ahead = False
+        self._spares: list[str] = []
         os.mkdir(self.temporary, 0o700, dir_fd=store.fd)
         crash.at("make_directory")
         fd = -1
@@ -261,7 +264,12 @@ class NewJob:
         new = cls.__new__(cls)
         new.store, new.job_id, new.temporary = store, directory.job_id, temporary
         new.dir, new.locks = directory, locks
+        new._ahead, new._spares = True, list(SPARES)
         return new
+
+    def spare(self) -> str | None:
+        """An empty file below the root that may be renamed to what is needed; None: there is none."""
+        return f"{self.temporary}/{self._spares.pop()}" if self._spares else None
 
     def _make_files(self) -> None:
         for name in (LOCK, ORDER, *LOGS):
@@ -273,6 +281,9 @@ class NewJob:
 
     def publish(self) -> None:
         """Rename into place: from here on readers see the job."""
+        for spare in SPARES if self._ahead else ():
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(spare, dir_fd=self.dir.fd)
         os.rename(self.temporary, self.dir.job_id, src_dir_fd=self.store.fd, dst_dir_fd=self.store.fd)
         self.temporary = self.dir.job_id
         crash.at("make_visible")
