@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,44 @@ def test_a_pair_that_has_had_many_jobs_ends(monkeypatch: pytest.MonkeyPatch) -> 
         one.close()
 
 
+@contextlib.contextmanager
+def guard(sock: Any, line: Any) -> Iterator[pairs.Guard]:
+    escrows = Escrow(), Escrow()
+    yield pairs.Guard(sock, line, os.spawnv(os.P_NOWAIT, "/bin/true", ["true"]), *escrows)
+    for escrow in escrows:
+        escrow.close()
+
+
+def test_a_pair_that_waits_for_long_ends_and_whoever_gives_it_a_job_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PAIR_IDLE_S", 0.0)
+    monkeypatch.setattr(pairs.Request, "from_file", lambda _: pairs.Request())
+    (server, sock), (line, supervisor) = fds.pair(), fds.pair()
+    with guard(sock, line) as guardian, Path("/dev/null").open() as file:
+        fds.send(server, b"request", (file.fileno(),))
+        fds.send(supervisor, b"free")
+        guardian.all()
+    assert fds.receive(server, 16)[0] == b"free"
+    with pytest.raises(BrokenPipeError):
+        fds.send(server, b"request")
+    supervisor.setblocking(False)
+    assert supervisor.recv(1) == b"", "its supervisor knows"
+    for one in (server, sock, supervisor):
+        one.close()
+
+
+def test_a_job_that_is_sent_in_the_moment_a_pair_stops_to_wait_is_seen_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "_ready", lambda *_: [])  # the wait is over, and then it comes
+    (server, sock), (line, supervisor) = fds.pair(), fds.pair()
+    with guard(sock, line) as guardian:
+        guardian._idle_s = 0.0
+        fds.send(server, b"request")
+        assert guardian._next() == (b"request", [])
+        assert guardian._next() == (b"", [])
+        os.waitpid(guardian._child, 0)
+    for one in (server, sock, line, supervisor):
+        one.close()
+
+
 # --- deaths ---------------------------------------------------------------------------------------------------------
 
 
@@ -215,10 +254,13 @@ def _mode(path: Path) -> int:
     return path.stat().st_mode
 
 
-def test_no_more_directories_are_made_ahead_than_there_are_pairs(server: Server) -> None:
-    for _ in range(4 * limits.LENT_PAIRS):
+def test_few_directories_are_made_ahead_however_many_jobs_there_are(server: Server) -> None:
+    asked = [server.mcp.begin_call("exec", command="sleep 0.5") for _ in range(2 * limits.LENT_PAIRS)]
+    assert {server.mcp.tool_answer(one)["exit_code"] for one in asked} == {0}
+    for _ in range(2 * limits.LENT_PAIRS):
         server.run("true")
-    assert len(blanks(server.root)) <= limits.LENT_PAIRS + 1  # one of them becomes a job's in this moment
+        assert len(blanks(server.root)) <= limits.BLANKS
+    until(lambda: blanks(server.root), what="a directory that was made ahead")
 
 
 @pytest.mark.parametrize("how", ["deleted", "link", "other"])

@@ -14,7 +14,7 @@ import time
 
 from outlive import limits
 from outlive.store.blank import Blank
-from outlive.supervisor.handover import FREE, LEND, Pair
+from outlive.supervisor.handover import AHEAD, FREE, LEND, Pair
 from outlive.system import crash, fds
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ class Launcher:
             while self._free:
                 pair = self._free.pop()
                 try:
-                    pair.send(files)
+                    pair.send(files, ahead=self._wants_blank())
                 except OSError as error:
                     pair.close()
                     if not isinstance(error, BrokenPipeError | ConnectionResetError):
@@ -109,9 +109,13 @@ class Launcher:
             while self._sock is not None and (pair := Pair.borrowed(self._sock)) is not None:
                 self._lent.append(pair)
 
+    def _wants_blank(self) -> bool:
+        return len(self._blanks) + sum(pair.ahead for pair in self._lent) < limits.BLANKS
+
     def _ask(self, files: dict[str, int]) -> None:
         # None is free now, or we would not ask
         lend = [LEND] if len(self._lent) < limits.LENT_PAIRS else []
+        lend += [AHEAD] if lend and self._wants_blank() else []
         message, numbers = ",".join([*files, *lend]).encode(), tuple(files.values())
         for last in (False, True):
             if self._sock is None:

@@ -11,7 +11,7 @@ import signal
 import socket
 
 from outlive import limits
-from outlive.supervisor.handover import LEND, Pair
+from outlive.supervisor.handover import AHEAD, LEND, Pair, read
 from outlive.supervisor.pair import fork_pair
 from outlive.system import crash, fds, prctl, process, signals, tree
 
@@ -46,8 +46,7 @@ def main() -> None:
         if not message:
             break
         crash.at("nursery_asked")
-        names = message.decode().split(",")
-        _give(spare, dict(zip(names, numbers, strict=False)), borrower=sock if names[-1] == LEND else None)
+        _give(spare, *read(message, numbers), sock)
         crash.at("nursery_given")
         for fd in numbers:
             os.close(fd)
@@ -71,35 +70,31 @@ def once() -> None:
     message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
     if message:
         crash.at("scope_asked")
-        _give(None, dict(zip(message.decode().split(","), numbers, strict=False)), away=True)
+        _give(None, *read(message, numbers), None)
         crash.at("scope_given")
     os._exit(0)
 
 
 def _fork() -> Pair | None:
     try:
-        return fork_pair(away=False)
+        return fork_pair(away=False, spare=True)
     except OSError:
         return None
 
 
-def _give(
-    spare: Pair | None, files: dict[str, int], *, away: bool = False, borrower: socket.socket | None = None
-) -> None:
-    """Hand the job on; if there is no pair, one is forked now, and if that fails its launcher is told why. `borrower` gets
-    the pair's lines."""
+def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
+    """Hand the job on; if there is no pair, one is forked now, and if that fails its launcher is told why. `server`: where
+    to lend it, if that is among the words; None: there is none, and we end now."""
     try:
         if spare is not None:
             try:
-                spare.send(files)
-                _lend(spare, borrower)
+                _send(spare, files, words, server)
                 return
             except (BrokenPipeError, ConnectionResetError):  # it was killed while it waited: nothing was taken
                 pass
-        pair = fork_pair(away=away)
+        pair = fork_pair(away=server is None)
         try:
-            pair.send(files)
-            _lend(pair, borrower)
+            _send(pair, files, words, server)
         finally:
             pair.close()
     except OSError as error:
@@ -108,11 +103,11 @@ def _give(
         waiter.close()
 
 
-def _lend(pair: Pair, borrower: socket.socket | None) -> None:
-    """Without a borrower, or one that takes nothing now, it ends with its job."""
-    if borrower is not None:
-        with contextlib.suppress(OSError):
-            pair.lend(borrower)
+def _send(pair: Pair, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
+    pair.send(files, ahead=AHEAD in words)
+    if server is not None and LEND in words:
+        with contextlib.suppress(OSError):  # one that is not taken now ends with its job
+            pair.lend(server)
 
 
 def _reap() -> None:

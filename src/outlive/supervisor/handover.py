@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 HELD = ("stdout", "stderr", "pidfd")
 # What a pair says that waits for another job; behind it the name of a blank that it has made
 FREE = "free"
-# A server to its nursery, behind the names of the files: it can use the pair again; and what it gets for it
-LEND, LENT = "lend", b"lent"
+# Words behind the names of the files. A server to its nursery: it can use the pair again (and gets LENT). To a
+# supervisor: make a blank when the job is over.
+LEND, AHEAD = "lend", "ahead"
+LENT = b"lent"
 
 
 class Pair:
@@ -26,10 +28,12 @@ class Pair:
         self._guardian = guardian
         self._supervisor = supervisor
         self._given: list[socket.socket] = []
+        self.ahead = False
 
-    def send(self, files: dict[str, int]) -> None:
+    def send(self, files: dict[str, int], *, ahead: bool = False) -> None:
         """Give the pair its job, by open files: request, lock0, lock1, waiter and, if the caller gave one, stdin; for an
-        adoption what it took hold of."""
+        adoption what it took hold of. `ahead`: it makes a directory for the next one."""
+        self.ahead = ahead
         for_supervisor = {name: fd for name, fd in files.items() if name != "lock1"}
         # The guardian first: it must know the job before its supervisor can be lost in it.
         names = [name for name in ("lock1", "request", "stdin", *HELD) if name in files]
@@ -37,7 +41,8 @@ class Pair:
         self._given.append(self._guardian)
         crash.at("send_guardian")
         try:
-            fds.send(self._supervisor, ",".join(for_supervisor).encode(), tuple(for_supervisor.values()))
+            words = ",".join([*for_supervisor, *([AHEAD] if ahead else [])])
+            fds.send(self._supervisor, words.encode(), tuple(for_supervisor.values()))
             self._given.append(self._supervisor)
         except (BrokenPipeError, ConnectionResetError):  # it was killed: its guardian starts the job
             return
@@ -79,6 +84,12 @@ class Pair:
         """A pair that was given nothing ends by this."""
         self._guardian.close()
         self._supervisor.close()
+
+
+def read(message: bytes, numbers: list[int]) -> tuple[dict[str, int], list[str]]:
+    """(files by name, the words behind them) of a message with open files."""
+    names = message.decode().split(",")
+    return dict(zip(names, numbers, strict=False)), names[len(numbers) :]
 
 
 def _was_received(sock: socket.socket) -> bool:

@@ -7,10 +7,12 @@ for another job when one is over without anything left of it: to fork and to end
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
 import select
+import socket
 from functools import partial
 
 from outlive import limits
@@ -20,7 +22,7 @@ from outlive.store import blank, files
 from outlive.store.jobdir import SUPERVISOR_BYTE
 from outlive.supervisor import outcome, start
 from outlive.supervisor.escrow import Escrow, adopt_socket
-from outlive.supervisor.handover import FREE, Pair
+from outlive.supervisor.handover import AHEAD, FREE, Pair, read
 from outlive.supervisor.input import preload
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervise import SURVIVED
@@ -28,18 +30,17 @@ from outlive.system import crash, detach, fds, locks, oom, prctl, process, signa
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable
 
 
-def fork_pair(*, away: bool) -> Pair:
+def fork_pair(*, away: bool, spare: bool = False) -> Pair:
     """Fork guardian and supervisor. `away`: as nobody's child; else the caller, a nursery, has to reap the guardian, and
-    the pair lasts."""
+    the pair lasts. `spare`: there is time before a job comes."""
     guardian_here, guardian_there = fds.pair()
     supervisor_here, supervisor_there = fds.pair()
     fork = detach.fork_away if away else partial(detach.fork_into, clean=True)
     try:
-        fork_guardian(guardian_there, supervisor_there, fork, spare=not away, lasting=not away)
+        fork_guardian(guardian_there, supervisor_there, fork, spare=spare, lasting=not away)
     except OSError:
         guardian_here.close()
         supervisor_here.close()
@@ -83,55 +84,93 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool, 
     child = detach.fork_into(body, keep, tree.SUPERVISOR, clean=True)
     supervisor_sock.close()
     line_there.close()
-    while _guard_one(sock, line, child, escrow, stdin_escrow, lasting=lasting):
-        pass
+    guard = Guard(sock, line, child, escrow, stdin_escrow)
+    guard.all() if lasting else guard.one()
     return 0
 
 
-def _guard_one(
-    sock: socket.socket, line: socket.socket, child: int, escrow: Escrow, stdin_escrow: Escrow, *, lasting: bool
-) -> bool:
-    """See one job to its end. May there be another one?"""
-    message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
-    if not lasting:
-        sock.close()
-    if not message:
-        os.waitpid(child, 0)
-        return False
-    files = dict(zip(message.decode().split(","), numbers, strict=True))
-    request = Request.from_file(files["request"])
-    preload(request.definition)
-    crash.at("guardian_told")
-    word, made = fds.receive(line, limits.CONTROL_BYTES)
-    if not word:
-        _outlast(child, request, files, escrow, stdin_escrow)
-        return False
-    told = not _collect(request) and _say(sock, word, made)
-    for fd in (*files.values(), *made):
-        os.close(fd)
-    return told
+class Guard:
+    """A guardian and the jobs of `child`, its supervisor. It hears of them at `sock`, and at `line` that one is over."""
+
+    def __init__(
+        self, sock: socket.socket, line: socket.socket, child: int, escrow: Escrow, stdin_escrow: Escrow
+    ) -> None:
+        self._sock = sock
+        self._line = line
+        self._child = child
+        self._escrow = escrow
+        self._stdin_escrow = stdin_escrow
+        self._idle_s: float | None = None  # how long to wait for the next one
+
+    def one(self) -> None:
+        message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
+        self._sock.close()
+        if message:
+            self._see_through(message, numbers)
+        else:
+            os.waitpid(self._child, 0)
+
+    def all(self) -> None:
+        while True:
+            message, numbers = self._next()
+            if not message:
+                break
+            if not self._see_through(message, numbers):
+                return
+        self._line.close()  # it ends by this, if nothing else has told it
+        os.waitpid(self._child, 0)
+
+    def _next(self) -> tuple[bytes, list[int]]:
+        """The next job. None comes if nobody is there who could give us one, or has for long."""
+        if self._idle_s is not None and not _ready(self._idle_s, self._sock):
+            # Who sends from here on is told that nobody hears; what was sent before is received
+            self._sock.shutdown(socket.SHUT_RD)
+        return fds.receive(self._sock, limits.CONTROL_BYTES)
+
+    def _see_through(self, message: bytes, numbers: list[int]) -> bool:
+        """See a job to its end. May there be another one?"""
+        files, _ = read(message, numbers)
+        request = Request.from_file(files["request"])
+        preload(request.definition)
+        crash.at("guardian_told")
+        word, made = fds.receive(self._line, limits.CONTROL_BYTES)
+        if not word:
+            self._outlast(request, files)
+            return False
+        told = not _collect(request) and self._say(word, made)
+        for fd in (*files.values(), *made):
+            os.close(fd)
+        # One that has made a directory waits for ever: nobody else would delete it
+        self._idle_s = limits.PAIR_IDLE_S if word == FREE.encode() else None
+        return told
+
+    def _say(self, word: bytes, made: list[int]) -> bool:
+        """Tell whoever gave us the job that we wait for another one; False if nobody is there any more."""
+        try:
+            fds.send(self._sock, word, tuple(made))
+        except OSError:
+            return False
+        crash.at("free_said")
+        return True
+
+    def _outlast(self, request: Request, files: dict[str, int]) -> None:
+        """The supervisor has ended, or is about to. It is waited for, and everything else left alone: after its death its
+        children become ours."""
+        _, status = os.waitpid(self._child, 0)
+        held = [files["lock1"]]
+        if os.waitstatus_to_exitcode(status) != 0:
+            held += _succeed(request, files, self._escrow, self._stdin_escrow)
+        for lock in held:  # this job may be deleted as well, and by anybody
+            os.close(lock)
+        _collect(request)
 
 
-def _outlast(child: int, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:
-    """The supervisor has ended, or is about to. It is waited for, and everything else left alone: after its death its
-    children become ours."""
-    _, status = os.waitpid(child, 0)
-    held = [files["lock1"]]
-    if os.waitstatus_to_exitcode(status) != 0:
-        held += _succeed(request, files, escrow, stdin_escrow)
-    for lock in held:  # this job may be deleted as well, and by anybody
-        os.close(lock)
-    _collect(request)
-
-
-def _say(sock: socket.socket, word: bytes, made: list[int]) -> bool:
-    """Tell whoever gave us the job that we wait for another one; False if nobody is there any more."""
-    try:
-        fds.send(sock, word, tuple(made))
-    except OSError:
-        return False
-    crash.at("free_said")
-    return True
+def _ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:
+    """The fds of those that there is something to hear from; empty when it took too long."""
+    poller = select.poll()
+    for sock in socks:
+        poller.register(sock, select.POLLIN)
+    return [fd for fd, _ in poller.poll(None if timeout_s is None else timeout_s * 1000)]
 
 
 def _succeed(request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> list[int]:
@@ -194,7 +233,7 @@ class Jobs:
         self._escrow = escrow
         self._stdin_escrow = stdin_escrow
         self._own = {sock.fileno(), line.fileno()} | escrow.filenos() | stdin_escrow.filenos()
-        self._root = ""
+        self._root, self._ahead = "", False
         self._made: list[tuple[str, str]] = []  # (root, name) of each blank that nobody has claimed
         signals.survive(SURVIVED)
         prctl.become_subreaper()
@@ -208,7 +247,7 @@ class Jobs:
 
     def all(self) -> int:
         for number in range(1, limits.PAIR_JOBS + 1):
-            if not self._is_told():
+            if self._line.fileno() in _ready(None, self._sock, self._line):  # without a guardian we take none
                 break
             message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
             if not message or not self._see_through(message, numbers):
@@ -224,9 +263,9 @@ class Jobs:
 
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
         """See a job to its end. Is nothing left of it in this process but open files and garbage?"""
-        files = dict(zip(message.decode().split(","), numbers, strict=True))
+        files, words = read(message, numbers)
         request = Request.from_file(files["request"])
-        self._root = request.root
+        self._root, self._ahead = request.root, AHEAD in words
         waiter = adopt_socket(files["waiter"])
         # lock0 stays open until the job is over: that is the sign of life
         if request.mode == "adopt":
@@ -234,28 +273,20 @@ class Jobs:
             return False
         return start.start(request, files.get("stdin"), waiter, self._escrow, self._stdin_escrow)
 
-    def _is_told(self) -> bool:
-        """Wait for a job, or for the end of our guardian: without one we take none."""
-        poller = select.poll()
-        for sock in (self._sock, self._line):
-            poller.register(sock, select.POLLIN)
-        return self._line.fileno() not in dict(poller.poll())
-
     def _offer(self) -> None:
         """Say that we wait, and hand over the directory for the next job: there is time to make it now."""
         self._made = [made for made in self._made if blank.is_there(*made)]
-        made = None
-        if not self._made:
-            try:
-                made = blank.Blank.made(self._root)
-            except (OSError, OutliveError):  # then it is made when it is needed, and it is said what is wrong
-                pass
-        if made is None:
-            fds.send(self._line, FREE.encode())
-            return
-        self._made.append((self._root, made.name))
-        fds.send(self._line, f"{FREE} {made.name}".encode(), (made.fd, *made.locks))
-        made.close()
+        new = None
+        if self._ahead and not self._made:
+            with contextlib.suppress(
+                OSError, OutliveError
+            ):  # then it is made when it is needed, and it is said what is wrong
+                new = blank.Blank.made(self._root)
+                self._made.append((self._root, new.name))
+        word = " ".join([FREE, *(name for _, name in self._made)])
+        fds.send(self._line, word.encode(), () if new is None else (new.fd, *new.locks))
+        if new is not None:
+            new.close()
 
     def _forget(self) -> None:
         """Be as before the job. Objects first: one that is collected later would close a file of the next job."""
