@@ -45,6 +45,7 @@ class Launcher:
         self._lent: list[Pair] = []  # their jobs run
         self._free: list[Pair] = []
         self._blanks: list[Blank] = []
+        self._asked = 0  # blanks, of pairs that we have not seen yet
         self._lock = threading.Lock()
         self._start()
 
@@ -108,14 +109,16 @@ class Launcher:
         with contextlib.suppress(OSError):  # it was killed: asking it will tell
             while self._sock is not None and (pair := Pair.borrowed(self._sock)) is not None:
                 self._lent.append(pair)
+                self._asked -= pair.ahead
 
     def _wants_blank(self) -> bool:
-        return len(self._blanks) + sum(pair.ahead for pair in self._lent) < limits.BLANKS
+        return len(self._blanks) + sum(pair.ahead for pair in self._lent) + self._asked < limits.BLANKS
 
     def _ask(self, files: dict[str, int]) -> None:
         # None is free now, or we would not ask
         lend = [LEND] if len(self._lent) < limits.LENT_PAIRS else []
-        lend += [AHEAD] if lend and self._wants_blank() else []
+        ahead = bool(lend) and self._wants_blank()
+        lend += [AHEAD] if ahead else []
         message, numbers = ",".join([*files, *lend]).encode(), tuple(files.values())
         for last in (False, True):
             if self._sock is None:
@@ -124,10 +127,11 @@ class Launcher:
             assert self._sock is not None
             try:
                 fds.send(self._sock, message, numbers)
+                self._asked += ahead
                 return
             except (BrokenPipeError, ConnectionResetError):  # it was killed: nothing was taken, so once more
                 self._sock.close()
-                self._sock = None
+                self._sock, self._asked = None, 0
                 if last:
                     raise
 

@@ -10,6 +10,7 @@ from outlive.system import crash, fds
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from typing import Any
 
 # What a reader that adopts a job takes hold of at once, and sends to the new pair
 HELD = ("stdout", "stderr", "pidfd")
@@ -18,7 +19,7 @@ FREE = "free"
 # Words behind the names of the files. A server to its nursery: it can use the pair again (and gets LENT). To a
 # supervisor: make a blank when the job is over.
 LEND, AHEAD = "lend", "ahead"
-LENT = b"lent"
+LENT = "lent"
 
 
 class Pair:
@@ -60,17 +61,23 @@ class Pair:
 
     def lend(self, borrower: socket.socket) -> None:
         """Hand our lines to somebody else, who may give it further jobs. Errors: OSError, BlockingIOError among them."""
-        fds.send(borrower, LENT, (self._guardian.fileno(), self._supervisor.fileno()), wait=False)
+        words = f"{LENT} {AHEAD}" if self.ahead else LENT
+        fds.send(borrower, words.encode(), (self._guardian.fileno(), self._supervisor.fileno()), wait=False)
 
     @classmethod
     def borrowed(cls, lender: socket.socket) -> Pair | None:
         """The next one that was lent to us over this socket; None: none now. Errors: OSError."""
         try:
-            message, numbers = fds.receive(lender, len(LENT), wait=False)
+            message, numbers = fds.receive(lender, limits.CONTROL_BYTES, wait=False)
         except BlockingIOError:
             return None
-        lines = [_socket.socket(fileno=number) for number in numbers]
-        return cls(*lines) if message == LENT and len(lines) == 2 else None  # type: ignore[arg-type]
+        lines: list[Any] = [_socket.socket(fileno=number) for number in numbers]
+        word, _, ahead = message.decode().partition(" ")
+        if word != LENT or len(lines) != 2:
+            return None
+        pair = cls(*lines)
+        pair.ahead = bool(ahead)
+        return pair
 
     def was_taken(self) -> bool:
         """Has one of them received what it was sent? Waits until one has, or none can any more.
