@@ -22,6 +22,7 @@ MAX_LINES = 500
 FLOORS = (
     ("",),  # outlive/__init__.py
     ("limits",),
+    ("lean",),
     ("errors",),
     ("job",),
     ("config",),
@@ -38,8 +39,11 @@ FLOORS = (
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Both are long-lived and many, and start within milliseconds: the ground floor only.
-LEAN_ROOMS = {"supervisor": {"limits", "errors", "job", "system", "store"}, "system": {"limits", "errors", "job"}}
-STDLIB_ONLY = ("limits", "errors", "job", "config", "envelope", "system", "store", "supervisor", "launch")
+LEAN_ROOMS = {
+    "supervisor": {"limits", "lean", "errors", "job", "system", "store"},
+    "system": {"limits", "lean", "errors", "job"},
+}
+STDLIB_ONLY = ("limits", "lean", "errors", "job", "config", "envelope", "system", "store", "supervisor", "launch")
 # Never at the top of a module: RE2 is for a job that has a pattern to watch, platformdirs for other systems than Linux.
 LATE_ONLY = {"re2", "platformdirs"}
 HEAVY = {

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import time
 
-from outlive import limits
+from outlive import lean, limits
 from outlive.actions import access, answers
 from outlive.actions.driver import Pause
 from outlive.actions.line import Line
@@ -157,7 +156,7 @@ def started(job: JobDir, sock: socket.socket, locks: Locks) -> Waiting[None]:
         except OSError:
             message = b""
         if message[:1] == b"{":
-            failed = json.loads(message)
+            failed = lean.loads(message)
             raise from_os("starting the command", OSError(failed["errno"], failed["failed"]), code="launch_failed")
         locks.close()
         crash.at("send_answered")

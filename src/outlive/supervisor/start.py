@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import resource
 import time
 
-from outlive import limits
+from outlive import lean, limits
 from outlive.job import Definition, State, timestamp
 from outlive.store.jobdir import FIFOS, STDIN_DATA, JobDir
 from outlive.supervisor import outcome
@@ -78,7 +77,7 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
     except OSError:  # the disk is full: the launcher's answer is what counts
         pass
     if waiter is not None:
-        fds.send(waiter, json.dumps({"failed": message, "errno": error.errno or 0}).encode())
+        fds.send(waiter, lean.dumps({"failed": message, "errno": error.errno or 0}).encode())
 
 
 def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:
