@@ -6,10 +6,9 @@ supervisor ends; if that was not the end of the job, it goes on with it.
 
 from __future__ import annotations
 
-import json
 import os
-from functools import partial
 
+from outlive import lean as json
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.job import Definition, State, timestamp
@@ -37,7 +36,9 @@ def fork_pair(*, away: bool) -> Pair:
         if away:
             fork_guardian(guardian_there, supervisor_there, detach.fork_away, spare=False)
         else:
-            fork_guardian(guardian_there, supervisor_there, partial(detach.fork_into, clean=True), spare=True)
+            fork_guardian(
+                guardian_there, supervisor_there, lambda *given: detach.fork_into(*given, clean=True), spare=True
+            )
     except OSError:
         guardian_here.close()
         supervisor_here.close()
