@@ -218,6 +218,8 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Wait
     try:
         assert new.locks is not None
         sock = yield from begin(ctx, plan, new.locks)
+        from outlive.actions import window  # noqa: F401 - what the answer needs, while the supervisor starts the command
+
         yield from started(new.dir, sock, new.locks)
     except OutliveError:
         if sock is not None:
