@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import time
 
 from outlive import lean, limits
@@ -246,6 +245,6 @@ def _environment(request: Request, *, pty: bool) -> dict[str, str]:
 
 def _keeper_numbers() -> tuple[int, int]:
     """High fds for the keepers, inside what the command may have (getrlimit(2))."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    top = min(limits.KEEPER_FDS[1], soft - 1) if soft != resource.RLIM_INFINITY else limits.KEEPER_FDS[1]
+    soft = os.sysconf("SC_OPEN_MAX")  # -1: without limit
+    top = min(limits.KEEPER_FDS[1], soft - 1) if soft > 0 else limits.KEEPER_FDS[1]
     return top - 1, top
