@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from outlive.errors import OutliveError, from_os
 from outlive.store import files, truth
 from outlive.store.jobdir import SEEN, JobDir, Locks
-from outlive.store.owed import mark_of
 from outlive.store.root import not_found
 from outlive.system import crash, process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from outlive.actions.spec import Context
+    from outlive.job import Definition
     from outlive.store.truth import Look
 
 
@@ -98,17 +97,20 @@ def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
     except OSError:
         return  # another reader was faster; or nobody can write here, and what there is can still be read
     # Whatever fails: a server that kept them would be taken for the job's supervisor as long as it lives
-    with contextlib.closing(locks):
+    try:
         crash.at("adopt_locked")
-        try:
-            _give_to_adopter(ctx, job, found, locks)
-        except OSError as error:
-            raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
+        _give_to_adopter(ctx, job, found, locks)
+    except OSError as error:
+        raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
+    finally:
+        locks.close()
 
 
 def _give_to_adopter(ctx: Context, job: JobDir, found: Look, locks: Locks) -> None:
     """Errors: OSError."""
-    # Rare, and sockets cost a command line 3 ms
+    # Rare, and its modules cost a command line 3 ms
+    from contextlib import ExitStack
+
     from outlive.supervisor.ends import take_hold
     from outlive.supervisor.request import Request
     from outlive.system import fds
@@ -126,7 +128,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Look, locks: Locks) -> No
         sink_shell=list(found.definition.shell or ctx.shell),
         bounds=ctx.config.bounds(),
     )
-    with contextlib.ExitStack() as stack:
+    with ExitStack() as stack:
         # Before anybody is told that it runs: a command may end while its new supervisor is still on its way
         held = take_hold(job, command, pty=found.definition.pty)
         for fd in held.values():
@@ -142,11 +144,10 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Look, locks: Locks) -> No
         crash.at("adopt_sent")
 
 
-@contextlib.contextmanager
-def writing_meta(job: JobDir) -> Iterator[None]:
-    """Errors of a change of the definition, as ours."""
+def change_meta(job: JobDir, change: Callable[[Definition], Definition]) -> Definition:
+    """`JobDir.change_meta`, with its errors as ours: io_error."""
     try:
-        yield
+        return job.change_meta(change)
     except files.Damaged as error:
         raise OutliveError("io_error", f"the definition of job {job.job_id} cannot be read: {error.why}") from error
     except OSError as error:
@@ -193,6 +194,8 @@ def survivors(found: Look, job: JobDir) -> list[tree.Member]:
 
 
 def _seen_name(client: str) -> str:
+    from outlive.store.owed import mark_of
+
     return f"{SEEN}/{mark_of(client)}"
 
 

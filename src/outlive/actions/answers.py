@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 
 from outlive import limits
-from outlive.actions import access, window
+from outlive.actions import access
 from outlive.job import seconds_of, short_id, timestamp
 from outlive.store.jobdir import LOGS
 from outlive.store.output import Output
-from outlive.view.decode import decode
-from outlive.view.render import readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +17,18 @@ if TYPE_CHECKING:
     from outlive.actions.spec import Context
     from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
+
+
+# Names of the fields that `describe` and `run_answer` fill, for the verbs that repeat them.
+DESCRIBING = (
+    "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
+    "dropped_bytes? missing_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
+    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? "
+)
+RUN = (
+    "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
+    "truncated gaps? requested_ms? effective_ms? deduplicated? hint? " + DESCRIBING
+)
 
 
 def describe(found: Look, job: JobDir, output: Output) -> dict[str, Any]:
@@ -100,6 +110,9 @@ def _prompt(found: Look, output: Output) -> str:
     terminal = found.state.terminal or {}
     if (terminal.get("modes") or {}).get("alternate_screen"):
         return ""
+    from outlive.view.decode import decode  # late, as below: `status` and `list` show no output
+    from outlive.view.render import readable
+
     text, _ = decode(output.pieces(max(0, output.end - limits.PROMPT_BYTES), output.end), more=False)
     return readable(text).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]
 
@@ -197,6 +210,8 @@ def run_answer(
     ctx: Context, found: Look, job: JobDir, *, began: float, max_bytes: int | None, tail_lines: int, raw: bool
 ) -> dict[str, Any]:
     """The answer of run, start and restart. `began`: when the call came (time.monotonic)."""
+    from outlive.actions import window
+
     descendants = access.descendants(found, job)
     with Output(job) as output:
         shown = window.show(

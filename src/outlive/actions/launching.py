@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import time
 
-from outlive import limits
+from outlive import lean, limits
 from outlive.actions import access, answers
 from outlive.actions.driver import Pause
 from outlive.actions.line import Line
@@ -161,7 +160,7 @@ def started(job: JobDir, sock: socket.socket, locks: Locks) -> Waiting[None]:
         except OSError:
             message = b""
         if message[:1] == b"{":
-            failed = json.loads(message)
+            failed = lean.loads(message)
             raise from_os("starting the command", OSError(failed["errno"], failed["failed"]), code="launch_failed")
         locks.close()
         crash.at("send_answered")
@@ -223,6 +222,8 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Wait
     try:
         assert new.locks is not None
         sock = yield from begin(ctx, plan, new.locks)
+        from outlive.actions import window  # noqa: F401 - what the answer needs, while the supervisor starts the command
+
         yield from started(new.dir, sock, new.locks)
     except OutliveError:
         if sock is not None:

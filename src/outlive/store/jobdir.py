@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -130,8 +129,10 @@ class JobDir:
 
     def release_reserve(self) -> None:
         """The outcome is visible."""
-        with contextlib.suppress(OSError):
+        try:
             os.unlink(RESERVE, dir_fd=self.fd)
+        except OSError:
+            return
 
     def unrenamed_outcome(self) -> State | None:
         """An outcome that was written as a whole by somebody who was killed before its rename. Only for who knows that
@@ -140,10 +141,12 @@ class JobDir:
         for name in os.listdir(self.fd):
             if name != RESERVE and not name.startswith(f".{STATE}."):
                 continue
-            with contextlib.suppress(OSError, OutliveError):  # half of it, or nothing yet
+            try:
                 content = files.read(self.fd, name).rstrip(b"\0")  # the rest of what was reserved
                 if b'"checksum"' in content:
                     found.append(_checked(State, _known_format(files.load(content), self.path)))
+            except (OSError, OutliveError):  # half of it, or nothing yet
+                continue
         found = [state for state in found if state.finished and state.job_id == self.job_id]
         return max(found, key=lambda state: str(state.updated_at), default=None)
 
@@ -165,19 +168,19 @@ class JobDir:
 
     def make_io(self) -> None:
         """The FIFOs, where they are missing."""
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(IO, 0o700, dir_fd=self.fd)
-        for name in FIFOS:
-            with contextlib.suppress(FileExistsError):
-                os.mkfifo(name, 0o600, dir_fd=self.fd)
+        for make, name, mode in ((os.mkdir, IO, 0o700), *((os.mkfifo, name, 0o600) for name in FIFOS)):
+            try:
+                make(name, mode, dir_fd=self.fd)
+            except FileExistsError:
+                continue
 
     def remove_io(self) -> None:
         """A job that is over has nobody to talk to."""
-        for name in (CONTROL, *FIFOS):
-            with contextlib.suppress(OSError):
-                os.unlink(name, dir_fd=self.fd)
-        with contextlib.suppress(OSError):
-            os.rmdir(IO, dir_fd=self.fd)
+        for remove, name in (*((os.unlink, name) for name in (CONTROL, *FIFOS)), (os.rmdir, IO)):
+            try:
+                remove(name, dir_fd=self.fd)
+            except OSError:
+                continue
 
     def is_in_place(self) -> bool:
         """Is this directory still the one that its path names, or was it removed?"""
@@ -282,8 +285,10 @@ class NewJob:
     def publish(self) -> None:
         """Rename into place: from here on readers see the job."""
         for spare in SPARES if self._ahead else ():
-            with contextlib.suppress(FileNotFoundError):
+            try:
                 os.unlink(spare, dir_fd=self.dir.fd)
+            except FileNotFoundError:
+                continue
         os.rename(self.temporary, self.dir.job_id, src_dir_fd=self.store.fd, dst_dir_fd=self.store.fd)
         self.temporary = self.dir.job_id
         crash.at("make_visible")
@@ -292,8 +297,10 @@ class NewJob:
         """Take everything back, published or not. The locks last: a guardian that waits for one must find it gone.
 
         What cannot be deleted, for want of open files or on a broken disk, is told by a look: it never ran."""
-        with contextlib.suppress(OSError):
+        try:
             self._remove()
+        except OSError:
+            pass
         self.close()
 
     def close(self) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import _socket
-
 from outlive import limits
 from outlive.system import crash, fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Any
 
 # What a reader that adopts a job takes hold of at once, and sends to the new pair
 HELD = ("stdout", "stderr", "pidfd")
@@ -71,7 +68,7 @@ class Pair:
             message, numbers = fds.receive(lender, limits.CONTROL_BYTES, wait=False)
         except BlockingIOError:
             return None
-        lines: list[Any] = [_socket.socket(fileno=number) for number in numbers]
+        lines = [fds.socket_of(number) for number in numbers]
         word, _, ahead = message.decode().partition(" ")
         if word != LENT or len(lines) != 2:
             return None

@@ -7,14 +7,10 @@ for another job when one is over without anything left of it: to fork and to end
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import json
 import os
-import select
-import socket
-from functools import partial
 
+from outlive import lean as json
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.job import Definition, State, timestamp
@@ -30,7 +26,10 @@ from outlive.system import crash, detach, fds, locks, oom, prctl, process, signa
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
+
+_SHUT_RD = 0  # sys/socket.h
 
 
 def fork_pair(*, away: bool, spare: bool = False) -> Pair:
@@ -38,7 +37,7 @@ def fork_pair(*, away: bool, spare: bool = False) -> Pair:
     the pair lasts. `spare`: there is time before a job comes."""
     guardian_here, guardian_there = fds.pair()
     supervisor_here, supervisor_there = fds.pair()
-    fork = detach.fork_away if away else partial(detach.fork_into, clean=True)
+    fork = detach.fork_away if away else _fork_clean
     try:
         fork_guardian(guardian_there, supervisor_there, fork, spare=spare, lasting=not away)
     except OSError:
@@ -49,6 +48,10 @@ def fork_pair(*, away: bool, spare: bool = False) -> Pair:
         guardian_there.close()
         supervisor_there.close()
     return Pair(guardian_here, supervisor_here)
+
+
+def _fork_clean(body: Callable[[], int], keep: set[int], title: str) -> int:
+    return detach.fork_into(body, keep, title, clean=True)
 
 
 def fork_guardian(
@@ -124,7 +127,7 @@ class Guard:
         """The next job. None comes if nobody is there who could give us one, or has for long."""
         if self._idle_s is not None and not _ready(self._idle_s, self._sock):
             # Who sends from here on is told that nobody hears; what was sent before is received
-            self._sock.shutdown(socket.SHUT_RD)
+            self._sock.shutdown(_SHUT_RD)
         return fds.receive(self._sock, limits.CONTROL_BYTES)
 
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
@@ -167,6 +170,8 @@ class Guard:
 
 def _ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:
     """The fds of those that there is something to hear from; empty when it took too long."""
+    import select  # late: a command line's pair has one job
+
     poller = select.poll()
     for sock in socks:
         poller.register(sock, select.POLLIN)
@@ -278,11 +283,11 @@ class Jobs:
         self._made = [made for made in self._made if blank.is_there(*made)]
         new = None
         if self._ahead and not self._made:
-            with contextlib.suppress(
-                OSError, OutliveError
-            ):  # then it is made when it is needed, and it is said what is wrong
+            try:
                 new = blank.Blank.made(self._root)
                 self._made.append((self._root, new.name))
+            except (OSError, OutliveError):  # then it is made when it is needed, and it is said what is wrong
+                pass
         word = " ".join([FREE, *(name for _, name in self._made)])
         fds.send(self._line, word.encode(), () if new is None else (new.fd, *new.locks))
         if new is not None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import json
 import os
-import resource
 import time
 
-from outlive import limits
+from outlive import lean, limits
 from outlive.job import Definition, State, timestamp
 from outlive.store.jobdir import FIFOS, STDIN_DATA, JobDir
 from outlive.supervisor import outcome
@@ -69,9 +66,11 @@ def start(
         return False
     told = False
     if waiter is not None and not state.finished:  # it need not wait for what only the rest of the job needs
-        with contextlib.suppress(OSError):  # it was killed
+        try:
             fds.send(waiter, STATE)
             told = True
+        except OSError:  # it was killed
+            pass
     Supervisor(job, request, state, ends, parent=True).run(waiter, told=told)
     return not (definition.pty or definition.notification)
 
@@ -87,7 +86,7 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
     except OSError:  # the disk is full: the launcher's answer is what counts
         pass
     if waiter is not None:
-        fds.send(waiter, json.dumps({"failed": message, "errno": error.errno or 0}).encode())
+        fds.send(waiter, lean.dumps({"failed": message, "errno": error.errno or 0}).encode())
 
 
 def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:
@@ -256,6 +255,6 @@ def _environment(request: Request, *, pty: bool) -> dict[str, str]:
 
 def _keeper_numbers() -> tuple[int, int]:
     """High fds for the keepers, inside what the command may have (getrlimit(2))."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    top = min(limits.KEEPER_FDS[1], soft - 1) if soft != resource.RLIM_INFINITY else limits.KEEPER_FDS[1]
+    soft = os.sysconf("SC_OPEN_MAX")  # -1: without limit
+    top = min(limits.KEEPER_FDS[1], soft - 1) if soft > 0 else limits.KEEPER_FDS[1]
     return top - 1, top

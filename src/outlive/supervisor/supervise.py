@@ -7,12 +7,12 @@ runs this: the supervisor itself, a guardian that took over from a killed one, o
 from __future__ import annotations
 
 import os
-import signal
 import time
 
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.job import Definition, timestamp
+from outlive.lean import signal
 from outlive.store import events, files
 from outlive.store.jobdir import EVENTS, GAP, META, ORDER, STATE, JobDir
 from outlive.store.root import Store
