@@ -8,8 +8,10 @@ import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -155,6 +157,20 @@ def test_the_first_look_makes_the_place_and_a_later_one_writes(many: Root) -> No
     assert many.is_kept()
     assert many.kept.stat().st_mode & 0o777 == 0o600
     assert os.stat(many.path).st_mtime_ns == before.st_mtime_ns, "writing it is no change of the root"
+
+
+def test_it_is_laid_out_as_the_documentation_says(many: Root) -> None:
+    many.keep()
+    data, found, truth = many.kept.read_bytes(), os.stat(many.path), many.truth()
+    assert data[:16] == b"outlive names 1\n"
+    assert data[16:52].decode() == Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    numbers = struct.unpack("<QQQQqqQIII", data[52:120])
+    assert numbers[:4] == (found.st_dev, found.st_ino, found.st_nlink, found.st_size)
+    assert numbers[4:7] == (found.st_mtime_ns, found.st_ctime_ns, len(truth))
+    newest, others = data[120 : 120 + 26 * names._NEWEST], data[120 + 26 * names._NEWEST :]
+    assert numbers[7:] == (zlib.crc32(newest), zlib.crc32(others), zlib.crc32(data[:116]))
+    assert newest.decode() == "".join(truth[: names._NEWEST])
+    assert sorted(others[at : at + 26].decode() for at in range(0, len(others), 26)) == sorted(truth)
 
 
 def test_a_part_of_an_id_is_found_at_its_ends_only(root: Path) -> None:

@@ -62,14 +62,14 @@ def newest_ids(root: int) -> Iterator[str]:
     """The same, newest first, one by one: whoever needs the first few of many pays for neither reading, checking nor
     sorting the others."""
     data = _kept(root, newest=True)
-    if data is None:
-        names = _listed(root)
-        first = _newest_of(names) if len(names) > _NEWEST else []
-    else:
+    names = None if data is not None else _listed(root)
+    first: list[str] = []
+    if data is not None:
         first = [data[at : at + ID_CHARS].decode() for at in range(0, len(data), ID_CHARS)]
-        names = []
+    elif names and len(names) > _NEWEST:
+        first = _newest_of(names)
     yield from first
-    names = names or all_ids(root)
+    names = all_ids(root) if names is None else names
     yield from sorted([name for name in names if name < first[-1]] if first else names, reverse=True)
 
 
