@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import zlib
 
+from outlive import lean as json
 from outlive.errors import OutliveError
 from outlive.system import crash
 

@@ -15,7 +15,6 @@ The file is made aside and renamed: in a directory of its own, or each writing w
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import stat
@@ -110,11 +109,15 @@ def _state(root: int) -> State:
 
 def _kept(root: int, *, newest: bool) -> bytes | None:
     """The newest ids, or all; None if what is kept does not hold for the root as it is now, or is damaged."""
+    place = fd = -1
     try:
-        with _opened(root) as place, _opened_file(place, IDS, os.O_RDONLY) as fd:
-            return _read(fd, _state(root), newest=newest)
+        place = os.open(NAMES, _DIRECTORY, dir_fd=root)
+        fd = _open_file(place, IDS, os.O_RDONLY)
+        return _read(fd, _state(root), newest=newest)
     except OSError:
         return None
+    finally:
+        _close(fd, place)
 
 
 def _read(fd: int, state: State, *, newest: bool) -> bytes | None:
@@ -137,26 +140,20 @@ def _boot() -> bytes:
     return process.boot_id().encode()[:36].ljust(36, b"\0")
 
 
-@contextlib.contextmanager
-def _opened(root: int) -> Iterator[int]:
-    """Errors: OSError, also if it is a link or no directory."""
-    fd = os.open(NAMES, _DIRECTORY, dir_fd=root)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-@contextlib.contextmanager
-def _opened_file(place: int, name: str, flags: int) -> Iterator[int]:
+def _open_file(place: int, name: str, flags: int) -> int:
     """Errors: OSError, also if it is a link or no file."""
     fd = os.open(name, flags | _FILE, 0o600, dir_fd=place)
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise FileNotFoundError(f"{NAMES}/{name} is no file")
-        yield fd
-    finally:
-        os.close(fd)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise FileNotFoundError(f"{NAMES}/{name} is no file")
+
+
+def _close(*fds: int) -> None:
+    """Those that were opened."""
+    for fd in fds:
+        if fd >= 0:
+            os.close(fd)
 
 
 def entries(root: int) -> list[str]:
@@ -176,21 +173,31 @@ def entries(root: int) -> list[str]:
 def _listed(root: int) -> list[str]:
     """The ids of all jobs from the directory itself, kept if there are many. Errors: OSError of reading it alone."""
     names: list[str] | None = None
+    place = fd = -1
     try:
-        with _opened(root) as place, _pen(place) as fd:
-            os.utime(fd)
-            now_ns, before = os.fstat(fd).st_ctime_ns, _state(root)
-            names = only_ids(entries(root))
-            # What was changed meanwhile has another state than this: it would be written for nobody
-            if len(names) >= _PAYS and _state(root) == before and _may_be_kept(root, before, now_ns):
-                _keep(place, fd, names, before)
+        place = os.open(NAMES, _DIRECTORY, dir_fd=root)
+        fd = _pen(place)
+        os.utime(fd)
+        now_ns, before = os.fstat(fd).st_ctime_ns, _state(root)
+        names = only_ids(entries(root))
+        # What was changed meanwhile has another state than this: it would be written for nobody
+        if len(names) >= _PAYS and _state(root) == before and _may_be_kept(root, before, now_ns):
+            _keep(place, fd, names, before)
     except OSError:  # nowhere to keep it, somebody else is at it, read-only, full
         pass
-    if names is None:
-        names = only_ids(entries(root))
-        if len(names) >= _PAYS:
-            with contextlib.suppress(OSError):
-                os.mkdir(NAMES, 0o700, dir_fd=root)  # a change of the root: whoever comes next writes
+    finally:
+        _close(fd, place)
+    return _listed_first(root) if names is None else names
+
+
+def _listed_first(root: int) -> list[str]:
+    """The same where nothing can be kept, or not yet. Errors: OSError of reading it."""
+    names = only_ids(entries(root))
+    if len(names) >= _PAYS:
+        try:
+            os.mkdir(NAMES, 0o700, dir_fd=root)  # a change of the root: whoever comes next writes
+        except OSError:  # it is there, or cannot be
+            pass
     return names
 
 
@@ -205,16 +212,19 @@ def _may_be_kept(root: int, state: State, now_ns: int) -> bool:
     return bool(process.boot_id()) and mounts.type_of(root) in _LOCAL
 
 
-@contextlib.contextmanager
-def _pen(place: int) -> Iterator[int]:
+def _pen(place: int) -> int:
     """The file that will be renamed, locked: what a writer who was killed left of it is written over, so there is never
     more than one. Errors: OSError, also if somebody else has it."""
-    with _opened_file(place, NEW, os.O_RDWR | os.O_CREAT) as fd:
+    fd = _open_file(place, NEW, os.O_RDWR | os.O_CREAT)
+    try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         here, there = os.fstat(fd), os.stat(NEW, dir_fd=place, follow_symlinks=False)
         if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):  # renamed by another one before we had the lock
             raise BlockingIOError(f"{NAMES}/{NEW} is in use")
-        yield fd
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
 
 
 def _keep(place: int, fd: int, names: list[str], state: State) -> None:
