@@ -84,7 +84,7 @@ def _nobody_told(ctx: Context, job: JobDir, found: Look) -> bool:
 def look_for_ending(ctx: Context, job: JobDir) -> Look:
     """The same, for whoever wants to end the job: what it left behind gets a supervisor too if its own was killed."""
     found = look(ctx, job)
-    if found.state.finished and not found.supervised and survivors(found, job.job_id):
+    if found.state.finished and not found.supervised and survivors(found, job):
         _adopt(ctx, job, found)
         found = truth.look(ctx.store, job)
     return found
@@ -167,7 +167,7 @@ def stopped_supervisor(found: Look) -> int | None:
     return int(supervisor["pid"])
 
 
-def descendants(found: Look) -> list[tree.Member]:
+def descendants(found: Look, job: JobDir) -> list[tree.Member]:
     """The living processes of a supervised job besides the command itself."""
     supervisor = found.state.supervisor
     if not found.supervised or not supervisor:
@@ -175,13 +175,15 @@ def descendants(found: Look) -> list[tree.Member]:
     if process.start_time(supervisor["pid"]) != supervisor["start_time"]:
         return []
     alive = tree.below(supervisor["pid"])
+    if alive and not job.is_supervised():
+        return []  # it was let go meanwhile, which is when none is left: what was found may be the next job of that pair
     return [m for m in alive if m.pid != found.state.pid and not tree.is_sink(m.pid)]
 
 
-def survivors(found: Look, job_id: str) -> list[tree.Member]:
+def survivors(found: Look, job: JobDir) -> list[tree.Member]:
     """Everything of the job that is alive, the command too."""
-    known = {member.pid: member for member in descendants(found)}
-    known.update((member.pid, member) for member in tree.with_cookie(job_id))
+    known = {member.pid: member for member in descendants(found, job)}
+    known.update((member.pid, member) for member in tree.with_cookie(job.job_id))
     state = found.state
     if state.pid is not None and process.is_same(state.identity) and process.is_alive(state.pid):
         known.setdefault(state.pid, tree.Member(state.pid, state.identity["start_time"]))
@@ -220,8 +222,10 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
     name = _seen_name(ctx.client)
     try:
         try:
-            fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
+            fd = job.open_file(name, os.O_WRONLY | (os.O_CREAT if next_seq else 0))
         except FileNotFoundError:
+            if not next_seq:  # that is what is not noted
+                return
             os.mkdir(SEEN, 0o700, dir_fd=job.fd)
             fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
         try:

@@ -31,7 +31,7 @@ RUN = (
 )
 
 
-def describe(found: Look, job: JobDir) -> dict[str, Any]:
+def describe(found: Look, job: JobDir, output: Output) -> dict[str, Any]:
     """Who and what the job is, and how it ended if it did."""
     definition, state = found.definition, found.state
     answer: dict[str, Any] = {
@@ -45,9 +45,7 @@ def describe(found: Look, job: JobDir) -> dict[str, Any]:
         "created_at": definition.created_at,
         "timeout_ms": definition.timeout_ms,
     }
-    with Output(job) as output:
-        answer |= waiting(found, output)
-        missing_bytes = output.missing_bytes
+    answer |= waiting(found, output)
     answer |= unresponsive(found)
     if state.started_at is not None:
         answer["started_at"] = state.started_at
@@ -57,7 +55,7 @@ def describe(found: Look, job: JobDir) -> dict[str, Any]:
         "message": state.message,
         "damage": found.damage,
         "dropped_bytes": state.dropped_bytes or None,
-        "missing_bytes": missing_bytes or None,
+        "missing_bytes": output.missing_bytes or None,
         "adopted": state.adopted or None,
         "restarted_from": definition.restarted_from,
     }
@@ -214,7 +212,7 @@ def run_answer(
     """The answer of run, start and restart. `began`: when the call came (time.monotonic)."""
     from outlive.actions import window
 
-    descendants = access.descendants(found)
+    descendants = access.descendants(found, job)
     with Output(job) as output:
         shown = window.show(
             job,
@@ -227,12 +225,13 @@ def run_answer(
         )
         snapshot = window.tails(output, tail_lines, max_bytes or limits.TAIL_BYTES)
         lost = losses(found, output)
+        described = describe(found, job, output)
     access.mark_seen(ctx, job, shown.next_seq)
     answer = {
         "job_id": job.job_id,
         "state": found.state.state,
         **shown.to_dict(),
-        **describe(found, job),
+        **described,
         "started_at": found.state.started_at or found.definition.created_at or timestamp(),
         "snapshot": snapshot,
         **paths(job),

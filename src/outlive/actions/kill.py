@@ -83,11 +83,11 @@ def end(
 
 
 def _is_over(found: Look, job: JobDir) -> bool:
-    return found.state.finished and not access.survivors(found, job.job_id)
+    return found.state.finished and not access.survivors(found, job)
 
 
 def _answer(found: Look, job: JobDir, number: int) -> dict[str, Any]:
-    alive = access.survivors(found, job.job_id)
+    alive = access.survivors(found, job)
     answer = {
         "job_id": job.job_id,
         "state": found.state.state,

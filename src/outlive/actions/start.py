@@ -34,7 +34,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
             raise
         finally:
             locks.close()
-        return (yield from launching.watch(ctx, found, sock, seen))
+        return (yield from launching.watch(ctx, found, sock, seen, told=True))
 
 
 def _take(job: JobDir) -> Locks:

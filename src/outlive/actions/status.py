@@ -23,7 +23,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             sizes, end, stored = output.sizes, output.end, output.stored
             gaps = _gaps(output)
             lost = answers.losses(found, output)
-        described = answers.describe(found, found_job)
+            described = answers.describe(found, found_job, output)
         hint = answers.input_hint(found, described) or lost.get("hint")
         return {
             "job_id": found_job.job_id,
@@ -41,7 +41,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             "stored_bytes": stored,
             "quota_bytes": found.definition.quota_bytes,
             **({"gaps": gaps} if gaps else {}),
-            "descendants": len(access.descendants(found)),
+            "descendants": len(access.descendants(found, found_job)),
             "supervised": found.supervised,
             "env_vars": answers.env_vars(found),
             **({"notification": notification} if notification else {}),

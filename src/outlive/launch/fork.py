@@ -41,6 +41,9 @@ class Launcher:
         supervisor_there.close()
         self._early = middle, Pair(guardian_here, supervisor_here)
 
+    def blank(self) -> None:
+        """Nothing is made ahead for one job."""
+
     def send(self, files: dict[str, int]) -> None:
         """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be made)."""
         if self._early is not None and self._send_early(files):

@@ -32,6 +32,7 @@ COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson
 STDIN_DATA = "stdin.data"
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
 WATCHED = ".watched"  # how far each stream was searched for the lines that are watched for
+SPARES = (".spare0", ".spare1")  # empty, in a directory that was made ahead: they become the job's marks elsewhere
 SEEN = ".seen"  # <client hash>: where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 
@@ -242,8 +243,11 @@ class NewJob:
     def __init__(self, store: Store, job_id: str) -> None:
         """Errors: OSError; nothing is left behind."""
         self.store = store
+        self.job_id = job_id
         self.temporary = TEMPORARY + job_id
         self.locks: Locks | None = None
+        self._ahead = False
+        self._spares: list[str] = []
         os.mkdir(self.temporary, 0o700, dir_fd=store.fd)
         crash.at("make_directory")
         fd = -1
@@ -257,6 +261,19 @@ class NewJob:
             self._remove()
             raise
 
+    @classmethod
+    def of(cls, store: Store, temporary: str, directory: JobDir, locks: Locks) -> NewJob:
+        """One that was made ahead (store/blank.py)."""
+        new = cls.__new__(cls)
+        new.store, new.job_id, new.temporary = store, directory.job_id, temporary
+        new.dir, new.locks = directory, locks
+        new._ahead, new._spares = True, list(SPARES)
+        return new
+
+    def spare(self) -> str | None:
+        """An empty file below the root that may be renamed to what is needed; None: there is none."""
+        return f"{self.temporary}/{self._spares.pop()}" if self._spares else None
+
     def _make_files(self) -> None:
         for name in (LOCK, ORDER, *LOGS):
             os.close(os.open(name, _NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
@@ -267,6 +284,11 @@ class NewJob:
 
     def publish(self) -> None:
         """Rename into place: from here on readers see the job."""
+        for spare in SPARES if self._ahead else ():
+            try:
+                os.unlink(spare, dir_fd=self.dir.fd)
+            except FileNotFoundError:
+                continue
         os.rename(self.temporary, self.dir.job_id, src_dir_fd=self.store.fd, dst_dir_fd=self.store.fd)
         self.temporary = self.dir.job_id
         crash.at("make_visible")
@@ -289,7 +311,7 @@ class NewJob:
     def _remove(self) -> None:
         from outlive.store.removal import remove_tree
 
-        self.store.unmark_live(self.temporary.removeprefix(TEMPORARY))
+        self.store.unmark_live(self.job_id)
         remove_tree(self.store.fd, self.temporary)
 
 
@@ -307,6 +329,13 @@ class Locks:
         except BaseException:
             self.close()
             raise
+
+    @classmethod
+    def of(cls, fds: list[int]) -> Locks:
+        """Those that somebody else took, and handed on."""
+        locks = cls.__new__(cls)
+        locks.fds = fds
+        return locks
 
     def close(self) -> None:
         """Let go here; copies that were handed on stay locked."""

@@ -33,7 +33,13 @@ class Owed:
         self._store = store
         self._place = f"{OWED}/{mark_of(client)}"
 
-    def add(self, job_id: str) -> None:
+    def add(self, job_id: str, spare: str | None = None) -> None:
+        """`spare`: an empty file below the root that becomes the entry."""
+        if spare is not None:
+            try:
+                os.rename(spare, f"{self._place}/{job_id}", src_dir_fd=self._store.fd, dst_dir_fd=self._store.fd)
+            except OSError:  # there is no directory for it yet
+                pass
         for _ in range(2):
             try:
                 self._write(job_id, 0, os.O_CREAT)

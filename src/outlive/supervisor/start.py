@@ -10,6 +10,7 @@ from outlive import lean, limits
 from outlive.job import Definition, State, timestamp
 from outlive.store.jobdir import FIFOS, STDIN_DATA, JobDir
 from outlive.supervisor import outcome
+from outlive.supervisor.control import STATE
 from outlive.supervisor.ends import Ends, open_readers
 from outlive.supervisor.supervise import Supervisor
 from outlive.system import cgroup, crash, fds, prctl, process, spawn, terminal, tree
@@ -38,8 +39,9 @@ def start(
     waiter: socket.socket | None,
     escrow: Escrow,
     stdin_escrow: Escrow,
-) -> None:
-    """Run the command of `request` and see it to its end."""
+) -> bool:
+    """Run the command of `request` and see it to its end. Was it a plain one, and did it run: is nothing of it left in
+    this process but open files and garbage?"""
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     crash.at("start_told")
     job = open_job(request)
@@ -56,13 +58,21 @@ def start(
         job.write_state(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
         crash.at("start_marked")
         if not job.is_in_place():  # the launcher gave up on us, and said that nothing ran
-            return
+            return False
         state = _spawn(job, request, definition, state, stdin, ends)
         crash.at("start_recorded")
     except OSError as error:  # nothing ran: the launcher takes the job back, and says why
         _refuse(job, request, state, waiter, error)
-        return
-    Supervisor(job, request, state, ends, parent=True).run(waiter)
+        return False
+    told = False
+    if waiter is not None and not state.finished:  # it need not wait for what only the rest of the job needs
+        try:
+            fds.send(waiter, STATE)
+            told = True
+        except OSError:  # it was killed
+            pass
+    Supervisor(job, request, state, ends, parent=True).run(waiter, told=told)
+    return not (definition.pty or definition.notification)
 
 
 def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket | None, error: OSError) -> None:

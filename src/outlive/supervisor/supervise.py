@@ -121,15 +121,16 @@ class Supervisor:
 
     # --- life ---
 
-    def run(self, waiter: socket.socket | None) -> None:
-        """See the job to its end. Returns when nothing of it is left."""
+    def run(self, waiter: socket.socket | None, *, told: bool = False) -> None:
+        """See the job to its end. Returns when nothing of it is left. `told`: the waiter knows that it runs."""
         wakeup = signals.wakeup_pipe((signal.SIGCHLD, *SURVIVED))
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if waiter is not None:
             self._control.add(waiter, wants_output=True)
-        self._control.state()
         self._pump.start()
         self._chronicle.begin(self._state)
+        if not told:
+            self._control.state()
         if self._state.finished:
             self._phase = LINGERING
             self._reap_command()

@@ -125,6 +125,11 @@ def socket_of(fd: int) -> socket.socket:
     return socket.socket(fileno=fd)
 
 
+def stop_hearing(sock: socket.socket) -> None:
+    """Who sends from here on is told that nobody hears."""
+    sock.shutdown(socket.SHUT_RD)
+
+
 def accept(listener: socket.socket) -> socket.socket:
     """The next connection. Errors: BlockingIOError, OSError."""
     fd, _ = listener._accept()  # type: ignore[attr-defined]  # all that accept() of socket.socket adds is a class
@@ -145,9 +150,9 @@ def _linux() -> bool:
     return os.path.isdir("/proc/self/fd")
 
 
-def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = ()) -> None:
-    """One message with fds (unix(7), SCM_RIGHTS). Never SIGPIPE."""
-    flags = getattr(socket, "MSG_NOSIGNAL", 0)
+def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait: bool = True) -> None:
+    """One message with fds (unix(7), SCM_RIGHTS). Never SIGPIPE. Errors: BlockingIOError if it may not wait."""
+    flags = getattr(socket, "MSG_NOSIGNAL", 0) | (0 if wait else socket.MSG_DONTWAIT)
     if fds:
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(fds)}i", *fds))]
         sock.sendmsg([message], rights, flags)
@@ -155,9 +160,10 @@ def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = ()) -> None
         sock.send(message, flags)
 
 
-def receive(sock: socket.socket, size: int, most_fds: int = 8) -> tuple[bytes, list[int]]:
-    """One message and its fds; b"" when the other end is gone. A message that was cut is refused, not half obeyed."""
-    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = True) -> tuple[bytes, list[int]]:
+    """One message and its fds; b"" when the other end is gone. A message that was cut is refused, not half obeyed.
+    Errors: BlockingIOError if it may not wait."""
+    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0) | (0 if wait else socket.MSG_DONTWAIT)
     room = socket.CMSG_SPACE(most_fds * _INT_BYTES)
     message, control, answer_flags, _ = sock.recvmsg(size, room, flags)
     fds: list[int] = []
