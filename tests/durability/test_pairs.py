@@ -66,14 +66,17 @@ class Server:
         return supervisor
 
     def again(self, command: str = "true", **given: Any) -> str:
-        """A job of `supervisor`. That it waits may not have been heard of yet, so the first may be another one's."""
+        """A job of a supervisor that had one before. Which of those that wait takes it nobody can say."""
         found: list[str] = []
+        known = {self.supervisor}
 
         def run() -> bool:
             found.append(self.run(command, **given))
-            return self.settled(found[-1]) == self.supervisor
+            taken = self.settled(found[-1])
+            before, _ = taken in known, known.add(taken)
+            return before
 
-        until(run, what="a job of the same supervisor")
+        until(run, what="a second job of the same supervisor")
         return found[-1]
 
     def output(self, job: str) -> str:
@@ -89,12 +92,27 @@ def server(raw_mcp: Callable[..., RawMcp], root: Path) -> Server:
 
 
 def test_a_pair_takes_the_next_job_and_keeps_no_file_of_the_last(server: Server) -> None:
-    ours = (server.supervisor, server.guardian)
-    before = [len(os.listdir(f"/proc/{pid}/fd")) for pid in ours]
+    first = _at_rest(server.supervisor)
     for _ in range(5):
-        assert server.output(server.again("echo out; echo err >&2")) == "out\n"
-    until(lambda: [len(os.listdir(f"/proc/{pid}/fd")) for pid in ours] == before, what="the same open files")
-    assert [tree.children(pid) for pid in ours] == [[], [server.supervisor]]
+        job = server.again("echo out; echo err >&2")
+        assert server.output(job) == "out\n"
+        assert _at_rest(server.settled(job)) == first
+
+
+def _at_rest(supervisor: int) -> list[int]:
+    """How many files it and its guardian have open: a few lines, and /dev/null. No process is below it."""
+    guardian = processes.parent(supervisor)
+
+    def counts() -> list[int]:
+        found = [
+            [os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")]
+            for pid in (supervisor, guardian)
+        ]
+        others = [one for files in found for one in files if one != "/dev/null" and not one.startswith("socket:")]
+        return [] if others else [len(files) for files in found]
+
+    assert (tree.children(supervisor), tree.children(guardian)) == ([], [supervisor])
+    return until(counts, what="nothing else open")
 
 
 ASK = """umask; ulimit -n; pwd; ls /proc/self/fd | tr '\\n' ' '; echo "[$LEFT]"; grep -e SigIgn -e SigBlk /proc/self/status"""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import os
-import select
 
 from outlive import lean as json
 from outlive import limits
@@ -30,13 +29,15 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
+_SHUT_RD = 0  # sys/socket.h
+
 
 def fork_pair(*, away: bool, spare: bool = False) -> Pair:
     """Fork guardian and supervisor. `away`: as nobody's child; else the caller, a nursery, has to reap the guardian, and
     the pair lasts. `spare`: there is time before a job comes."""
     guardian_here, guardian_there = fds.pair()
     supervisor_here, supervisor_there = fds.pair()
-    fork = detach.fork_away if away else detach.fork_clean
+    fork = detach.fork_away if away else _fork_clean
     try:
         fork_guardian(guardian_there, supervisor_there, fork, spare=spare, lasting=not away)
     except OSError:
@@ -47,6 +48,10 @@ def fork_pair(*, away: bool, spare: bool = False) -> Pair:
         guardian_there.close()
         supervisor_there.close()
     return Pair(guardian_here, supervisor_here)
+
+
+def _fork_clean(body: Callable[[], int], keep: set[int], title: str) -> int:
+    return detach.fork_into(body, keep, title, clean=True)
 
 
 def fork_guardian(
@@ -79,7 +84,7 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool, 
         jobs = Jobs(supervisor_sock, line_there, escrow, stdin_escrow)
         return jobs.all() if lasting else jobs.one()
 
-    child = detach.fork_clean(body, keep, tree.SUPERVISOR)
+    child = detach.fork_into(body, keep, tree.SUPERVISOR, clean=True)
     supervisor_sock.close()
     line_there.close()
     guard = Guard(sock, line, child, escrow, stdin_escrow)
@@ -122,7 +127,7 @@ class Guard:
         """The next job. None comes if nobody is there who could give us one, or has for long."""
         if self._idle_s is not None and not _ready(self._idle_s, self._sock):
             # Who sends from here on is told that nobody hears; what was sent before is received
-            fds.stop_hearing(self._sock)
+            self._sock.shutdown(_SHUT_RD)
         return fds.receive(self._sock, limits.CONTROL_BYTES)
 
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
@@ -165,6 +170,8 @@ class Guard:
 
 def _ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:
     """The fds of those that there is something to hear from; empty when it took too long."""
+    import select  # late: a command line's pair has one job
+
     poller = select.poll()
     for sock in socks:
         poller.register(sock, select.POLLIN)

@@ -41,11 +41,6 @@ def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: boo
         os._exit(code)
 
 
-def fork_clean(body: Callable[[], int], keep: set[int], title: str) -> int:
-    """`fork_into` for a caller that has left its own caller in this way before."""
-    return fork_into(body, keep, title, clean=True)
-
-
 def fork_away(body: Callable[[], int], keep: set[int], title: str) -> None:
     """The same in a grandchild whose parent is gone: its parent is PID 1 (or the next subreaper) when this returns.
 

@@ -19,6 +19,7 @@ else:
 
 _F_GETPATH = 50  # macOS, sys/fcntl.h
 _INT_BYTES = struct.calcsize("i")
+_DONTWAIT = int(socket.MSG_DONTWAIT)
 
 
 def cloexec_from(first: int) -> None:
@@ -125,11 +126,6 @@ def socket_of(fd: int) -> socket.socket:
     return socket.socket(fileno=fd)
 
 
-def stop_hearing(sock: socket.socket) -> None:
-    """Who sends from here on is told that nobody hears."""
-    sock.shutdown(socket.SHUT_RD)
-
-
 def accept(listener: socket.socket) -> socket.socket:
     """The next connection. Errors: BlockingIOError, OSError."""
     fd, _ = listener._accept()  # type: ignore[attr-defined]  # all that accept() of socket.socket adds is a class
@@ -152,7 +148,7 @@ def _linux() -> bool:
 
 def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait: bool = True) -> None:
     """One message with fds (unix(7), SCM_RIGHTS). Never SIGPIPE. Errors: BlockingIOError if it may not wait."""
-    flags = getattr(socket, "MSG_NOSIGNAL", 0) | (0 if wait else socket.MSG_DONTWAIT)
+    flags = getattr(socket, "MSG_NOSIGNAL", 0) | (0 if wait else _DONTWAIT)
     if fds:
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(fds)}i", *fds))]
         sock.sendmsg([message], rights, flags)
@@ -163,7 +159,7 @@ def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait
 def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = True) -> tuple[bytes, list[int]]:
     """One message and its fds; b"" when the other end is gone. A message that was cut is refused, not half obeyed.
     Errors: BlockingIOError if it may not wait."""
-    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0) | (0 if wait else socket.MSG_DONTWAIT)
+    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0) | (0 if wait else _DONTWAIT)
     room = socket.CMSG_SPACE(most_fds * _INT_BYTES)
     message, control, answer_flags, _ = sock.recvmsg(size, room, flags)
     fds: list[int] = []
