@@ -158,7 +158,7 @@ def test_a_pair_that_has_had_many_jobs_ends(monkeypatch: pytest.MonkeyPatch) -> 
         fds.send(here, b"job")
     assert pairs.Jobs(sock, line_there, *escrows).all() == 0
     line_there.close()
-    assert [fds.receive(line, 16)[0] for _ in range(3)] == [b"free", b"free", b""]
+    assert [fds.receive(line, 16)[0] for _ in range(5)] == [b"over", b"free"] * 2 + [b""]
     for one in (here, sock, line, *escrows):
         one.close()
 
@@ -177,7 +177,8 @@ def test_a_pair_that_waits_for_long_ends_and_whoever_gives_it_a_job_is_told(monk
     (server, sock), (line, supervisor) = fds.pair(), fds.pair()
     with guard(sock, line) as guardian, Path("/dev/null").open() as file:
         fds.send(server, b"request", (file.fileno(),))
-        fds.send(supervisor, b"free")
+        for word in (b"over", b"free"):
+            fds.send(supervisor, word)
         guardian.all()
     assert fds.receive(server, 16)[0] == b"free"
     with pytest.raises(BrokenPipeError):

@@ -196,6 +196,10 @@ class JobDir:
         """How long a log is, also if somebody cut or deleted it after the job's end (and the state was read)."""
         return max(self.stored_size(stream), self._log_bytes[stream])
 
+    def least_size(self, stream: int) -> int:
+        """How long a log was when the job ended, if it has and the state was read; else 0."""
+        return self._log_bytes[stream]
+
     def stored_size(self, stream: int) -> int:
         """How long the file is that is there; 0 for what is no file."""
         try:

@@ -84,7 +84,7 @@ class Output:
         stored = [job.stored_size(stream) for stream in (STDOUT, STDERR)]
         self.missing = missing.read(job)
         ends = [max((stop for _, stop in spans), default=0) for spans in self.missing]
-        self.sizes = [max(job.log_size(stream), ends[stream]) for stream in (STDOUT, STDERR)]
+        self.sizes = [max(stored[stream], job.least_size(stream), ends[stream]) for stream in (STDOUT, STDERR)]
         for stream, spans in enumerate(self.missing):
             if stored[stream] < self.sizes[stream]:  # cut or deleted, and nobody has given it its length back
                 spans[:] = missing.merged([*spans, (stored[stream], self.sizes[stream])])

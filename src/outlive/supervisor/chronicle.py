@@ -81,7 +81,7 @@ class Chronicle:
     # --- lines that are watched for ---
 
     def look_for(self, definition: Definition) -> None:
-        """Watch for the lines that are asked for now."""
+        """Watch for the lines that this definition asks for."""
         wanted = watches_of(definition.notification)
         if self._silent or (self._watches is None and not wanted):
             return

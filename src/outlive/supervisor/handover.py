@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # What a reader that adopts a job takes hold of at once, and sends to the new pair
 HELD = ("stdout", "stderr", "pidfd")
+# What a supervisor says to its guardian that has let go of its job
+OVER = b"over"
 # What a pair says that waits for another job; behind it the name of a blank that it has made
 FREE = "free"
 # Words behind the names of the files. A server to its nursery: it can use the pair again (and gets LENT). To a

@@ -57,6 +57,11 @@ class Loop:
     def is_set(self, name: str) -> bool:
         return name in self._timers
 
+    def close(self) -> None:
+        """Nothing is watched any more."""
+        if _EPOLL:
+            self._poll.close()  # type: ignore[union-attr]
+
     def stop(self) -> None:
         self._running = False
 

@@ -18,7 +18,7 @@ from outlive.store import blank, files
 from outlive.store.jobdir import SUPERVISOR_BYTE
 from outlive.supervisor import outcome, start
 from outlive.supervisor.escrow import Escrow, adopt_socket
-from outlive.supervisor.handover import AHEAD, FREE, Pair, read
+from outlive.supervisor.handover import AHEAD, FREE, OVER, Pair, read
 from outlive.supervisor.input import preload
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervise import SURVIVED
@@ -119,9 +119,10 @@ class Guard:
             if not message:
                 break
             if not self._see_through(message, numbers):
-                return
+                break
         self._line.close()  # it ends by this, if nothing else has told it
-        os.waitpid(self._child, 0)
+        if self._child:
+            os.waitpid(self._child, 0)
 
     def _next(self) -> tuple[bytes, list[int]]:
         """The next job. None comes if nobody is there who could give us one, or has for long."""
@@ -136,12 +137,16 @@ class Guard:
         request = Request.from_file(files["request"])
         preload(request.definition)
         crash.at("guardian_told")
-        word, made = fds.receive(self._line, limits.CONTROL_BYTES)
-        if not word:
+        if not fds.receive(self._line, limits.CONTROL_BYTES)[0]:
             self._outlast(request, files)
             return False
-        told = not _collect(request) and self._say(word, made)
-        for fd in (*files.values(), *made):
+        for fd in files.values():  # this job may be deleted as well, and by anybody
+            os.close(fd)
+        if _collect(request):
+            return False
+        word, made = fds.receive(self._line, limits.CONTROL_BYTES)
+        told = bool(word) and self._say(word, made)
+        for fd in made:
             os.close(fd)
         # One that has made a directory waits for ever: nobody else would delete it
         self._idle_s = limits.PAIR_IDLE_S if word == FREE.encode() else None
@@ -160,10 +165,11 @@ class Guard:
         """The supervisor has ended, or is about to. It is waited for, and everything else left alone: after its death its
         children become ours."""
         _, status = os.waitpid(self._child, 0)
+        self._child = 0
         held = [files["lock1"]]
         if os.waitstatus_to_exitcode(status) != 0:
             held += _succeed(request, files, self._escrow, self._stdin_escrow)
-        for lock in held:  # this job may be deleted as well, and by anybody
+        for lock in held:
             os.close(lock)
         _collect(request)
 
@@ -261,7 +267,12 @@ class Jobs:
                 break
             self._forget()
             crash.at("free_cleared")
-            self._offer()
+            try:
+                self._offer()
+            except OSError:  # our guardian has ended
+                break
+        if self._made:
+            fds.close_others(self._own)  # the job's lock among them: nobody is to wait for what comes now
         for made in self._made:
             blank.discard(*made)
         return 0
@@ -279,7 +290,8 @@ class Jobs:
         return start.start(request, files.get("stdin"), waiter, self._escrow, self._stdin_escrow)
 
     def _offer(self) -> None:
-        """Say that we wait, and hand over the directory for the next job: there is time to make it now."""
+        """Say that the job is over, then that we wait, with the directory for the next one: there is time to make it."""
+        fds.send(self._line, OVER)
         self._made = [made for made in self._made if blank.is_there(*made)]
         new = None
         if self._ahead and not self._made:

@@ -20,7 +20,6 @@ class Request(Record):
     commands get the first only.
     """
 
-    __slots__ = ()
     FIELDS: ClassVar[dict[str, Any]] = {
         "mode": "start",
         "root": "",

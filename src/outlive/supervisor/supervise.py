@@ -300,6 +300,7 @@ class Supervisor:
         crash.at("end_unlinked")
         self._chronicle.close()
         self._control.close()
+        self._loop.close()
 
     # --- ending it ---
 
