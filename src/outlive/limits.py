@@ -121,6 +121,7 @@ SWEEP_INTERVAL_S = 0.02
 KILL_LOOK_S = 0.1  # during a grace, where no SIGCHLD tells of deaths
 CLEAN_SWEEPS = 2  # a tree is gone when this many sweeps in a row found nothing alive
 UNKILLABLE_S = 10.0  # after so long of KILL sweeps the survivors are reported and left alone
+AFTER_END_S = 0.003  # so long after an end that somebody waits for its files are synced and its sinks told
 LINGER_CHECK_S = 1.0  # how often a lingering supervisor looks for descendants that are not its own children
 REOPENED_CHECK_S = 10.0  # how often pipes whose writers had all gone are looked at again
 SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
@@ -155,6 +156,7 @@ CLOCK_TICK_S = 0.01  # file times are cut to a tick of the kernel's clock: 4 ms 
 
 # --- starting --------------------------------------------------------------------------------------------------
 SPARE_PAIR_S = 0.012  # so long after a start the next pair is made ready: the one that starts needs the cores
+SPARE_RETRY_S = 1.0  # where that failed, again at growing intervals up to this one
 LENT_PAIRS = 16  # so many pairs of a server wait for another job when theirs is over
 PAIR_IDLE_S = 60.0  # and so long
 BLANKS = 2  # directories that are made ahead; the pairs that made them wait for ever, to delete them

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import json
 import os
-import selectors
-import signal
-import socket
+import select
 
-from outlive import limits
+from outlive import lean, limits
+from outlive.lean import signal
 from outlive.supervisor.handover import AHEAD, LEND, Pair, read
 from outlive.supervisor.pair import fork_pair
 from outlive.system import crash, fds, prctl, process, signals, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
 
 _SOCKET_FD = 3
 
@@ -27,16 +28,18 @@ def main() -> None:
     process.boot_id()  # known to every pair from here on
     gc.collect()
     gc.freeze()  # what is here now is shared with every pair
-    sock = socket.socket(fileno=_SOCKET_FD)
+    sock = fds.socket_of(_SOCKET_FD)
     children = signals.wakeup_pipe((signal.SIGCHLD,))
-    selector = selectors.DefaultSelector()
-    selector.register(sock, selectors.EVENT_READ)
-    selector.register(children, selectors.EVENT_READ)
-    spare = _fork()
+    poller = select.poll()
+    poller.register(sock, select.POLLIN)
+    poller.register(children, select.POLLIN)
+    spare, pause_s = _fork(), limits.SPARE_PAIR_S
     while True:
-        ready = {key.fd for key, _ in selector.select(None if spare else limits.SPARE_PAIR_S)}
+        ready = {fd for fd, _ in poller.poll(None if spare else pause_s * 1000)}
         if spare is None and not ready:
             spare = _fork()
+            # No process may be made now: trying again and again would not help whoever has too many
+            pause_s = limits.SPARE_PAIR_S if spare else min(2 * pause_s, limits.SPARE_RETRY_S)
         if children in ready:
             os.read(children, 4096)
             _reap()
@@ -60,7 +63,7 @@ def main() -> None:
 
 def once() -> None:
     """One job, in the scope that we were put into (launch/scope.py); then it is done."""
-    sock = socket.socket(fileno=os.dup(0))
+    sock = fds.socket_of(os.dup(0))
     fds.null_stdio()
     fds.close_others({sock.fileno()})
     os.chdir("/")
@@ -98,16 +101,18 @@ def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: s
         finally:
             pair.close()
     except OSError as error:
-        waiter = socket.socket(fileno=os.dup(files["waiter"]))
-        fds.send(waiter, json.dumps({"failed": error.strerror or str(error), "errno": error.errno or 0}).encode())
+        waiter = fds.socket_of(os.dup(files["waiter"]))
+        fds.send(waiter, lean.dumps({"failed": error.strerror or str(error), "errno": error.errno or 0}).encode())
         waiter.close()
 
 
 def _send(pair: Pair, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
     pair.send(files, ahead=AHEAD in words)
     if server is not None and LEND in words:
-        with contextlib.suppress(OSError):  # one that is not taken now ends with its job
+        try:
             pair.lend(server)
+        except OSError:  # one that is not taken now ends with its job
+            return
 
 
 def _reap() -> None:

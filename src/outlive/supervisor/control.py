@@ -102,6 +102,11 @@ class Control:
         else:
             self._hint_output()
 
+    @property
+    def is_heard(self) -> bool:
+        """Does anybody wait for something of this job?"""
+        return bool(self._connections)
+
     def state(self) -> None:
         for connection in list(self._connections.values()):
             connection.tell(STATE)

@@ -225,7 +225,10 @@ class Supervisor:
         self._control.state()
         self._reap_command()
         crash.at("end_reaped")
-        self._after_end()
+        if self._control.is_heard:  # who waited for the end answers now: what nobody waits for leaves him the cores
+            self._loop.after("after_end", limits.AFTER_END_S, self._after_end)
+        else:
+            self._after_end()
 
     def _outcome(self) -> State | None:
         """None: not known yet."""
@@ -273,6 +276,8 @@ class Supervisor:
 
     def _check_done(self) -> None:
         """Lingering ends when no descendant lives, both pipes are at their end, and everybody was told."""
+        if self._loop.is_set("after_end"):
+            return
         if self._chronicle.busy or self._killer.busy:
             # Whoever is busy calls when he is done; looking as well costs little, and one that forgets keeps nobody here
             self._loop.after("look", limits.LINGER_CHECK_S, lambda: self.event("look"))
