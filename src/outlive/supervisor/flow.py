@@ -36,7 +36,7 @@ class Flow:
 
     def found(self, count: int) -> None:
         """The turn moved `count` bytes. A pipe that is nearly full may have made its writer wait for us."""
-        if self._pause and count > limits.PIPE_BYTES - limits.PIPE_BYTES // 4:
+        if self._pause and count > limits.PIPE_BYTES - limits.PIPE_BYTES // 16:
             self._pause = 0.0
             self._stream = -1
 
@@ -46,9 +46,10 @@ class Flow:
         self._paused = 0.0
 
     def _best(self, now: float, size: int) -> float:
-        """A quarter of a pipe may fill meanwhile. 0: it comes too slowly, or in writes so large that each is worth a turn."""
+        """Three eighths of a pipe may fill meanwhile: the kernel wakes late. 0: it comes too slowly for that, or in writes so large
+        that each is worth a turn."""
         took, came = now - self._since, size - self._from
         if came <= 0 or took - self._paused > limits.FLOOD_TURNS * limits.FLOOD_TURN_S:
             return 0.0
-        pause = min(limits.FLOOD_PAUSE_S[1], took * (limits.PIPE_BYTES // 4) / came)
+        pause = min(limits.FLOOD_PAUSE_S[1], took * (limits.PIPE_BYTES * 3 // 8) / came)
         return pause if pause >= limits.FLOOD_PAUSE_S[0] else 0.0
