@@ -6,14 +6,15 @@ import contextlib
 import statistics
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from benchmarks.bench import Bench
 from benchmarks.line import Line
-from benchmarks.rows.many import populate
+from benchmarks.rows.many import change, keep_names, populate
 from benchmarks.rows.output import LINE, printer
 from benchmarks.rows.starts import python_ms
-from benchmarks.samples import interleaved, taken_ms
+from benchmarks.samples import Work, interleaved, taken_ms
 
 _CALLS = 20  # of each client
 
@@ -33,18 +34,36 @@ def _with_jobs(bench: Bench) -> list[dict[str, Any]]:
     for count in (bench.size(1_000, 10), bench.size(10_000, 20), bench.size(100_000, 40)):
         populate(bench, root, count)
         job = str(bench.outlive("run", "--", "true", root=root)["job_id"])
-        works = {
-            "`list --all`, × python": lambda: taken_ms(lambda: bench.outlive("list", "--all", root=root)),
-            "`status`, × python": lambda job=job: taken_ms(lambda: bench.outlive("status", job, root=root)),
-            "`run -- true`, × python": lambda: taken_ms(lambda: bench.outlive("run", "--", "true", root=root)),
-        }
-        taken = interleaved({**works, "python": python_ms}, bench.rounds(15))
-        python = taken.pop("python").median
-        figures = {name: samples.median / python for name, samples in taken.items()}
+        figures = _over_python(bench, root, job)
         with bench.server(root) as line:
             took = [taken_ms(lambda: line.call("exec", command="true")) for _ in range(bench.rounds(40))]
         found.append(_entry("jobs in the root", count, {**figures, "MCP `exec`, ms": statistics.median(took)}))
     return found
+
+
+def _over_python(bench: Bench, root: Path, job: str) -> dict[str, float]:
+    """Calls of the command line as multiples of a bare Python: in a root that nobody changes, then in one that changes."""
+
+    def list_jobs() -> float:
+        return taken_ms(lambda: bench.outlive("list", "--all", root=root))
+
+    def after_a_change() -> float:
+        change(root)
+        return list_jobs()
+
+    keep_names(list_jobs)
+    still: dict[str, Work] = {"`list --all`, × python": list_jobs}
+    changing: dict[str, Work] = {
+        "the first after a change, × python": after_a_change,
+        "`status`, × python": lambda: taken_ms(lambda: bench.outlive("status", job, root=root)),
+        "`run -- true`, × python": lambda: taken_ms(lambda: bench.outlive("run", "--", "true", root=root)),
+    }
+    figures = {}
+    for works in (still, changing):
+        taken = interleaved({**works, "python": python_ms}, bench.rounds(15))
+        python = taken.pop("python").median
+        figures |= {name: samples.median / python for name, samples in taken.items()}
+    return figures
 
 
 def _with_output(bench: Bench) -> list[dict[str, Any]]:

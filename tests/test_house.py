@@ -22,6 +22,7 @@ MAX_LINES = 500
 FLOORS = (
     ("",),  # outlive/__init__.py
     ("limits",),
+    ("lean",),
     ("errors",),
     ("job",),
     ("config",),
@@ -38,8 +39,11 @@ FLOORS = (
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Both are long-lived and many, and start within milliseconds: the ground floor only.
-LEAN_ROOMS = {"supervisor": {"limits", "errors", "job", "system", "store"}, "system": {"limits", "errors", "job"}}
-STDLIB_ONLY = ("limits", "errors", "job", "config", "envelope", "system", "store", "supervisor", "launch")
+LEAN_ROOMS = {
+    "supervisor": {"limits", "lean", "errors", "job", "system", "store"},
+    "system": {"limits", "lean", "errors", "job"},
+}
+STDLIB_ONLY = ("limits", "lean", "errors", "job", "config", "envelope", "system", "store", "supervisor", "launch")
 # Never at the top of a module: RE2 is for a job that has a pattern to watch, platformdirs for other systems than Linux.
 LATE_ONLY = {"re2", "platformdirs"}
 HEAVY = {
@@ -55,6 +59,9 @@ HEAVY = {
     "inspect",
     "pyte",
 }
+
+# What outlive.lean, system/fds.py and system/prctl.py are there to do without: each call would take half as long again.
+NEEDLESS = {"re", "enum", "json", "signal", "socket", "selectors", "collections", "functools", "contextlib", "ctypes"}
 
 
 class Import(NamedTuple):
@@ -194,12 +201,33 @@ def test_a_call_of_the_command_line_loads_nothing_heavy(verb: str, cli: Cli) -> 
     assert not {name for name in names if name.startswith("outlive.mcp")}
 
 
+# As the installed command does, without what an installer puts in front of it (older pips: an import of `re`)
+COMMAND = "import sys; from outlive.__main__ import main; sys.exit(main())"
+
+
+@pytest.mark.parametrize("verb", ["status", "run", "poll", "tail", "log", "wait", "kill", "list", "tag"])
+def test_a_call_of_the_command_line_loads_nothing_needless(verb: str, cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "echo a; echo b >&2")["job_id"]
+    words = {"run": ("run", "--wait", "echo ä"), "list": ("list",), "tag": ("tag", "set", job, "--tag", "a.b-c")}
+    names, answer = loaded("-c", COMMAND, *words.get(verb, (verb, job)))
+    assert one_object(answer)["ok"], answer
+    assert "outlive.cli.main" in names
+    assert not (names - loaded("-c", "pass")[0]) & NEEDLESS
+
+
 def test_a_supervisor_loads_nothing_heavy() -> None:
     modules = [path for path in MODULES if room_of(path) == "supervisor"]
     dotted = [".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in modules]
     names, answer = loaded("-c", "import " + ", ".join(name.removesuffix(".__init__") for name in dotted))
     assert answer.status == 0, answer.stderr
     assert not heavy(names)
+
+
+def test_a_pair_loads_nothing_needless() -> None:
+    names, answer = loaded("-c", "import outlive.supervisor.pair")
+    assert answer.status == 0, answer.stderr
+    assert "outlive.supervisor.supervise" in names
+    assert not (names - loaded("-c", "pass")[0]) & NEEDLESS
 
 
 def test_verbs_load_one_by_one() -> None:

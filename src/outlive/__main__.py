@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.launch.fork import Launcher
+
 
 def main() -> int:
+    gc.disable()  # while modules are loaded nothing becomes garbage; looking for it is a tenth of `outlive run`
     try:
+        launcher = _prepared(sys.argv[1:])
         from outlive.cli.main import main as cli
 
-        return _leave(cli(sys.argv[1:]))
+        return _leave(cli(sys.argv[1:], launcher))
     except KeyboardInterrupt:  # while importing; later ones are answered by the CLI itself
         return 130
+
+
+def _prepared(argv: list[str]) -> Launcher | None:
+    """The launcher of a call that is going to start a command, its pair under way on the other core while we load what
+    reads the arguments; None for every other call, which starts nothing or says so later."""
+    if argv[:1] not in (["run"], ["exec"]) or argv[1:2] in (["--help"], ["-h"]):
+        return None
+    from outlive.cli import output
+
+    output.open_standard_fds()  # else a socket of ours would be one of them
+    from outlive.launch.fork import Launcher
+
+    launcher = Launcher()
+    launcher.prepare()
+    return launcher
 
 
 def _leave(status: int) -> int:

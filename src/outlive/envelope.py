@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from outlive import lean
 from outlive.limits import SCHEMA_VERSION
 
 TYPE_CHECKING = False
@@ -31,4 +30,4 @@ def encoded(envelope: dict[str, Any]) -> bytes:
 
 
 def _dumped(envelope: dict[str, Any], *, ascii_only: bool) -> str:
-    return json.dumps(envelope, ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"))
+    return lean.dumps(envelope, ensure_ascii=ascii_only, allow_nan=False, separators=(",", ":"))

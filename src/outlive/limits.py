@@ -158,6 +158,11 @@ CLOCK_TICK_S = 0.01  # file times are cut to a tick of the kernel's clock: 4 ms 
 
 # --- starting --------------------------------------------------------------------------------------------------
 SPARE_PAIR_S = 0.012  # so long after a start the next pair is made ready: the one that starts needs the cores
+LENT_PAIRS = 16  # so many pairs of a server wait for another job when theirs is over
+PAIR_IDLE_S = 60.0  # and so long
+BLANKS = 2  # directories that are made ahead; the pairs that made them wait for ever, to delete them
+BLANK_S = 1.0  # so long a pair that ends waits for a killed server to let go of a directory that was made ahead
+PAIR_JOBS = 500  # and end after so many: no leak of any library may grow for weeks
 LAUNCH_S = 30.0  # from the request to the supervisor's word; a loaded machine needs seconds
 DELETE_S = 20.0  # how long a delete waits for a supervisor that still syncs; a busy disk takes seconds
 CONTROL_S = 5.0  # a control request that only changes memory

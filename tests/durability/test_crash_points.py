@@ -515,7 +515,7 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
 
 
 def test_every_point_is_reached_by_a_test() -> None:
-    alone = {"start_taken", "output_relayed", "input_moved"}
+    alone = {"start_taken", "output_relayed", "input_moved", *points("free")}  # the last ones in test_pairs.py
     tested = {*EVERYWHERE, *alone, *points("pair", "scope", "gap", "kill", "takeover", "adopt", "lost", "delete")}
     assert tested == set(crash.POINTS)
 

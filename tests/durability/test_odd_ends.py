@@ -100,8 +100,14 @@ def test_a_spare_that_was_killed_costs_no_start(raw_mcp: Callable[..., RawMcp], 
     server = raw_mcp()
     job = server.call("exec", command="sleep 60", background=True)["job_id"]
     ours = {pair.guardian(job), pair.supervisor(job)}
-    below = processes.descendants(pair.nursery(job)) - ours
-    spare = {pair.comm(pid): pid for pid in below if pair.comm(pid) in (pair.GUARDIAN, pair.SUPERVISOR)}
+    nursery = pair.nursery(job)
+
+    def spare_pair() -> dict[str, int]:
+        below = processes.descendants(nursery) - ours
+        found = {pair.comm(pid): pid for pid in below if pair.comm(pid) in (pair.GUARDIAN, pair.SUPERVISOR)}
+        return found if len(found) == 2 else {}
+
+    spare = until(spare_pair, what="the next pair")
     names = {"guardian": [pair.GUARDIAN], "supervisor": [pair.SUPERVISOR]}.get(who, [pair.GUARDIAN, pair.SUPERVISOR])
     for name in names:
         pair.end(spare[name])

@@ -18,7 +18,7 @@ import pytest
 
 from outlive.job import new_id
 from outlive.store.jobdir import META, STATE
-from support import processes
+from support import pair, processes
 from support.cli import OUTLIVE, Cli, Jobs, environment
 from support.commands import python
 from support.mcp_client import RawMcp
@@ -305,10 +305,13 @@ def test_a_server_that_ran_100_commands_holds_no_more_than_before(raw_mcp: Calla
 
 
 def _held(pid: int) -> dict[str, Any]:
-    """Open files by kind, and children with what they are (zombies too)."""
+    """Open files by kind, but for those of pairs that may be used again, and children with what they are (zombies too)."""
     files: list[str] = []
+    borrowed = pair.borrowed(pid)
     for name in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
-            files.append(re.sub(r"\d+", "N", os.readlink(f"/proc/{pid}/fd/{name}")))
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+            if target not in borrowed:
+                files.append(re.sub(r"\d+", "N", target))
     kinds = {kind: len(list(group)) for kind, group in itertools.groupby(sorted(files))}
     return {"files": kinds, "children": sorted(processes.descendants(pid))}

@@ -27,13 +27,14 @@ class Mounts:
         self._mount(path, "-t", "tmpfs", "-o", options, "outlive-test")
         return path
 
-    def ext4(self, name: str, mib: int) -> Path:
-        """An ext4 in an image of so many MiB: blocks that are allocated late, and a journal that has its own."""
+    def ext4(self, name: str, mib: int, *options: str) -> Path:
+        """An ext4 in an image of so many MiB: blocks that are allocated late, and a journal that has its own. `options` of
+        mkfs.ext4(8)."""
         path, image = self._place / name, self._place / f"{name}.img"
         path.mkdir(mode=0o700, exist_ok=True)
         with image.open("wb") as file:
             file.truncate(mib << 20)
-        self._run(["mkfs.ext4", "-q", "-F", "-m", "0", str(image)])
+        self._run(["mkfs.ext4", "-q", "-F", "-m", "0", *options, str(image)])
         self._mount(path, "-o", "loop", str(image))
         path.chmod(0o700)
         return path

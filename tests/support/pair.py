@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
 
+from outlive import limits
 from support import processes
 from support.wait import until
 
@@ -59,3 +61,22 @@ def end(*pids: int) -> None:
         os.kill(pid, signal.SIGKILL)
     for pid in pids:
         until(lambda pid=pid: not processes.is_alive(pid), what=f"the end of {pid}")
+
+
+def borrowed(pid: int) -> list[str]:
+    """The open files of a server, as /proc has them, that belong to its line to the nursery, to pairs that it may use
+    again, and to directories that those have made ahead; never more than the limits allow."""
+    seqpacket = {
+        line.split()[6] for line in Path("/proc/net/unix").read_text().splitlines() if line.split()[4] == "0005"
+    }
+    sockets, blanks = [], []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+            if target.removeprefix("socket:[").rstrip("]") in seqpacket:
+                sockets.append(target)
+            elif "/.tmp-" in target:
+                blanks.append(target)
+    assert len(sockets) <= 1 + 2 * limits.LENT_PAIRS, f"{len(sockets)} lines: {sockets}"
+    assert len(blanks) <= 3 * limits.LENT_PAIRS, f"{len(blanks)} open files of directories that were made ahead"
+    return [*sockets, *blanks]

@@ -12,9 +12,9 @@ import pytest
 from outlive.clients import known
 from outlive.clients.known import CLIENTS, Machine
 
-LINUX = Machine("Linux", "/home/me", {}, "/work")
-MAC = Machine("Darwin", "/Users/me", {}, "/work")
-WINDOWS = Machine("Windows", "C:\\Users\\me", {"APPDATA": "C:\\Users\\me\\AppData\\Roaming"}, "C:\\work")
+LINUX = Machine("Linux", "/home/me", {}, "/project")
+MAC = Machine("Darwin", "/Users/me", {}, "/project")
+WINDOWS = Machine("Windows", "C:\\Users\\me", {"APPDATA": "C:\\Users\\me\\AppData\\Roaming"}, "C:\\project")
 SNIPPETS = Path(__file__).parent.parent.parent / "examples" / "clients"
 
 
@@ -69,7 +69,7 @@ def test_a_users_file_is_where_the_client_looks(client: str, linux: str, mac: st
 )
 def test_a_projects_file_is_in_its_directory(client: str, path: str | None) -> None:
     found = [known.file_of(CLIENTS[client], known.PROJECT, machine) for machine in (LINUX, WINDOWS)]
-    assert found == ([f"/work/{path}", "C:\\work\\" + path.replace("/", "\\")] if path else [None, None])
+    assert found == ([f"/project/{path}", "C:\\project\\" + path.replace("/", "\\")] if path else [None, None])
     assert known.file_of(CLIENTS[client], known.PROJECT, Machine("Linux", "/home/me", {}, None)) is None
 
 

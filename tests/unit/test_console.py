@@ -41,7 +41,7 @@ class Program:
 
     def close(self) -> None:
         self.console.close()
-        self._loop._selector.close()
+        self._loop._poll.close()
         self._job.close()
         os.close(self._master)
         os.close(self._slave)

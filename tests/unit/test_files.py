@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
+import pytest
+
 from outlive.store import files
+
+RECORD = {
+    "format": 1,
+    "command": ["echo", 'a "quote", a \\ and an é'],
+    "checked": None,
+    "inner": {"checksum": "ffffffff"},
+}
 
 
 def test_what_somebody_of_our_pid_left_behind_stops_no_write(work: Path) -> None:
@@ -19,3 +29,34 @@ def test_what_somebody_of_our_pid_left_behind_stops_no_write(work: Path) -> None
         os.close(fd)
     assert (work / "state.json").read_bytes() == b"new"
     assert sorted(path.read_bytes() for path in work.iterdir()) == [b"left"] * 3 + [b"new"]
+
+
+def test_a_record_is_read_as_it_was_written() -> None:
+    assert files.load(files.dump(RECORD)) == RECORD
+
+
+@pytest.mark.parametrize("bit", [0x01, 0x04, 0x40])
+def test_a_changed_bit_anywhere_in_a_record_is_found(bit: int) -> None:
+    """But for the name of the member itself: a record without it is valid."""
+    whole = files.dump(RECORD)
+    name = whole.rindex(b"checksum")
+    for at in [*range(name - 1), *range(name + 9, len(whole) - 1)]:
+        changed = bytearray(whole)
+        changed[at] ^= bit
+        with pytest.raises(files.Damaged):
+            files.load(bytes(changed))
+
+
+@pytest.mark.parametrize("layout", [{"indent": 2}, {"ensure_ascii": False}, {"sort_keys": True}, {}])
+def test_a_record_of_another_layout_has_the_checksum_of_ours(layout: dict[str, object]) -> None:
+    sealed = json.loads(files.dump(RECORD))
+    told = json.dumps(sealed, **layout).encode()  # type: ignore[arg-type]
+    if not layout.get("sort_keys"):  # the order of the members is part of what is summed up
+        assert files.load(told) == files.load(told + b"\n") == RECORD
+    sealed["command"] = ["rm"]
+    with pytest.raises(files.Damaged, match="checksum"):
+        files.load(json.dumps(sealed, **layout).encode())  # type: ignore[arg-type]
+
+
+def test_a_record_without_a_checksum_is_valid() -> None:
+    assert files.load(b'{"a":1}') == {"a": 1}

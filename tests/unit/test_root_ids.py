@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from outlive.job import new_id
-from outlive.store import root as root_module
+from outlive.store import names
 from outlive.store.root import Store
 
 
 @pytest.mark.parametrize("count", [0, 3, 39, 40, 41, 200])
 def test_newest_ids_are_all_ids_in_the_same_order(count: int, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(root_module, "_MANY", 40)
+    monkeypatch.setattr(names, "_NEWEST", 40)
     store = Store.open(str(root), dict(os.environ))
     made = [new_id() for _ in range(count)]
     for name in [*made, ".live", ".tmp-" + new_id(), "8" * 26, "I" * 26, "notes"]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from outlive.errors import OutliveError, from_os
 from outlive.store import files, truth
 from outlive.store.jobdir import SEEN, JobDir, Locks
-from outlive.store.owed import mark_of
 from outlive.store.root import not_found
 from outlive.system import crash, process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from outlive.actions.spec import Context
+    from outlive.job import Definition
     from outlive.store.truth import Look
 
 
@@ -85,7 +84,7 @@ def _nobody_told(ctx: Context, job: JobDir, found: Look) -> bool:
 def look_for_ending(ctx: Context, job: JobDir) -> Look:
     """The same, for whoever wants to end the job: what it left behind gets a supervisor too if its own was killed."""
     found = look(ctx, job)
-    if found.state.finished and not found.supervised and survivors(found, job.job_id):
+    if found.state.finished and not found.supervised and survivors(found, job):
         _adopt(ctx, job, found)
         found = truth.look(ctx.store, job)
     return found
@@ -98,17 +97,20 @@ def _adopt(ctx: Context, job: JobDir, found: Look) -> None:
     except OSError:
         return  # another reader was faster; or nobody can write here, and what there is can still be read
     # Whatever fails: a server that kept them would be taken for the job's supervisor as long as it lives
-    with contextlib.closing(locks):
+    try:
         crash.at("adopt_locked")
-        try:
-            _give_to_adopter(ctx, job, found, locks)
-        except OSError as error:
-            raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
+        _give_to_adopter(ctx, job, found, locks)
+    except OSError as error:
+        raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
+    finally:
+        locks.close()
 
 
 def _give_to_adopter(ctx: Context, job: JobDir, found: Look, locks: Locks) -> None:
     """Errors: OSError."""
-    # Rare, and sockets cost a command line 3 ms
+    # Rare, and its modules cost a command line 3 ms
+    from contextlib import ExitStack
+
     from outlive.supervisor.ends import take_hold
     from outlive.supervisor.request import Request
     from outlive.system import fds
@@ -126,7 +128,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Look, locks: Locks) -> No
         sink_shell=list(found.definition.shell or ctx.shell),
         bounds=ctx.config.bounds(),
     )
-    with contextlib.ExitStack() as stack:
+    with ExitStack() as stack:
         # Before anybody is told that it runs: a command may end while its new supervisor is still on its way
         held = take_hold(job, command, pty=found.definition.pty)
         for fd in held.values():
@@ -142,11 +144,10 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Look, locks: Locks) -> No
         crash.at("adopt_sent")
 
 
-@contextlib.contextmanager
-def writing_meta(job: JobDir) -> Iterator[None]:
-    """Errors of a change of the definition, as ours."""
+def change_meta(job: JobDir, change: Callable[[Definition], Definition]) -> Definition:
+    """`JobDir.change_meta`, with its errors as ours: io_error."""
     try:
-        yield
+        return job.change_meta(change)
     except files.Damaged as error:
         raise OutliveError("io_error", f"the definition of job {job.job_id} cannot be read: {error.why}") from error
     except OSError as error:
@@ -166,7 +167,7 @@ def stopped_supervisor(found: Look) -> int | None:
     return int(supervisor["pid"])
 
 
-def descendants(found: Look) -> list[tree.Member]:
+def descendants(found: Look, job: JobDir) -> list[tree.Member]:
     """The living processes of a supervised job besides the command itself."""
     supervisor = found.state.supervisor
     if not found.supervised or not supervisor:
@@ -174,13 +175,15 @@ def descendants(found: Look) -> list[tree.Member]:
     if process.start_time(supervisor["pid"]) != supervisor["start_time"]:
         return []
     alive = tree.below(supervisor["pid"])
+    if alive and not job.is_supervised():
+        return []  # it was let go meanwhile, which is when none is left: what was found may be the next job of that pair
     return [m for m in alive if m.pid != found.state.pid and not tree.is_sink(m.pid)]
 
 
-def survivors(found: Look, job_id: str) -> list[tree.Member]:
+def survivors(found: Look, job: JobDir) -> list[tree.Member]:
     """Everything of the job that is alive, the command too."""
-    known = {member.pid: member for member in descendants(found)}
-    known.update((member.pid, member) for member in tree.with_cookie(job_id))
+    known = {member.pid: member for member in descendants(found, job)}
+    known.update((member.pid, member) for member in tree.with_cookie(job.job_id))
     state = found.state
     if state.pid is not None and process.is_same(state.identity) and process.is_alive(state.pid):
         known.setdefault(state.pid, tree.Member(state.pid, state.identity["start_time"]))
@@ -191,6 +194,8 @@ def survivors(found: Look, job_id: str) -> list[tree.Member]:
 
 
 def _seen_name(client: str) -> str:
+    from outlive.store.owed import mark_of
+
     return f"{SEEN}/{mark_of(client)}"
 
 
@@ -217,8 +222,10 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
     name = _seen_name(ctx.client)
     try:
         try:
-            fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
+            fd = job.open_file(name, os.O_WRONLY | (os.O_CREAT if next_seq else 0))
         except FileNotFoundError:
+            if not next_seq:  # that is what is not noted
+                return
             os.mkdir(SEEN, 0o700, dir_fd=job.fd)
             fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
         try:

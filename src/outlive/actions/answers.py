@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 
 from outlive import limits
-from outlive.actions import access, window
+from outlive.actions import access
 from outlive.job import seconds_of, short_id, timestamp
 from outlive.store.jobdir import LOGS
 from outlive.store.output import Output
-from outlive.view.decode import decode
-from outlive.view.render import readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +19,19 @@ if TYPE_CHECKING:
     from outlive.store.truth import Look
 
 
-def describe(found: Look, job: JobDir) -> dict[str, Any]:
+# Names of the fields that `describe` and `run_answer` fill, for the verbs that repeat them.
+DESCRIBING = (
+    "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
+    "dropped_bytes? missing_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
+    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? "
+)
+RUN = (
+    "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
+    "truncated gaps? requested_ms? effective_ms? deduplicated? hint? " + DESCRIBING
+)
+
+
+def describe(found: Look, job: JobDir, output: Output) -> dict[str, Any]:
     """Who and what the job is, and how it ended if it did."""
     definition, state = found.definition, found.state
     answer: dict[str, Any] = {
@@ -35,9 +45,7 @@ def describe(found: Look, job: JobDir) -> dict[str, Any]:
         "created_at": definition.created_at,
         "timeout_ms": definition.timeout_ms,
     }
-    with Output(job) as output:
-        answer |= waiting(found, output)
-        missing_bytes = output.missing_bytes
+    answer |= waiting(found, output)
     answer |= unresponsive(found)
     if state.started_at is not None:
         answer["started_at"] = state.started_at
@@ -47,7 +55,7 @@ def describe(found: Look, job: JobDir) -> dict[str, Any]:
         "message": state.message,
         "damage": found.damage,
         "dropped_bytes": state.dropped_bytes or None,
-        "missing_bytes": missing_bytes or None,
+        "missing_bytes": output.missing_bytes or None,
         "adopted": state.adopted or None,
         "restarted_from": definition.restarted_from,
     }
@@ -102,6 +110,9 @@ def _prompt(found: Look, output: Output) -> str:
     terminal = found.state.terminal or {}
     if (terminal.get("modes") or {}).get("alternate_screen"):
         return ""
+    from outlive.view.decode import decode  # late, as below: `status` and `list` show no output
+    from outlive.view.render import readable
+
     text, _ = decode(output.pieces(max(0, output.end - limits.PROMPT_BYTES), output.end), more=False)
     return readable(text).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]
 
@@ -199,7 +210,9 @@ def run_answer(
     ctx: Context, found: Look, job: JobDir, *, began: float, max_bytes: int | None, tail_lines: int, raw: bool
 ) -> dict[str, Any]:
     """The answer of run, start and restart. `began`: when the call came (time.monotonic)."""
-    descendants = access.descendants(found)
+    from outlive.actions import window
+
+    descendants = access.descendants(found, job)
     with Output(job) as output:
         shown = window.show(
             job,
@@ -212,12 +225,13 @@ def run_answer(
         )
         snapshot = window.tails(output, tail_lines, max_bytes or limits.TAIL_BYTES)
         lost = losses(found, output)
+        described = describe(found, job, output)
     access.mark_seen(ctx, job, shown.next_seq)
     answer = {
         "job_id": job.job_id,
         "state": found.state.state,
         **shown.to_dict(),
-        **describe(found, job),
+        **described,
         "started_at": found.state.started_at or found.definition.created_at or timestamp(),
         "snapshot": snapshot,
         **paths(job),

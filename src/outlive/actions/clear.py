@@ -43,7 +43,7 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[int]:
         try:
             return gc.delete(ctx.store, job)
         except BlockingIOError:
-            alive = access.survivors(access.look(ctx, job), job.job_id)
+            alive = access.survivors(access.look(ctx, job), job)
             if (alive and not ending) or time.monotonic() >= until:
                 what = (
                     f"{len(alive)} of the processes it started still run" if alive else "its supervisor is still busy"

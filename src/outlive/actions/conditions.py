@@ -6,10 +6,9 @@ value (`regex=ready`, `port=127.0.0.1:8080`), which is how a command line writes
 
 from __future__ import annotations
 
-import json
 import os
 
-from outlive import limits
+from outlive import lean, limits
 from outlive.errors import OutliveError, invalid, nearest
 
 TYPE_CHECKING = False
@@ -71,7 +70,7 @@ def _condition(given: Any) -> Condition:
         return Condition(text)
     if text[:1] == "{":
         try:
-            found = json.loads(text)
+            found = lean.loads(text)
         except ValueError:
             raise invalid("until", f"not JSON: {text[:60]}") from None
         if isinstance(found, dict):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 
 from outlive import limits
@@ -79,7 +78,9 @@ WAIT_ARGS = (
         hidden=True),
 )  # fmt: skip
 
-_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+def _is_env_name(text: str) -> bool:
+    return text.isascii() and text.isidentifier()
 
 
 class Plan:
@@ -218,7 +219,7 @@ def working_directory(ctx: Context, given: str | None) -> str:
 def check_env(env: dict[str, str]) -> dict[str, str]:
     """Errors: invalid_argument for a name or value that no environment can hold."""
     for name, value in env.items():
-        if not _ENV_NAME.match(name):
+        if not _is_env_name(name):
             raise invalid("env", f"not the name of a variable: {name!r}", hint="Letters, digits and _, no digit first.")
         if "\0" in value:
             raise invalid("env", f"the value of {name} holds a NUL character")
@@ -227,7 +228,7 @@ def check_env(env: dict[str, str]) -> dict[str, str]:
 
 def _mask(names: Any) -> list[str]:
     for name in names:
-        if not _ENV_NAME.match(name):
+        if not _is_env_name(name):
             raise invalid("mask", f"not the name of a variable: {name!r}", hint="mask takes names, not values.")
     return list(dict.fromkeys(names))
 
@@ -247,7 +248,7 @@ def read_env_files(paths: list[str]) -> dict[str, str]:
             if not text or text.startswith("#"):
                 continue
             name, equals, value = text.partition("=")
-            if not equals or not _ENV_NAME.match(name.strip()):
+            if not equals or not _is_env_name(name.strip()):
                 raise invalid("env_file", f"{path}:{number} is not NAME=VALUE", hint="Quotes and export are not read.")
             found.update(check_env({name.strip(): value}))
     return found

@@ -7,7 +7,6 @@ loop. Closing the generator is how a call is cancelled; its `finally` blocks giv
 
 from __future__ import annotations
 
-import select
 import time
 
 TYPE_CHECKING = False
@@ -53,6 +52,8 @@ def drive(found: Any) -> Any:
 
 
 def _sleep(pause: Pause) -> None:
+    import select  # late: most calls wait for nothing
+
     timeout = pause.timeout_s()
     poller = select.poll()
     for fd in pause.fds:

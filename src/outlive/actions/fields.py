@@ -381,17 +381,6 @@ OVERRIDES["started_at"] = {
     type_: _string("When the command started (or was about to).", **_TIME) for type_ in ("run", "start", "restart")
 }
 
-# Names of the fields that the verbs repeat.
-DESCRIBING = (
-    "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
-    "dropped_bytes? missing_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
-    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? "
-)
-RUN = (
-    "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
-    "truncated gaps? requested_ms? effective_ms? deduplicated? hint? " + DESCRIBING
-)
-
 
 def entry_of(names: tuple[str, ...], type_: str) -> Schema:
     """An object with these fields; a trailing `?` marks one that may be absent."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal as signals_module
 import time
 
 from outlive import limits
@@ -10,6 +9,7 @@ from outlive.actions import access, answers
 from outlive.actions.line import Line, require_supervisor
 from outlive.actions.spec import JOB, MS, STR, Arg, Verb
 from outlive.errors import OutliveError, invalid, nearest
+from outlive.lean import signal as signals_module
 from outlive.system import signals, tree
 
 TYPE_CHECKING = False
@@ -83,11 +83,11 @@ def end(
 
 
 def _is_over(found: Look, job: JobDir) -> bool:
-    return found.state.finished and not access.survivors(found, job.job_id)
+    return found.state.finished and not access.survivors(found, job)
 
 
 def _answer(found: Look, job: JobDir, number: int) -> dict[str, Any]:
-    alive = access.survivors(found, job.job_id)
+    alive = access.survivors(found, job)
     answer = {
         "job_id": job.job_id,
         "state": found.state.state,

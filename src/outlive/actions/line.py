@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-import socket
 import time
 
-from outlive import limits
+from outlive import lean, limits
 from outlive.actions.driver import Pause
 from outlive.errors import OutliveError
 from outlive.store.jobdir import CONTROL, IO, JobDir
@@ -15,6 +13,7 @@ from outlive.system import fds, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any
 
     from outlive.actions.driver import Waiting
@@ -43,11 +42,11 @@ class Line:
             io = self._job.open_file(IO, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             return False
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        sock = fds.new_socket()
         try:
             sock.setblocking(False)
             sock.connect(fds.socket_path(io, os.path.basename(CONTROL)))
-            fds.send(sock, json.dumps({"op": "watch", "output": self._output}).encode())
+            fds.send(sock, lean.dumps({"op": "watch", "output": self._output}).encode())
         except OSError:
             sock.close()
             return False
@@ -68,7 +67,7 @@ class Line:
         if self._sock is None:
             return False
         try:
-            fds.send(self._sock, json.dumps(content).encode(), files)
+            fds.send(self._sock, lean.dumps(content).encode(), files)
         except OSError:
             self._hang_up()
             return False
@@ -108,7 +107,7 @@ class Line:
             if not message:
                 self._hang_up()
             elif message[:1] == b"{":
-                self._answers.append(json.loads(message))
+                self._answers.append(lean.loads(message))
 
     def _hang_up(self) -> None:
         if self._sock is not None:

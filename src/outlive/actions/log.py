@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from outlive import limits
 from outlive.actions import access, answers, window
 from outlive.actions.spec import INT, JOB, MAX_BYTES, RAW, SINCE_SEQ, STR, Arg, Verb
@@ -50,7 +48,7 @@ def log(
                     first = since_seq if since_seq is not None else reader.lines.start_of(offset or 0)
                     answer = log_search.search(reader.lines, search, first, limit, around, max_bytes, raw=raw)
                 else:
-                    answer = output.steady(partial(reader.read, offset, limit, since_seq, max_bytes, raw))
+                    answer = output.steady(reader.read, offset, limit, since_seq, max_bytes, raw)
             finally:
                 reader.lines.close()
             losses = answers.losses(found, output)

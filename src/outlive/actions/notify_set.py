@@ -42,8 +42,7 @@ def notify_set(
                 found |= {"watches": watches, "last_watch": watching.last_number(watches, number)}
             return found | _on_output_match(ctx, old.get("on_output_match"), match, end)
 
-        with access.writing_meta(found_job):
-            definition = found_job.change_meta(lambda old: old.replace(notification=changed(old.notification)))
+        definition = access.change_meta(found_job, lambda old: old.replace(notification=changed(old.notification)))
         found = access.look(ctx, found_job)
         if found.supervised and (match or remove_watch or args.get("watch")):
             yield from _reload(found_job)

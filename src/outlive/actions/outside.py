@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from outlive.actions.conditions import Condition
     from outlive.actions.probe import Fired
+    from outlive.store.jobdir import JobDir
     from outlive.store.truth import Look
 
 
@@ -142,11 +143,11 @@ class _Asked(_Polled):
 class Port(_Asked):
     """Fires when somebody listens; says whether that is a process of the job."""
 
-    def __init__(self, condition: Condition, job_id: str) -> None:
+    def __init__(self, condition: Condition, job: JobDir) -> None:
         super().__init__()
         self._port = condition.value
         self._host = condition.more["host"]
-        self._job_id = job_id
+        self._job = job
         self._here = ports.is_local(self._host)
 
     def check(self, found: Look) -> Fired:
@@ -162,7 +163,7 @@ class Port(_Asked):
             self.last = f"nobody listens on port {self._port} of this machine"
             self._later()
             return None
-        pids = [member.pid for member in access.survivors(found, self._job_id)]
+        pids = [member.pid for member in access.survivors(found, self._job)]
         for one in listening:
             pid = ports.owner(one.inode, pids)
             if pid is not None:

@@ -66,7 +66,7 @@ def _look(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> d
         lost = answers.losses(found, output)
     if found.state.finished:
         answer |= answers.outcome(found)
-        answer["descendants"] = len(access.descendants(found))
+        answer["descendants"] = len(access.descendants(found, job))
     if found.state.message:
         answer["message"] = found.state.message
     hint = answers.input_hint(found, answer)

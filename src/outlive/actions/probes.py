@@ -193,7 +193,7 @@ def made(conditions: list[Condition], job: JobDir, found: Look, *, output_since:
             elif condition.name == "file":
                 probes.append(outside.File(condition, found))
             elif condition.name == "port":
-                probes.append(outside.Port(condition, job.job_id))
+                probes.append(outside.Port(condition, job))
             elif condition.name == "http":
                 probes.append(outside.Http(condition))
             elif condition not in matches:

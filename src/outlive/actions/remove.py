@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
-
 from outlive import limits
 from outlive.actions import access, clear, kill
 from outlive.actions.spec import JOB, MS, Arg, Verb
+from outlive.lean import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

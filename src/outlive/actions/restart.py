@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.actions import access, define, fields, launching
+from outlive.actions import access, answers, define, launching
 from outlive.actions.spec import ENV, JOB, Arg, Verb
 from outlive.errors import OutliveError, invalid
 from outlive.job import new_id, timestamp
@@ -90,5 +90,5 @@ VERB = Verb(
         *define.WAIT_ARGS,
         *define.SHOW_ARGS,
     ),
-    result=fields.RUN,
+    result=answers.RUN,
 )

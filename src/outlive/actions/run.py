@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.actions import access, define, fields, launching
+from outlive.actions import access, answers, define, launching
 from outlive.actions.spec import Verb
 from outlive.job import new_id
 
@@ -40,7 +40,7 @@ VERB = Verb(
     "Start a command as a job; answer when it ended, or after a while with its output so far.",
     run,
     args=(*define.ARGS, *define.WAIT_ARGS, *define.SHOW_ARGS),
-    result=fields.RUN,
+    result=answers.RUN,
     detail="One word is a shell string (sh -lc); two or more are a program and its arguments, run as they stand. "
     "The job goes on whatever happens to this command.",
 )

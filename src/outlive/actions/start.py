@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.actions import access, define, fields, launching
+from outlive.actions import access, answers, define, launching
 from outlive.actions.spec import JOB, Verb
 from outlive.errors import OutliveError, from_os
 from outlive.store.jobdir import Locks
@@ -34,7 +34,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
             raise
         finally:
             locks.close()
-        return (yield from launching.watch(ctx, found, sock, seen))
+        return (yield from launching.watch(ctx, found, sock, seen, told=True))
 
 
 def _take(job: JobDir) -> Locks:
@@ -68,5 +68,5 @@ VERB = Verb(
     "Start a job that create defined.",
     start,
     args=(JOB, *define.WAIT_ARGS, *define.SHOW_ARGS),
-    result=fields.RUN,
+    result=answers.RUN,
 )

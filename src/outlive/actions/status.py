@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.actions import access, answers, fields, window
+from outlive.actions import access, answers
 from outlive.actions.spec import JOB, Verb
 from outlive.store.output import Output
 
@@ -21,9 +21,9 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
         with Output(found_job) as output:
             idle = answers.idle_ms(found, output)
             sizes, end, stored = output.sizes, output.end, output.stored
-            gaps = window.gaps_in(output.gap.merged, 0, end)
+            gaps = _gaps(output)
             lost = answers.losses(found, output)
-        described = answers.describe(found, found_job)
+            described = answers.describe(found, found_job, output)
         hint = answers.input_hint(found, described) or lost.get("hint")
         return {
             "job_id": found_job.job_id,
@@ -41,12 +41,20 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             "stored_bytes": stored,
             "quota_bytes": found.definition.quota_bytes,
             **({"gaps": gaps} if gaps else {}),
-            "descendants": len(access.descendants(found)),
+            "descendants": len(access.descendants(found, found_job)),
             "supervised": found.supervised,
             "env_vars": answers.env_vars(found),
             **({"notification": notification} if notification else {}),
             **({"hint": hint} if hint else {}),
         }
+
+
+def _gaps(output: Output) -> list[dict[str, Any]]:
+    if not output.gap.merged.crossed_by(0, output.end):
+        return []
+    from outlive.actions.window import gaps_in  # late: few jobs have one
+
+    return gaps_in(output.gap.merged, 0, output.end)
 
 
 VERB = Verb(
@@ -56,5 +64,5 @@ VERB = Verb(
     args=(JOB,),
     result="job_id state stdout_log_path stderr_log_path exit_code finished_at updated_at elapsed_ms idle_ms next_seq "
     "stdout_bytes stderr_bytes stored_bytes quota_bytes gaps? supervised env_vars notification? hint? "
-    + fields.DESCRIBING.replace("exit_code? ", ""),
+    + answers.DESCRIBING.replace("exit_code? ", ""),
 )

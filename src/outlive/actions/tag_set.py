@@ -17,8 +17,7 @@ def tag_set(ctx: Context, *, job: str, tags: list[str] | tuple[str, ...] = ()) -
     """These tags and no others; none clears them."""
     wanted = check_tags(list(tags))
     with access.open_job(ctx, job) as found_job:
-        with access.writing_meta(found_job):
-            definition = found_job.change_meta(lambda old: old.replace(tags=wanted))
+        definition = access.change_meta(found_job, lambda old: old.replace(tags=wanted))
         state = access.look(ctx, found_job).state.state
         return {"job_id": found_job.job_id, "state": state, "tags": definition.tags}
 

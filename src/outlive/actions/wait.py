@@ -141,7 +141,7 @@ class _Waited:
         """Did it start something in the background, and is that what is waited for? A failure left nothing to wait for."""
         if "exit" in self._names or not found.supervised or found.state.exit_code != 0:
             return False
-        return bool(access.descendants(found))
+        return bool(access.descendants(found, self.job))
 
     def _require_place(self) -> None:
         """Errors: job_not_found if somebody removed it meanwhile."""
@@ -176,7 +176,7 @@ class _Waited:
         }
         if found.state.finished:
             answer |= answers.outcome(found)
-            answer["descendants"] = len(access.descendants(found))
+            answer["descendants"] = len(access.descendants(found, self.job))
         hint = self._hint() if done else self._waited_for()
         hint = self._unsearched(hint, done=done)
         if not hint or answer.get("supervisor"):

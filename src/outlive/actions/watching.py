@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 
-from outlive import limits
+from outlive import lean, limits
 from outlive.actions.spec import BOOL, ITEMS, PATH, STR, Arg
 from outlive.errors import invalid, nearest
 from outlive.store.patterns import CONTAINS, MATCH_TYPES, REGEX, Pattern, check_length
@@ -83,7 +82,7 @@ def _asked(item: Any) -> Watch:
     """A pattern, or an object; on a command line and from some clients as a text of JSON."""
     if isinstance(item, str) and item.lstrip()[:1] == "{":
         try:
-            found = json.loads(item)
+            found = lean.loads(item)
         except ValueError:
             found = None  # a pattern that begins with a brace
         if isinstance(found, dict) and "pattern" in found:

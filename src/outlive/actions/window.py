@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from outlive import limits
 from outlive.job import short_id
 from outlive.store.lines import Lines
@@ -145,7 +143,7 @@ def show_bytes(
 def _shown(source: _Merged | _Log, since: int, stop: int, max_bytes: int) -> Shown:
     room = max_bytes
     while True:
-        shown = source.output.steady(partial(_fitted, source, since, stop, room))
+        shown = source.output.steady(_fitted, source, since, stop, room)
         smaller = less_room(room, shown.text, max_bytes)
         if smaller is None:
             return shown
@@ -225,7 +223,7 @@ def tails(output: Output, lines: int, max_bytes: int) -> dict[str, Any]:
     """The last lines of each stream, exact text; what stands before something that is gone does not belong to them."""
     texts, included, crossed = [], [], False
     for stream in (0, 1):
-        data, cut = output.steady(partial(_tail_bytes, output, stream, lines, max_bytes))
+        data, cut = output.steady(_tail_bytes, output, stream, lines, max_bytes)
         if len(data) < output.sizes[stream]:
             data = data[leading_cut(data) :]  # the rest of a character whose beginning was cut off
         texts.append(decode_exact(data))

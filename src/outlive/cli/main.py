@@ -5,6 +5,7 @@ is not imported for it: `outlive status` may take 2.5 times as long as a bare py
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import time
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.actions.spec import Context, Verb
+    from outlive.launch.fork import Launcher
 
 ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -40,7 +42,7 @@ class _Call:
 
     __slots__ = ("context", "cwd", "env", "launcher", "options", "started", "values", "verb")
 
-    def __init__(self) -> None:
+    def __init__(self, launcher: Launcher | None) -> None:
         self.started = time.monotonic()
         self.env = dict(os.environ)
         self.cwd = _cwd()
@@ -48,16 +50,17 @@ class _Call:
         self.verb: Verb | None = None
         self.values: dict[str, Any] = {}
         self.context: Context | None = None
-        self.launcher = _Launcher()
+        self.launcher = launcher or _Launcher()
 
     def log(self, level: int, text: str) -> None:
         if output.level(self.options["verbose"], self.env) >= level:
             output.note(f"outlive: {text}\n")
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str], launcher: Launcher | None = None) -> int:
+    """`launcher`: one that has a pair under way, if there is one."""
     output.open_standard_fds()
-    call = _Call()
+    call = _Call(launcher)
     try:
         status = _dispatch(argv, call)
     except KeyboardInterrupt:
@@ -100,7 +103,7 @@ def _verb(words: list[str], call: _Call) -> int:
     if len(words) < 3 and _asks_about_several(words, call):
         return _help_of_several(words[0])
     name, words = parse.verb_name(words, SPECIAL)
-    if name == "run" and not call.options["help"] and not {"--help", "-h"}.intersection(words):
+    if name == "run" and not call.options["help"] and words[:1] not in (["--help"], ["-h"]):
         call.launcher.prepare()
     verb = actions.load(name)
     if not verb.cli:
@@ -155,6 +158,7 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> 
         shell=tuple(found.get("shell", "unix") or ("sh", "-lc")),
         flags={"root": call.options["root"], "config": call.options["config"]},
     )
+    _collect_again()
     try:
         return driver.drive(start(call.context) if start else verb.run(call.context, **call.values))
     finally:
@@ -200,7 +204,15 @@ def _special(name: str, words: list[str], call: _Call) -> int:
         words = ["--help", *words]
     module, _, function = SPECIAL[name][0].partition(":")
     run: Callable[[list[str], dict[str, Any]], int] = getattr(importlib.import_module(module), function)
+    _collect_again()
     return run(words, call.options)
+
+
+def _collect_again() -> None:
+    """What is loaded by now stays, and is not looked through any more."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 # --- answers -------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from outlive.supervisor.handover import Pair
@@ -21,6 +22,9 @@ class Launcher:
     def prepare(self) -> None:
         """Fork the next pair now: it loads what a supervisor needs while its caller still loads what an answer needs, and
         keeps nothing of that for the life of the job. A pair that gets no job ends with this process."""
+        if self._early is not None:
+            return
+        _load_what_both_need()
         socks: list[socket.socket] = []
         try:
             socks += fds.pair()
@@ -36,6 +40,9 @@ class Launcher:
         guardian_there.close()
         supervisor_there.close()
         self._early = middle, Pair(guardian_here, supervisor_here)
+
+    def blank(self) -> None:
+        """Nothing is made ahead for one job."""
 
     def send(self, files: dict[str, int]) -> None:
         """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be made)."""
@@ -69,6 +76,12 @@ class Launcher:
         """Nothing is kept."""
 
 
+def _load_what_both_need() -> None:
+    """On one core before the fork instead of on both behind it, and in pages that pair and caller share."""
+    from outlive.store import output, truth  # noqa: F401
+    from outlive.supervisor import request  # noqa: F401
+
+
 def _ended_well(middle: int) -> bool:
     """Has it forked the guardian, as far as its status tells? Else only whether the job was taken does: it may have been
     killed when it had, and a job that is given away twice runs twice."""
@@ -82,6 +95,7 @@ def _ended_well(middle: int) -> bool:
 def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
     """The life of the process between: leave first, so that nobody's pipe stays open and no ^C reaches us, then load."""
     code = 1
+    gc.disable()
     try:
         os.setsid()
         fds.null_stdio()
@@ -89,6 +103,8 @@ def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
         from outlive.supervisor.pair import fork_guardian
         from outlive.system import crash, detach
 
+        gc.freeze()
+        gc.enable()
         crash.at("pair_unforked")
         fork_guardian(sock, supervisor_sock, detach.fork_into, spare=True)
         crash.at("pair_forked")

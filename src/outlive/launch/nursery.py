@@ -1,14 +1,20 @@
 """A long-lived server does not fork: it is large and may have threads. It keeps a small process beside it, outside of its
 process tree, that has a pair ready; a start is then one message and one posix_spawn. The nursery ends with its server.
+
+A few pairs it lends to the server, which gives them the next job itself when theirs is over: nothing is forked then.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import threading
 import time
 
 from outlive import limits
+from outlive.store.blank import Blank
+from outlive.supervisor.handover import AHEAD, FREE, LEND, Pair
 from outlive.system import crash, fds
 
 TYPE_CHECKING = False
@@ -26,15 +32,21 @@ _CODE = (
     "from outlive.launch.seedbed import main\n"
     "main()\n"
 )
+_OF_A_BLANK = 3  # open files
 _PADDING = " " * 64  # argv is where the name in the process table is written
 
 
 class Launcher:
-    """The server's line to its nursery; started again if it was killed."""
+    """The server's line to its nursery; started again if it was killed. May be called from any thread."""
 
     def __init__(self) -> None:
         self._sock: socket.socket | None = None
         self._middle: int | None = None
+        self._lent: list[Pair] = []  # their jobs run
+        self._free: list[Pair] = []
+        self._blanks: list[Blank] = []
+        self._asked = 0  # blanks, of pairs that we have not seen yet
+        self._lock = threading.Lock()
         self._start()
 
     def _start(self) -> None:
@@ -51,10 +63,63 @@ class Launcher:
             there.close()
         self._sock = here
 
+    def blank(self) -> Blank | None:
+        """A directory that one of our pairs has made ahead. It is the caller's from here on."""
+        with self._lock:
+            self._look()
+            return self._blanks.pop() if self._blanks else None
+
     def send(self, files: dict[str, int]) -> None:
         """Hand a job to a pair. `files` as in `Pair.send`. Errors: OSError."""
-        self._reap_middle()
-        message, numbers = ",".join(files).encode(), tuple(files.values())
+        with self._lock:
+            self._reap_middle()
+            self._look()
+            while self._free:
+                pair = self._free.pop()
+                try:
+                    pair.send(files, ahead=self._wants_blank())
+                except OSError as error:
+                    pair.close()
+                    if not isinstance(error, BrokenPipeError | ConnectionResetError):
+                        raise
+                    continue  # it was killed while it waited: nothing was taken
+                self._lent.append(pair)
+                return
+            self._ask(files)
+
+    def _look(self) -> None:
+        """Which of the pairs that were lent have done with their job?"""
+        self._borrow()
+        for pair in list(self._lent):
+            found = pair.said()
+            if found is None:
+                continue
+            self._lent.remove(pair)
+            said, numbers = found
+            free, _, blank = said.partition(" ")
+            if blank and len(numbers) == _OF_A_BLANK:
+                self._blanks.append(Blank(blank, numbers))
+            if free == FREE:
+                self._free.append(pair)
+            else:
+                pair.close()
+
+    def _borrow(self) -> None:
+        """What the nursery has lent since."""
+        with contextlib.suppress(OSError):  # it was killed: asking it will tell
+            while self._sock is not None and (pair := Pair.borrowed(self._sock)) is not None:
+                self._lent.append(pair)
+                self._asked -= pair.ahead
+
+    def _wants_blank(self) -> bool:
+        return len(self._blanks) + sum(pair.ahead for pair in self._lent) + self._asked < limits.BLANKS
+
+    def _ask(self, files: dict[str, int]) -> None:
+        # None is free now, or we would not ask
+        lend = [LEND] if len(self._lent) < limits.LENT_PAIRS else []
+        ahead = bool(lend) and self._wants_blank()
+        lend += [AHEAD] if ahead else []
+        message, numbers = ",".join([*files, *lend]).encode(), tuple(files.values())
         for last in (False, True):
             if self._sock is None:
                 self._start()
@@ -62,10 +127,11 @@ class Launcher:
             assert self._sock is not None
             try:
                 fds.send(self._sock, message, numbers)
+                self._asked += ahead
                 return
             except (BrokenPipeError, ConnectionResetError):  # it was killed: nothing was taken, so once more
                 self._sock.close()
-                self._sock = None
+                self._sock, self._asked = None, 0
                 if last:
                     raise
 
@@ -85,10 +151,15 @@ class Launcher:
         self._middle = None
 
     def close(self) -> None:
-        """The nursery ends when it sees this. Jobs do not notice."""
+        """The nursery, and the pairs that wait, end when they see this. Jobs do not notice."""
         if self._sock is not None:
             self._sock.close()
             self._sock = None
+        for blank in self._blanks:
+            blank.close()
+        for pair in (*self._lent, *self._free):
+            pair.close()
+        self._blanks, self._lent, self._free = [], [], []
         self._reap_middle()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -10,7 +11,7 @@ import signal
 import socket
 
 from outlive import limits
-from outlive.supervisor.handover import Pair
+from outlive.supervisor.handover import AHEAD, LEND, Pair, read
 from outlive.supervisor.pair import fork_pair
 from outlive.system import crash, fds, prctl, process, signals, tree
 
@@ -45,7 +46,7 @@ def main() -> None:
         if not message:
             break
         crash.at("nursery_asked")
-        _give(spare, dict(zip(message.decode().split(","), numbers, strict=False)))
+        _give(spare, *read(message, numbers), sock)
         crash.at("nursery_given")
         for fd in numbers:
             os.close(fd)
@@ -69,36 +70,44 @@ def once() -> None:
     message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
     if message:
         crash.at("scope_asked")
-        _give(None, dict(zip(message.decode().split(","), numbers, strict=False)), away=True)
+        _give(None, *read(message, numbers), None)
         crash.at("scope_given")
     os._exit(0)
 
 
 def _fork() -> Pair | None:
     try:
-        return fork_pair(away=False)
+        return fork_pair(away=False, spare=True)
     except OSError:
         return None
 
 
-def _give(spare: Pair | None, files: dict[str, int], *, away: bool = False) -> None:
-    """Hand the job on; if there is no pair, one is forked now, and if that fails its launcher is told why."""
+def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
+    """Hand the job on; if there is no pair, one is forked now, and if that fails its launcher is told why. `server`: where
+    to lend it, if that is among the words; None: there is none, and we end now."""
     try:
         if spare is not None:
             try:
-                spare.send(files)
+                _send(spare, files, words, server)
                 return
             except (BrokenPipeError, ConnectionResetError):  # it was killed while it waited: nothing was taken
                 pass
-        pair = fork_pair(away=away)
+        pair = fork_pair(away=server is None)
         try:
-            pair.send(files)
+            _send(pair, files, words, server)
         finally:
             pair.close()
     except OSError as error:
         waiter = socket.socket(fileno=os.dup(files["waiter"]))
         fds.send(waiter, json.dumps({"failed": error.strerror or str(error), "errno": error.errno or 0}).encode())
         waiter.close()
+
+
+def _send(pair: Pair, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
+    pair.send(files, ahead=AHEAD in words)
+    if server is not None and LEND in words:
+        with contextlib.suppress(OSError):  # one that is not taken now ends with its job
+            pair.lend(server)
 
 
 def _reap() -> None:

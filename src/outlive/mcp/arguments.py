@@ -52,6 +52,9 @@ class Reader:
         self._elsewhere = elsewhere or {}
         self._args = {arg.mcp: arg for arg in offered(verb)}
         self._names = {fold(name): arg for arg in self._args.values() for name in (*arg.aliases, arg.mcp)}
+        self._fallbacks: dict[str, Any] = {}
+        for arg in (*self._args.values(), *self.verb.args):  # two may share a parameter: ours goes first
+            self._fallbacks.setdefault(arg.name, self._defaults.get(arg.mcp, values.default_of(arg)))
         self._model: type[BaseModel] | None = None  # building one takes a millisecond; most verbs are never called
 
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,11 +64,8 @@ class Reader:
         missing = [name for name, arg in self._args.items() if arg.required and name not in checked]
         if missing:
             raise self._missing(missing[0])
-        found = {self._args[name].name: value for name, value in checked.items()}
-        for arg in (*self._args.values(), *self.verb.args):  # two may share a parameter: ours goes first
-            if arg.name not in found:
-                found[arg.name] = copy.copy(self._defaults.get(arg.mcp, values.default_of(arg)))
-        return found
+        given_values = {self._args[name].name: value for name, value in checked.items()}
+        return {**{name: copy.copy(value) for name, value in self._fallbacks.items()}, **given_values}
 
     def _named(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The values under the declared names."""

@@ -58,8 +58,9 @@ class JobEnvironment:
 
     async def get(self) -> dict[str, str]:
         """A job's environment, waiting a moment where the login PATH is not known yet."""
-        with anyio.move_on_after(FIRST_JOB_S):
-            await self._settled.wait()
+        if not self._settled.is_set():
+            with anyio.move_on_after(FIRST_JOB_S):
+                await self._settled.wait()
         return dict(self._env)
 
     def now(self) -> dict[str, str]:

@@ -50,6 +50,14 @@ def collect(store: Store, bounds: Bounds) -> int:
         os.close(stamp)
 
 
+def is_time(store: Store, bounds: Bounds) -> bool:
+    """Would `collect` look for what is to be deleted now?"""
+    try:
+        return _is_due(os.stat(COLLECTED, dir_fd=store.fd, follow_symlinks=False), bounds, time.time())
+    except OSError:
+        return True
+
+
 def _is_due(last: os.stat_result, bounds: Bounds, now: float) -> bool:
     every_s = limits.GC_AGE_EVERY_S if bounds.max_jobs is None and bounds.max_bytes is None else limits.GC_EVERY_S
     # A time that is yet to come was written before the clock was put back

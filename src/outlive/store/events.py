@@ -6,10 +6,9 @@ or for a watch hit where its line begins), `at` and `type`; the other members be
 
 from __future__ import annotations
 
-import json
 import os
-import re
 
+from outlive import lean
 from outlive.job import timestamp
 from outlive.store.jobdir import EVENTS
 
@@ -41,7 +40,7 @@ FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, message
 
 _HELD_BYTES = 65_536
 # Written first in every line, so that a reader finds its place without parsing everything before it
-_PLACE = rb'\{"n":(\d+),"seq":(\d+),'
+_N, _SEQ = b'{"n":', b'"seq":'
 
 
 class History:
@@ -72,7 +71,7 @@ class History:
         ready = self._open()
         self._count += 1
         event = {"n": self._count, "seq": seq, "at": timestamp(), "type": kind, **content}
-        self._held = (self._held + json.dumps(event, separators=(",", ":")).encode() + b"\n")[-_HELD_BYTES:]
+        self._held = (self._held + lean.dumps(event, separators=(",", ":")).encode() + b"\n")[-_HELD_BYTES:]
         if not ready:
             return
         try:
@@ -121,10 +120,20 @@ def read(job: JobDir, *, after: int = 0, since_seq: int = 0, offset: int = 0) ->
     found = []
     whole = data.rfind(b"\n") + 1
     for line in data[:whole].splitlines():
-        place = re.match(_PLACE, line)
-        if place and int(place[1]) > after and int(place[2]) >= since_seq:
+        place = _place(line)
+        if place is not None and place[0] > after and place[1] >= since_seq:
             try:
-                found.append(json.loads(line))
+                found.append(lean.loads(line))
             except ValueError:  # cut off by a kill
                 continue
     return found, offset + whole
+
+
+def _place(line: bytes) -> tuple[int, int] | None:
+    """`n` and `seq` of a line; None if it does not begin as ours do."""
+    first, _, rest = line.partition(b",")
+    second, comma, _ = rest.partition(b",")
+    if not (comma and first.startswith(_N) and second.startswith(_SEQ)):
+        return None
+    n, seq = first[len(_N) :], second[len(_SEQ) :]
+    return (int(n), int(seq)) if n.isdigit() and seq.isdigit() else None

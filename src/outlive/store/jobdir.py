@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -33,6 +32,7 @@ COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson
 STDIN_DATA = "stdin.data"
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
 WATCHED = ".watched"  # how far each stream was searched for the lines that are watched for
+SPARES = (".spare0", ".spare1")  # empty, in a directory that was made ahead: they become the job's marks elsewhere
 SEEN = ".seen"  # <client hash>: where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 
@@ -129,8 +129,10 @@ class JobDir:
 
     def release_reserve(self) -> None:
         """The outcome is visible."""
-        with contextlib.suppress(OSError):
+        try:
             os.unlink(RESERVE, dir_fd=self.fd)
+        except OSError:
+            return
 
     def unrenamed_outcome(self) -> State | None:
         """An outcome that was written as a whole by somebody who was killed before its rename. Only for who knows that
@@ -139,10 +141,12 @@ class JobDir:
         for name in os.listdir(self.fd):
             if name != RESERVE and not name.startswith(f".{STATE}."):
                 continue
-            with contextlib.suppress(OSError, OutliveError):  # half of it, or nothing yet
+            try:
                 content = files.read(self.fd, name).rstrip(b"\0")  # the rest of what was reserved
                 if b'"checksum"' in content:
                     found.append(_checked(State, _known_format(files.load(content), self.path)))
+            except (OSError, OutliveError):  # half of it, or nothing yet
+                continue
         found = [state for state in found if state.finished and state.job_id == self.job_id]
         return max(found, key=lambda state: str(state.updated_at), default=None)
 
@@ -164,19 +168,19 @@ class JobDir:
 
     def make_io(self) -> None:
         """The FIFOs, where they are missing."""
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(IO, 0o700, dir_fd=self.fd)
-        for name in FIFOS:
-            with contextlib.suppress(FileExistsError):
-                os.mkfifo(name, 0o600, dir_fd=self.fd)
+        for make, name, mode in ((os.mkdir, IO, 0o700), *((os.mkfifo, name, 0o600) for name in FIFOS)):
+            try:
+                make(name, mode, dir_fd=self.fd)
+            except FileExistsError:
+                continue
 
     def remove_io(self) -> None:
         """A job that is over has nobody to talk to."""
-        for name in (CONTROL, *FIFOS):
-            with contextlib.suppress(OSError):
-                os.unlink(name, dir_fd=self.fd)
-        with contextlib.suppress(OSError):
-            os.rmdir(IO, dir_fd=self.fd)
+        for remove, name in (*((os.unlink, name) for name in (CONTROL, *FIFOS)), (os.rmdir, IO)):
+            try:
+                remove(name, dir_fd=self.fd)
+            except OSError:
+                continue
 
     def is_in_place(self) -> bool:
         """Is this directory still the one that its path names, or was it removed?"""
@@ -191,6 +195,10 @@ class JobDir:
     def log_size(self, stream: int) -> int:
         """How long a log is, also if somebody cut or deleted it after the job's end (and the state was read)."""
         return max(self.stored_size(stream), self._log_bytes[stream])
+
+    def least_size(self, stream: int) -> int:
+        """How long a log was when the job ended, if it has and the state was read; else 0."""
+        return self._log_bytes[stream]
 
     def stored_size(self, stream: int) -> int:
         """How long the file is that is there; 0 for what is no file."""
@@ -239,8 +247,11 @@ class NewJob:
     def __init__(self, store: Store, job_id: str) -> None:
         """Errors: OSError; nothing is left behind."""
         self.store = store
+        self.job_id = job_id
         self.temporary = TEMPORARY + job_id
         self.locks: Locks | None = None
+        self._ahead = False
+        self._spares: list[str] = []
         os.mkdir(self.temporary, 0o700, dir_fd=store.fd)
         crash.at("make_directory")
         fd = -1
@@ -254,6 +265,19 @@ class NewJob:
             self._remove()
             raise
 
+    @classmethod
+    def of(cls, store: Store, temporary: str, directory: JobDir, locks: Locks) -> NewJob:
+        """One that was made ahead (store/blank.py)."""
+        new = cls.__new__(cls)
+        new.store, new.job_id, new.temporary = store, directory.job_id, temporary
+        new.dir, new.locks = directory, locks
+        new._ahead, new._spares = True, list(SPARES)
+        return new
+
+    def spare(self) -> str | None:
+        """An empty file below the root that may be renamed to what is needed; None: there is none."""
+        return f"{self.temporary}/{self._spares.pop()}" if self._spares else None
+
     def _make_files(self) -> None:
         for name in (LOCK, ORDER, *LOGS):
             os.close(os.open(name, _NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
@@ -264,6 +288,11 @@ class NewJob:
 
     def publish(self) -> None:
         """Rename into place: from here on readers see the job."""
+        for spare in SPARES if self._ahead else ():
+            try:
+                os.unlink(spare, dir_fd=self.dir.fd)
+            except FileNotFoundError:
+                continue
         os.rename(self.temporary, self.dir.job_id, src_dir_fd=self.store.fd, dst_dir_fd=self.store.fd)
         self.temporary = self.dir.job_id
         crash.at("make_visible")
@@ -272,8 +301,10 @@ class NewJob:
         """Take everything back, published or not. The locks last: a guardian that waits for one must find it gone.
 
         What cannot be deleted, for want of open files or on a broken disk, is told by a look: it never ran."""
-        with contextlib.suppress(OSError):
+        try:
             self._remove()
+        except OSError:
+            pass
         self.close()
 
     def close(self) -> None:
@@ -284,7 +315,7 @@ class NewJob:
     def _remove(self) -> None:
         from outlive.store.removal import remove_tree
 
-        self.store.unmark_live(self.temporary.removeprefix(TEMPORARY))
+        self.store.unmark_live(self.job_id)
         remove_tree(self.store.fd, self.temporary)
 
 
@@ -302,6 +333,13 @@ class Locks:
         except BaseException:
             self.close()
             raise
+
+    @classmethod
+    def of(cls, fds: list[int]) -> Locks:
+        """Those that somebody else took, and handed on."""
+        locks = cls.__new__(cls)
+        locks.fds = fds
+        return locks
 
     def close(self) -> None:
         """Let go here; copies that were handed on stay locked."""

@@ -7,7 +7,6 @@ one is as long as its log says. `seq` is a position in the merged stream.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import struct
@@ -20,7 +19,7 @@ from outlive.store.jobdir import LOGS, ORDER
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from outlive.store.gap import Gap, Hole
     from outlive.store.jobdir import JobDir
@@ -85,7 +84,7 @@ class Output:
         stored = [job.stored_size(stream) for stream in (STDOUT, STDERR)]
         self.missing = missing.read(job)
         ends = [max((stop for _, stop in spans), default=0) for spans in self.missing]
-        self.sizes = [max(job.log_size(stream), ends[stream]) for stream in (STDOUT, STDERR)]
+        self.sizes = [max(stored[stream], job.least_size(stream), ends[stream]) for stream in (STDOUT, STDERR)]
         for stream, spans in enumerate(self.missing):
             if stored[stream] < self.sizes[stream]:  # cut or deleted, and nobody has given it its length back
                 spans[:] = missing.merged([*spans, (stored[stream], self.sizes[stream])])
@@ -168,11 +167,11 @@ class Output:
             if self.gap.of(stream) is hole:
                 return at, data
 
-    def steady(self, read: Callable[[], _R]) -> _R:
-        """What `read` makes of several looks, all at the same gap."""
+    def steady(self, read: Callable[..., _R], *values: Any) -> _R:
+        """What `read(*values)` makes of several looks, all at the same gap."""
         while True:
             gap = self.gap
-            found = self._sure(read)
+            found = self._sure(lambda: read(*values))
             if self.gap is gap:
                 return found
 
@@ -198,8 +197,10 @@ class Output:
             return None
         times = []
         for name in LOGS:
-            with contextlib.suppress(FileNotFoundError):
+            try:
                 times.append(os.stat(name, dir_fd=self._job.fd, follow_symlinks=False).st_mtime)
+            except FileNotFoundError:
+                continue
         return max(times, default=None)
 
     # --- the gap ---

@@ -5,7 +5,6 @@ end: a job whose output is still searched for what is watched for may have more 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 
@@ -34,16 +33,28 @@ class Owed:
         self._store = store
         self._place = f"{OWED}/{mark_of(client)}"
 
-    def add(self, job_id: str) -> None:
+    def add(self, job_id: str, spare: str | None = None) -> None:
+        """`spare`: an empty file below the root that becomes the entry."""
+        if spare is not None:
+            try:
+                os.rename(spare, f"{self._place}/{job_id}", src_dir_fd=self._store.fd, dst_dir_fd=self._store.fd)
+            except OSError:  # there is no directory for it yet
+                pass
         for _ in range(2):
             try:
                 self._write(job_id, 0, os.O_CREAT)
                 return
             except FileNotFoundError:
-                with contextlib.suppress(OSError):
-                    for place in (OWED, self._place):
-                        with contextlib.suppress(FileExistsError):
-                            os.mkdir(place, 0o700, dir_fd=self._store.fd)
+                self._make_place()
+            except OSError:
+                return
+
+    def _make_place(self) -> None:
+        for place in (OWED, self._place):
+            try:
+                os.mkdir(place, 0o700, dir_fd=self._store.fd)
+            except FileExistsError:
+                continue
             except OSError:
                 return
 
@@ -75,8 +86,10 @@ class Owed:
             os.close(fd)
 
     def tell(self, job_id: str, told_bytes: int, *, end: bool) -> None:
-        with contextlib.suppress(OSError):
+        try:
             self._write(job_id, told_bytes, 0, end=end)
+        except OSError:
+            return
 
     def _write(self, job_id: str, told_bytes: int, flags: int, *, end: bool = False) -> None:
         flags |= os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -104,9 +117,11 @@ def forget_removed(store: Store) -> None:
     try:
         known = set(store.ids())
         for client in os.listdir(owed):
-            with contextlib.suppress(OSError):
+            try:
                 _forget(owed, client, known)
                 os.rmdir(client, dir_fd=owed)  # only if it is empty
+            except OSError:
+                continue
     finally:
         os.close(owed)
 

@@ -7,8 +7,6 @@ terminal, which ends lines with both, and each state of a progress line is a lin
 
 from __future__ import annotations
 
-import re
-
 from outlive import limits
 from outlive.errors import invalid
 
@@ -21,8 +19,8 @@ REGEX, CONTAINS = "regex", "contains"
 MATCH_TYPES = (REGEX, CONTAINS)
 
 _MULTI_LINE = "(?m)"
-# Escape sequences and control characters, never a newline or a carriage return: what is left can be seen. Compiled by re
-# when it is first used: a millisecond of every command line otherwise
+# Escape sequences and control characters, never a newline or a carriage return: what is left can be seen. `re` is imported
+# when it is first used: nine milliseconds of every command line otherwise
 _UNSEEN = rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P_^X][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 
 
@@ -124,6 +122,8 @@ class Pattern:
 
 def seen(data: bytes) -> bytes:
     """Without escape sequences and control characters, but for newlines, carriage returns and tabs."""
+    import re
+
     return re.sub(_UNSEEN, b"", data)
 
 
@@ -163,6 +163,8 @@ def _valid(data: bytes) -> bytes:
 
 def _of_a_line(pattern: str) -> str:
     """The text of a match is a line: \\A and \\z are its ends, wherever the piece ends in which it was searched."""
+    import re
+
     return re.sub(r"(?<!\\)((?:\\\\)*)\\([Az])", lambda found: found[1] + {"A": "^", "z": "$"}[found[2]], pattern)
 
 

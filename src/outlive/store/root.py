@@ -8,7 +8,7 @@ import stat
 
 from outlive import limits
 from outlive.errors import OutliveError, from_os
-from outlive.job import ID_CHARS, is_id, is_id_part
+from outlive.job import is_id, is_id_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ LIVE = ".live"  # one empty file for each job that has not ended: `list` finds t
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
 COLLECTED = ".collected"  # its time: when jobs were last deleted without anybody asking
-_MANY = 1_000  # names; fewer are sorted faster than anything clever
 
 
 def default_path(env: Mapping[str, str]) -> str:
@@ -85,19 +84,17 @@ class Store:
         return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
 
     def ids(self) -> list[str]:
-        """The ids of all jobs, newest first. Costs one directory listing and opens nothing."""
-        return sorted(filter(is_id, os.listdir(self.fd)), reverse=True)
+        """The ids of all jobs, newest first. Costs one directory listing at most and opens no job."""
+        from outlive.store import names  # here and below: a call that names its job by the whole id needs none
+
+        return sorted(names.all_ids(self.fd), reverse=True)
 
     def newest_ids(self) -> Iterator[str]:
-        """The same, one by one: whoever needs the first few of many does not pay for sorting and checking all of them."""
-        names = [name for name in os.listdir(self.fd) if len(name) == ID_CHARS]
-        if len(names) > _MANY:
-            from heapq import nlargest
+        """The same, one by one: whoever needs the first few of many does not pay for the others. Where nothing has changed
+        since the last look it costs no listing either."""
+        from outlive.store import names
 
-            first = nlargest(_MANY // 4, names)
-            yield from filter(is_id, first)
-            names = [name for name in names if name < first[-1]]
-        yield from filter(is_id, sorted(names, reverse=True))
+        return names.newest_ids(self.fd)
 
     def live_ids(self) -> list[str]:
         """The ids of the jobs that may still run, newest first."""
@@ -110,7 +107,14 @@ class Store:
         finally:
             os.close(fd)
 
-    def mark_live(self, job_id: str) -> None:
+    def mark_live(self, job_id: str, spare: str | None = None) -> None:
+        """`spare`: an empty file below the root that becomes the mark."""
+        if spare is not None:
+            try:
+                os.rename(spare, f"{LIVE}/{job_id}", src_dir_fd=self.fd, dst_dir_fd=self.fd)
+                return
+            except FileNotFoundError:  # there is no directory for it yet
+                pass
         for _ in range(2):
             try:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -146,7 +150,9 @@ class Store:
             if self._has(wanted) and (exists is None or exists(wanted)):
                 return wanted
         elif is_id_part(wanted):
-            found = [job for job in self.ids() if job.startswith(wanted) or job.endswith(wanted)]
+            from outlive.store import names
+
+            found = names.ids_with(self.fd, wanted)
             found = found if exists is None else [job for job in found if exists(job)]
             if len(found) == 1:
                 return found[0]
@@ -164,7 +170,9 @@ class Store:
 
     def leftovers(self) -> Iterator[str]:
         """Names of half-made and half-deleted job directories."""
-        yield from (name for name in os.listdir(self.fd) if name.startswith((TEMPORARY, TRASH)))
+        from outlive.store import names
+
+        yield from (name for name in names.entries(self.fd) if name.startswith((TEMPORARY, TRASH)))
 
 
 def _check(path: str, found: os.stat_result) -> None:

@@ -34,7 +34,6 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,%d}" % (limits.TOKEN_NAME_CHAR
 class Token(Record):
     """`name`: the client it was made for. `scope`: whose jobs it sees and touches; `*`: everybody's."""
 
-    __slots__ = ()
     FIELDS: ClassVar[dict[str, Any]] = {"name": "", "scope": "", "hash": "", "created_at": ""}
 
     def shown(self) -> dict[str, Any]:

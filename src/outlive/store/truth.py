@@ -6,8 +6,7 @@ the lock between two looks; without the second look at the outcome a reader said
 
 from __future__ import annotations
 
-import json
-
+from outlive import lean
 from outlive.errors import OutliveError
 from outlive.job import Definition, State, id_time_ms, timestamp
 from outlive.store import files
@@ -200,7 +199,7 @@ def is_end_owed(store: Store, job: JobDir, definition: Definition) -> bool:
     if not has_sinks(definition):
         return False
     try:
-        return not json.loads(files.read(job.fd, COMPLETION)).get("delivered")
+        return not lean.loads(files.read(job.fd, COMPLETION)).get("delivered")
     except FileNotFoundError:  # nobody has begun; a sink that was given after the end is not for this end
         return store.is_marked_live(job.job_id)
     except (OSError, ValueError, AttributeError):

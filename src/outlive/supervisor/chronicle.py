@@ -62,13 +62,13 @@ class Chronicle:
         self._on_event()
 
     def begin(self, state: State) -> None:
-        """What a predecessor was killed before it could tell comes first."""
+        """What a predecessor was killed before it could tell comes first. Nobody is told yet who could look."""
         self._adopted = bool(state.adopted)
         known = {event["type"] for event in events.read(self._job)[0]} if self._adopted else set()
         if state.pid is not None and events.STARTED not in known:
-            self.tell(events.STARTED, seq=0, pid=state.pid)
+            self._history.add(events.STARTED, 0, pid=state.pid)
         if self._adopted:
-            self.tell(events.ADOPTED, by=os.getpid())
+            self._history.add(events.ADOPTED, self._end(), by=os.getpid())
         self._end_told = events.FINISHED in known
 
     def signal_sent(self, signal_name: str, by: str, cause: str) -> None:
@@ -81,7 +81,7 @@ class Chronicle:
     # --- lines that are watched for ---
 
     def look_for(self, definition: Definition) -> None:
-        """Watch for the lines that are asked for now."""
+        """Watch for the lines that this definition asks for."""
         wanted = watches_of(definition.notification)
         if self._silent or (self._watches is None and not wanted):
             return

@@ -7,17 +7,16 @@ in the files, and end of file means "look, and connect again".
 
 from __future__ import annotations
 
-import json
 import os
-import socket
 import time
 
-from outlive import limits
+from outlive import lean, limits
 from outlive.store.jobdir import CONTROL, IO
 from outlive.system import fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from typing import Any
 
@@ -30,7 +29,7 @@ OUTPUT, STATE = b"o", b"s"
 def listen(job: JobDir) -> socket.socket:
     """Bind the socket in the job's directory, in place of a dead supervisor's."""
     io = job.open_file(IO, os.O_RDONLY | os.O_DIRECTORY)
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    sock = fds.new_socket()
     try:
         try:
             os.unlink(CONTROL, dir_fd=job.fd)
@@ -69,7 +68,7 @@ class Connection:
             return
 
     def answer(self, **content: Any) -> None:
-        self.tell(json.dumps(content).encode())
+        self.tell(lean.dumps(content).encode())
 
 
 class Control:
@@ -115,7 +114,7 @@ class Control:
 
     def _accept(self) -> None:
         try:
-            sock, _ = self._listener.accept()
+            sock = fds.accept(self._listener)
         except BlockingIOError:  # gone again
             return
         except OSError:  # no fd left: it stays readable, so look away for a while
@@ -135,7 +134,7 @@ class Control:
             self._drop(connection)
             return
         try:
-            request = json.loads(message)
+            request = lean.loads(message)
             if request["op"] == "watch":
                 connection.wants_output = bool(request.get("output"))
                 connection.tell(STATE)  # what happened between its last look and now was told to nobody

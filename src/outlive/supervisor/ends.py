@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from outlive import limits
@@ -30,8 +29,10 @@ def take_hold(job: JobDir, command: dict[str, Any] | None, *, pty: bool) -> dict
     held: dict[str, int] = {}
     try:
         if not pty:
-            with contextlib.suppress(FileNotFoundError):  # it ended, and they were removed
+            try:
                 held.update(zip(HELD, open_readers(job), strict=False))
+            except FileNotFoundError:  # it ended, and they were removed
+                pass
         pidfd = None if command is None else process.open_pidfd(command["pid"])
         if pidfd is not None:
             held["pidfd"] = pidfd

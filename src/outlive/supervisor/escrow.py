@@ -8,9 +8,12 @@ a queued fd is an open fd. The guardian can sleep in waitpid and never touch it;
 from __future__ import annotations
 
 import os
-import socket
 
 from outlive.system import fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
 
 
 class Escrow:
@@ -49,4 +52,4 @@ class Escrow:
 
 def adopt_socket(fd: int) -> socket.socket:
     """A socket object for an fd that came out of an escrow."""
-    return socket.socket(fileno=fd)
+    return fds.socket_of(fd)

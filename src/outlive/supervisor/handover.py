@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from outlive import limits
 from outlive.system import crash, fds
 
 TYPE_CHECKING = False
@@ -10,6 +11,14 @@ if TYPE_CHECKING:
 
 # What a reader that adopts a job takes hold of at once, and sends to the new pair
 HELD = ("stdout", "stderr", "pidfd")
+# What a supervisor says to its guardian that has let go of its job
+OVER = b"over"
+# What a pair says that waits for another job; behind it the name of a blank that it has made
+FREE = "free"
+# Words behind the names of the files. A server to its nursery: it can use the pair again (and gets LENT). To a
+# supervisor: make a blank when the job is over.
+LEND, AHEAD = "lend", "ahead"
+LENT = "lent"
 
 
 class Pair:
@@ -19,10 +28,12 @@ class Pair:
         self._guardian = guardian
         self._supervisor = supervisor
         self._given: list[socket.socket] = []
+        self.ahead = False
 
-    def send(self, files: dict[str, int]) -> None:
+    def send(self, files: dict[str, int], *, ahead: bool = False) -> None:
         """Give the pair its job, by open files: request, lock0, lock1, waiter and, if the caller gave one, stdin; for an
-        adoption what it took hold of."""
+        adoption what it took hold of. `ahead`: it makes a directory for the next one."""
+        self.ahead = ahead
         for_supervisor = {name: fd for name, fd in files.items() if name != "lock1"}
         # The guardian first: it must know the job before its supervisor can be lost in it.
         names = [name for name in ("lock1", "request", "stdin", *HELD) if name in files]
@@ -30,10 +41,42 @@ class Pair:
         self._given.append(self._guardian)
         crash.at("send_guardian")
         try:
-            fds.send(self._supervisor, ",".join(for_supervisor).encode(), tuple(for_supervisor.values()))
+            words = ",".join([*for_supervisor, *([AHEAD] if ahead else [])])
+            fds.send(self._supervisor, words.encode(), tuple(for_supervisor.values()))
             self._given.append(self._supervisor)
         except (BrokenPipeError, ConnectionResetError):  # it was killed: its guardian starts the job
             return
+
+    def said(self) -> tuple[str, list[int]] | None:
+        """What it says of itself, if it has said anything new. FREE, and maybe a blank's name with its open files
+        (store/blank.py): it waits for another job. "": there will be no other one."""
+        try:
+            message, numbers = fds.receive(self._guardian, limits.CONTROL_BYTES, wait=False)
+        except BlockingIOError:
+            return None
+        except ConnectionResetError:
+            return "", []
+        return message.decode(), numbers
+
+    def lend(self, borrower: socket.socket) -> None:
+        """Hand our lines to somebody else, who may give it further jobs. Errors: OSError, BlockingIOError among them."""
+        words = f"{LENT} {AHEAD}" if self.ahead else LENT
+        fds.send(borrower, words.encode(), (self._guardian.fileno(), self._supervisor.fileno()), wait=False)
+
+    @classmethod
+    def borrowed(cls, lender: socket.socket) -> Pair | None:
+        """The next one that was lent to us over this socket; None: none now. Errors: OSError."""
+        try:
+            message, numbers = fds.receive(lender, limits.CONTROL_BYTES, wait=False)
+        except BlockingIOError:
+            return None
+        lines = [fds.socket_of(number) for number in numbers]
+        word, _, ahead = message.decode().partition(" ")
+        if word != LENT or len(lines) != 2:
+            return None
+        pair = cls(*lines)
+        pair.ahead = bool(ahead)
+        return pair
 
     def was_taken(self) -> bool:
         """Has one of them received what it was sent? Waits until one has, or none can any more.
@@ -47,6 +90,12 @@ class Pair:
         """A pair that was given nothing ends by this."""
         self._guardian.close()
         self._supervisor.close()
+
+
+def read(message: bytes, numbers: list[int]) -> tuple[dict[str, int], list[str]]:
+    """(files by name, the words behind them) of a message with open files."""
+    names = message.decode().split(",")
+    return dict(zip(names, numbers, strict=False)), names[len(numbers) :]
 
 
 def _was_received(sock: socket.socket) -> bool:

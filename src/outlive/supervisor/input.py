@@ -8,7 +8,6 @@ import termios
 from outlive import limits
 from outlive.job import watches_of
 from outlive.store import events
-from outlive.supervisor.feed import Feed, PipeFeed, TerminalFeed
 from outlive.system import fds, terminal
 
 TYPE_CHECKING = False
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from outlive.supervisor.console import Console
     from outlive.supervisor.control import Connection
     from outlive.supervisor.ends import Ends
+    from outlive.supervisor.feed import Feed
     from outlive.supervisor.input_watch import InputWatch
     from outlive.supervisor.loop import Loop
     from outlive.supervisor.pump import Pump
@@ -31,6 +31,7 @@ def preload(definition: dict[str, Any]) -> None:
     files on disk may be another version's."""
     if definition.get("pty") or definition.get("stdin") == "open":
         import outlive.supervisor.console
+        import outlive.supervisor.feed
         import outlive.supervisor.input_watch
     if watches_of(definition.get("notification") or {}):
         try:
@@ -95,13 +96,14 @@ class Input:
 
     def _make_feed(self) -> Feed | None:
         ends = self._ends
+        if ends.master is None and ends.stdin is None:
+            return None
+        from outlive.supervisor.feed import PipeFeed, TerminalFeed
+
         if ends.master is not None:
             return TerminalFeed(self._loop, ends.master, self._on_input)
-        if ends.stdin is not None:
-            return PipeFeed(
-                self._loop, ends.stdin, ends.stdin_escrow, self._on_input, lambda: self._write(stdin="closed")
-            )
-        return None
+        assert ends.stdin is not None
+        return PipeFeed(self._loop, ends.stdin, ends.stdin_escrow, self._on_input, lambda: self._write(stdin="closed"))
 
     def _target(self) -> blocked.Target:
         from outlive.system import blocked

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 
 from outlive import limits
+from outlive.lean import signal
 from outlive.system import crash, process
 
 TYPE_CHECKING = False

@@ -4,8 +4,7 @@ must never touch the disk.
 
 from __future__ import annotations
 
-import json
-
+from outlive import lean
 from outlive.job import Record
 from outlive.system import fds
 
@@ -21,7 +20,6 @@ class Request(Record):
     commands get the first only.
     """
 
-    __slots__ = ()
     FIELDS: ClassVar[dict[str, Any]] = {
         "mode": "start",
         "root": "",
@@ -39,8 +37,8 @@ class Request(Record):
     def to_file(self) -> int:
         """An fd that holds this request."""
         # ASCII with escapes: names and values that are not UTF-8 are lone surrogates here and come back as they were
-        return fds.memory_file("request", json.dumps(self.to_dict(), ensure_ascii=True).encode())
+        return fds.memory_file("request", lean.dumps(self.to_dict(), ensure_ascii=True).encode())
 
     @classmethod
     def from_file(cls, fd: int) -> Request:
-        return cls.of(json.loads(fds.read_all(fd)))
+        return cls.of(lean.loads(fds.read_all(fd)))

@@ -9,12 +9,11 @@ least once.
 from __future__ import annotations
 
 import errno
-import json
 import os
-import signal
 
-from outlive import limits
+from outlive import lean, limits
 from outlive.job import timestamp
+from outlive.lean import signal
 from outlive.store import events, files
 from outlive.store.jobdir import COMPLETION, NOTIFICATIONS
 from outlive.system import crash, fds, process, spawn, tree
@@ -124,7 +123,7 @@ class Sinks:
     def _was_delivered(self) -> bool | None:
         """None: nobody has begun."""
         try:
-            return bool(json.loads(files.read(self._job.fd, COMPLETION)).get("delivered"))
+            return bool(lean.loads(files.read(self._job.fd, COMPLETION)).get("delivered"))
         except (OSError, ValueError, AttributeError):  # missing, cut off, or somebody's hand in it
             return None
 
@@ -136,7 +135,7 @@ class Sinks:
     def _write_completion(self, event: Event, results: list[Result], *, done: bool) -> None:
         content = {**event, "delivery_results": results, "delivered": done}
         try:
-            files.write_atomic(self._job.fd, COMPLETION, json.dumps(content, ensure_ascii=True).encode() + b"\n")
+            files.write_atomic(self._job.fd, COMPLETION, lean.dumps(content, ensure_ascii=True).encode() + b"\n")
         except OSError:
             return  # full or removed: the deliveries themselves still count
 
@@ -160,7 +159,7 @@ class Sinks:
             return
         for line in lines:
             try:
-                event = json.loads(line)
+                event = lean.loads(line)
                 key = (event["watch"], event["seq"])
             except (ValueError, KeyError, TypeError):  # cut off by a kill
                 continue
@@ -180,7 +179,7 @@ class Sinks:
         try:
             fd = self._job.open_file(NOTIFICATIONS, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             try:
-                fds.write_all(fd, json.dumps(content, ensure_ascii=True).encode() + b"\n")
+                fds.write_all(fd, lean.dumps(content, ensure_ascii=True).encode() + b"\n")
             finally:
                 os.close(fd)
         except OSError:
@@ -287,7 +286,7 @@ class _Lane:
             "OUTLIVE_EVENT_PATH": os.path.join(self._job.path, COMPLETION if self._kind == FINISHED else NOTIFICATIONS),
             tree.SINK_MARK: self._kind,
         }
-        data = fds.memory_file("event", json.dumps(event, ensure_ascii=True).encode() + b"\n")
+        data = fds.memory_file("event", lean.dumps(event, ensure_ascii=True).encode() + b"\n")
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
             words = [*self._request.sink_shell, command]
@@ -327,7 +326,7 @@ class _Lane:
 def _append(event: Event, path: str) -> Result:
     """One line, by one write to a file opened for appending: lines of several jobs do not mix."""
     result = _result("file", path)
-    line = json.dumps(event, ensure_ascii=True).encode() + b"\n"
+    line = lean.dumps(event, ensure_ascii=True).encode() + b"\n"
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         fd = os.open(path, _APPEND, 0o600)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
-import resource
 import time
 
-from outlive import limits
+from outlive import lean, limits
 from outlive.job import Definition, State, timestamp
 from outlive.store.jobdir import FIFOS, STDIN_DATA, JobDir
 from outlive.supervisor import outcome
+from outlive.supervisor.control import STATE
 from outlive.supervisor.ends import Ends, open_readers
 from outlive.supervisor.supervise import Supervisor
 from outlive.system import cgroup, crash, fds, prctl, process, spawn, terminal, tree
@@ -40,8 +39,9 @@ def start(
     waiter: socket.socket | None,
     escrow: Escrow,
     stdin_escrow: Escrow,
-) -> None:
-    """Run the command of `request` and see it to its end."""
+) -> bool:
+    """Run the command of `request` and see it to its end. Was it a plain one, and did it run: is nothing of it left in
+    this process but open files and garbage?"""
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     crash.at("start_told")
     job = open_job(request)
@@ -58,13 +58,21 @@ def start(
         job.write_state(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
         crash.at("start_marked")
         if not job.is_in_place():  # the launcher gave up on us, and said that nothing ran
-            return
+            return False
         state = _spawn(job, request, definition, state, stdin, ends)
         crash.at("start_recorded")
     except OSError as error:  # nothing ran: the launcher takes the job back, and says why
         _refuse(job, request, state, waiter, error)
-        return
-    Supervisor(job, request, state, ends, parent=True).run(waiter)
+        return False
+    told = False
+    if waiter is not None and not state.finished:  # it need not wait for what only the rest of the job needs
+        try:
+            fds.send(waiter, STATE)
+            told = True
+        except OSError:  # it was killed
+            pass
+    Supervisor(job, request, state, ends, parent=True).run(waiter, told=told)
+    return not (definition.pty or definition.notification)
 
 
 def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket | None, error: OSError) -> None:
@@ -78,7 +86,7 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
     except OSError:  # the disk is full: the launcher's answer is what counts
         pass
     if waiter is not None:
-        fds.send(waiter, json.dumps({"failed": message, "errno": error.errno or 0}).encode())
+        fds.send(waiter, lean.dumps({"failed": message, "errno": error.errno or 0}).encode())
 
 
 def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:
@@ -247,6 +255,6 @@ def _environment(request: Request, *, pty: bool) -> dict[str, str]:
 
 def _keeper_numbers() -> tuple[int, int]:
     """High fds for the keepers, inside what the command may have (getrlimit(2))."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    top = min(limits.KEEPER_FDS[1], soft - 1) if soft != resource.RLIM_INFINITY else limits.KEEPER_FDS[1]
+    soft = os.sysconf("SC_OPEN_MAX")  # -1: without limit
+    top = min(limits.KEEPER_FDS[1], soft - 1) if soft > 0 else limits.KEEPER_FDS[1]
     return top - 1, top

@@ -7,12 +7,12 @@ runs this: the supervisor itself, a guardian that took over from a killed one, o
 from __future__ import annotations
 
 import os
-import signal
 import time
 
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.job import Definition, timestamp
+from outlive.lean import signal
 from outlive.store import events, files
 from outlive.store.jobdir import EVENTS, GAP, META, ORDER, STATE, JobDir
 from outlive.store.root import Store
@@ -121,15 +121,16 @@ class Supervisor:
 
     # --- life ---
 
-    def run(self, waiter: socket.socket | None) -> None:
-        """See the job to its end. Returns when nothing of it is left."""
+    def run(self, waiter: socket.socket | None, *, told: bool = False) -> None:
+        """See the job to its end. Returns when nothing of it is left. `told`: the waiter knows that it runs."""
         wakeup = signals.wakeup_pipe((signal.SIGCHLD, *SURVIVED))
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if waiter is not None:
             self._control.add(waiter, wants_output=True)
-        self._control.state()
         self._pump.start()
         self._chronicle.begin(self._state)
+        if not told:
+            self._control.state()
         if self._state.finished:
             self._phase = LINGERING
             self._reap_command()
@@ -299,6 +300,7 @@ class Supervisor:
         crash.at("end_unlinked")
         self._chronicle.close()
         self._control.close()
+        self._loop.close()
 
     # --- ending it ---
 

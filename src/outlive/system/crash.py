@@ -69,6 +69,9 @@ POINTS = {
     "end_told": "a sink was told; that it was is nowhere on disk",
     "end_done": "that all sinks were told is on disk",
     "end_unlinked": "FIFOs and control socket are removed; the locks are still held",
+    # A pair that waits for another job
+    "free_cleared": "the supervisor has let go of all that was the job's; its guardian does not know",
+    "free_said": "the guardian has told the server that the pair waits",
     # Guardian that takes over, after a supervisor was killed
     "takeover_seen": "the supervisor's death was seen",
     "takeover_locked": "the supervisor's lock is ours",

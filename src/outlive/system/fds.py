@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import _socket
-import array
 import fcntl
 import os
-import socket
-import termios
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+else:
+    try:
+        # The half that is written in C: what `socket` adds to it loads `selectors` and `enum`, 3 ms of every start, and to
+        # dress the four of a pair costs each guardian 60 pages
+        import _socket as socket
+    except ImportError:
+        import socket
 
 _F_GETPATH = 50  # macOS, sys/fcntl.h
-# As numbers: the enum members are made into numbers again and again
-_UNIX, _DGRAM = int(socket.AF_UNIX), int(socket.SOCK_DGRAM)
-_SEQPACKET = int(socket.SOCK_SEQPACKET) if hasattr(socket, "SOCK_SEQPACKET") else None
+_INT_BYTES = struct.calcsize("i")
+_DONTWAIT = int(socket.MSG_DONTWAIT)
 
 
 def cloexec_from(first: int) -> None:
@@ -106,10 +113,23 @@ def write_all(fd: int, data: bytes) -> None:
 
 def pair() -> tuple[socket.socket, socket.socket]:
     """Two ends that carry whole messages and fds. (macOS has no SEQPACKET; its datagram pairs keep order too.)"""
-    kind = _SEQPACKET if _SEQPACKET is not None and _linux() else _DGRAM
-    # The class below socket.socket, which can all that is used of it: to dress four of them costs each guardian 60 pages
-    found: tuple[socket.socket, socket.socket] = _socket.socketpair(_UNIX, kind)  # type: ignore[assignment]
-    return found
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if _linux() else socket.SOCK_DGRAM)
+
+
+def new_socket() -> socket.socket:
+    """One that will carry whole messages, connected to nobody."""
+    return socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def socket_of(fd: int) -> socket.socket:
+    """The socket that `fd` is; it closes it."""
+    return socket.socket(fileno=fd)
+
+
+def accept(listener: socket.socket) -> socket.socket:
+    """The next connection. Errors: BlockingIOError, OSError."""
+    fd, _ = listener._accept()  # type: ignore[attr-defined]  # all that accept() of socket.socket adds is a class
+    return socket_of(fd)
 
 
 def socket_path(dir_fd: int, name: str) -> str:
@@ -126,37 +146,39 @@ def _linux() -> bool:
     return os.path.isdir("/proc/self/fd")
 
 
-def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = ()) -> None:
-    """One message with fds (unix(7), SCM_RIGHTS). Never SIGPIPE."""
-    flags = getattr(socket, "MSG_NOSIGNAL", 0)
+def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait: bool = True) -> None:
+    """One message with fds (unix(7), SCM_RIGHTS). Never SIGPIPE. Errors: BlockingIOError if it may not wait."""
+    flags = getattr(socket, "MSG_NOSIGNAL", 0) | (0 if wait else _DONTWAIT)
     if fds:
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(fds)}i", *fds))]
         sock.sendmsg([message], rights, flags)
     else:
         sock.send(message, flags)
 
 
-def receive(sock: socket.socket, size: int, most_fds: int = 8) -> tuple[bytes, list[int]]:
-    """One message and its fds; b"" when the other end is gone. A message that was cut is refused, not half obeyed."""
-    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
-    room = socket.CMSG_SPACE(most_fds * array.array("i").itemsize)
+def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = True) -> tuple[bytes, list[int]]:
+    """One message and its fds; b"" when the other end is gone. A message that was cut is refused, not half obeyed.
+    Errors: BlockingIOError if it may not wait."""
+    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0) | (0 if wait else _DONTWAIT)
+    room = socket.CMSG_SPACE(most_fds * _INT_BYTES)
     message, control, answer_flags, _ = sock.recvmsg(size, room, flags)
-    fds = array.array("i")
+    fds: list[int] = []
     for level, kind, data in control:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+            count = len(data) // _INT_BYTES
+            fds.extend(struct.unpack_from(f"{count}i", data))
     if answer_flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
         for fd in fds:
             os.close(fd)
         return b"\0", []
-    return message, list(fds)
+    return message, fds
 
 
 def waiting_bytes(fd: int) -> int:
     """How many bytes a pipe holds now (FIONREAD, pipe(7))."""
-    count = array.array("i", [0])
-    fcntl.ioctl(fd, termios.FIONREAD, count)
-    return count[0]
+    import termios  # late: a command line has no use for it
+
+    return int(struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(_INT_BYTES)))[0])
 
 
 def set_pipe_size(fd: int, size: int) -> bool:

@@ -1,6 +1,6 @@
 """Waiting for one file to appear or to change without asking again and again: inotify(7).
 
-What inotify does not see, and a caller therefore looks for now and then all the same: changes that another machine
+What inotify does not see, and a caller therefore looks for at intervals all the same: changes that another machine
 makes on a network file system, pseudo file systems such as /proc, memory that is mapped and written (mmap(2)), and a
 file system mounted over a directory of the path.
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +13,7 @@ _SPARED = (-500, 0)  # what a supervisor asks for, the first that is permitted
 _LOG = "/dev/kmsg"
 _RECORD_BYTES = 8_192
 _CLOCKS_APART_US = 1_000_000  # between the log's clock and CLOCK_MONOTONIC
-_NAMED = re.compile(rb"Killed process (\d+) ")  # mm/oom_kill.c
+_NAMED = b"Killed process "  # mm/oom_kill.c; the pid follows
 
 _callers: int | None = None  # the score we came with, if we have a lower one now
 
@@ -56,7 +54,7 @@ def may_fall() -> bool:
 
 
 def spare() -> None:
-    """Let others be ended before this process, as far as that is permitted; what it starts with `as_caller` is not spared.
+    """Let others be ended before this process, as far as that is permitted; what it starts as `AsCaller` is not spared.
     Where it is not permitted nothing changes."""
     global _callers
     before = score()
@@ -68,20 +66,20 @@ def spare() -> None:
             return
 
 
-@contextlib.contextmanager
-def as_caller() -> Iterator[None]:
+class AsCaller:
     """What is started in here has the score that we were started with. Whoever was permitted to lower it may raise it and
     lower it again (__set_oom_adj() in fs/proc/base.c)."""
-    if _callers is None:
-        yield
-        return
-    spared = score()
-    set_score(_callers)
-    try:
-        yield
-    finally:
-        if spared is not None:
-            set_score(spared)
+
+    __slots__ = ("_spared",)
+
+    def __enter__(self) -> None:
+        self._spared = None if _callers is None else score()
+        if _callers is not None:
+            set_score(_callers)
+
+    def __exit__(self, *_: object) -> None:
+        if self._spared is not None:
+            set_score(self._spared)
 
 
 def named_since(start_us: int) -> set[int]:
@@ -95,9 +93,9 @@ def named_since(start_us: int) -> set[int]:
     try:
         for record in _records(fd):
             head, _, text = record.partition(b";")
-            fields, named = head.split(b","), _NAMED.search(text)
-            if named and len(fields) > 2 and int(fields[2]) >= start_us - _CLOCKS_APART_US:
-                found.add(int(named[1]))
+            fields, pid = head.split(b","), text.partition(_NAMED)[2].partition(b" ")[0]
+            if pid.isdigit() and len(fields) > 2 and int(fields[2]) >= start_us - _CLOCKS_APART_US:
+                found.add(int(pid))
     finally:
         os.close(fd)
     return found

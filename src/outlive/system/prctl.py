@@ -1,40 +1,72 @@
 """What a process does to itself: prctl(2), and its place in the process table.
 
-Apart from `process`, because ctypes costs every command line a millisecond and only supervisors come here.
+Of `ctypes` only the half that is written in C is loaded, if it is as we know it: the other one takes 2 ms of the start of
+each job that a command line starts, and pages of both its processes.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 
 from outlive.system.process import stat_fields
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PR_SET_NAME = 15
 _CLOSE_RANGE_CLOEXEC = 4
 _SYS_CLOSE_RANGE = 436  # the same number on every architecture (it came after the tables were unified)
 _PR_SET_CHILD_SUBREAPER = 36
-# Made once, before anything is forked: a CDLL is a new class with its functions, and each process would have its own
-_libc = ctypes.CDLL(None)
-_NOTHING = tuple(map(ctypes.c_ulong, (0, 0, 0)))
-_YES = tuple(map(ctypes.c_ulong, (1, 0, 0, 0)))
 _areas: tuple[int, ...] | None = None  # where argv and environment lie; the same in whatever is forked from here
+
+
+def _by_address() -> Callable[..., int]:
+    """libc's functions by their names. Errors: ImportError, AttributeError."""
+    from _ctypes import call_cdeclfunction, dlopen, dlsym
+
+    library = dlopen(None, 0)  # type: ignore[arg-type]  # None: what is in this process
+
+    def call(name: str, *values: int | bytes) -> int:
+        """Errors: OSError, there is no such function."""
+        return int(call_cdeclfunction(dlsym(library, name), values))
+
+    return call
+
+
+def _by_ctypes() -> Callable[..., int]:
+    import ctypes
+
+    library = ctypes.CDLL(None)
+
+    def call(name: str, *values: int | bytes) -> int:
+        try:
+            return int(getattr(library, name)(*values))
+        except AttributeError as error:
+            raise OSError(str(error)) from error
+
+    return call
+
+
+try:
+    _libc = _by_address()
+except (ImportError, AttributeError):
+    _libc = _by_ctypes()
 
 
 def become_subreaper() -> bool:
     """Orphans below us come to us instead of to PID 1 (prctl(2)); False where there is no such thing."""
     try:
-        return bool(_libc.prctl(_PR_SET_CHILD_SUBREAPER, *_YES) == 0)
-    except AttributeError:
+        return _libc("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    except OSError:
         return False
 
 
 def mark_cloexec(first: int) -> bool:
     """Mark every fd from `first` on close-on-exec (close_range(2), Linux 5.11); False where there is no such thing."""
     try:
-        most = ctypes.c_uint(0xFFFFFFFF)
-        return bool(_libc.syscall(_SYS_CLOSE_RANGE, ctypes.c_uint(first), most, _CLOSE_RANGE_CLOEXEC) == 0)
-    except AttributeError:  # no syscall(): not Linux
+        return _libc("syscall", _SYS_CLOSE_RANGE, first, -1, _CLOSE_RANGE_CLOEXEC) == 0
+    except OSError:  # no syscall(): not Linux
         return False
 
 
@@ -47,18 +79,32 @@ def rename(title: str) -> None:
     """
     global _areas
     try:
-        _libc.prctl(_PR_SET_NAME, ctypes.c_char_p(title.split(maxsplit=1)[0].encode()[:15]), *_NOTHING)
+        _libc("prctl", _PR_SET_NAME, title.split(maxsplit=1)[0].encode()[:15], 0, 0, 0)
         if _areas is None:
             fields = stat_fields(os.getpid())
             if not fields or len(fields) < 49:
                 return
             _areas = tuple(int(fields[i]) for i in (45, 46, 47, 48))
-    except (AttributeError, OSError, ValueError):
+    except (OSError, ValueError):
         return
     arg_start, arg_end, env_start, env_end = _areas
     if not 0 < arg_start < arg_end or not env_start <= env_end:
         return
     room = arg_end - arg_start
-    ctypes.memset(arg_start, 0, room)
-    ctypes.memmove(arg_start, title.encode()[: room - 1], min(len(title.encode()), room - 1))
-    ctypes.memset(env_start, 0, env_end - env_start)
+    _overwrite((arg_start, title.encode()[: room - 1].ljust(room, b"\0")), (env_start, bytes(env_end - env_start)))
+
+
+def _overwrite(*pieces: tuple[int, bytes]) -> None:
+    """Put bytes at addresses of our own memory (proc_pid_mem(5))."""
+    try:
+        fd = os.open("/proc/self/mem", os.O_RDWR | os.O_CLOEXEC)
+        try:
+            for address, data in pieces:
+                os.pwrite(fd, data, address)
+        finally:
+            os.close(fd)
+    except OSError:  # not everywhere may a process open it
+        import ctypes
+
+        for address, data in pieces:
+            ctypes.memmove(address, data, len(data))

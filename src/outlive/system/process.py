@@ -7,6 +7,8 @@ import fcntl
 import os
 import struct
 
+from outlive.lean import signal
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -106,8 +108,6 @@ def send_signal(pid: int, start: int | None, number: int) -> bool:
 
     Checking first and signalling the number afterwards would leave a gap in which the pid can be used again.
     """
-    import signal  # late: every command line loads this module
-
     if pid <= 1:
         return False
     pidfd = open_pidfd(pid)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
+
+from outlive.lean import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ _resettable: list[int] = []
 
 def all_resettable() -> list[int]:
     """Every signal whose disposition may be set (signal(7)); the two that glibc keeps for itself are left out."""
-    if not _resettable:  # made once: 64 enum members are 0.2 ms of every start
+    if not _resettable:
         _resettable.extend(sorted(map(int, set(signal.valid_signals()) - _UNCATCHABLE)))
     return _resettable
 
@@ -67,17 +68,30 @@ def number_of(text: str) -> int | None:
     if word.isdigit():
         number = int(word)
         return number if number in set(signal.valid_signals()) else None
-    found = getattr(signal, word if word.startswith("SIG") else "SIG" + word, None)
-    return int(found) if isinstance(found, signal.Signals) else None
+    return _numbers().get(word if word.startswith("SIG") else "SIG" + word)
 
 
 def name_of(number: int) -> str:
     """SIGTERM for 15; SIGRTMIN+n for those without a name of their own."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"SIG{number}"
+    name = _names().get(number)
+    if name is not None:
+        return name
+    return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"SIG{number}"
 
 
 def names() -> list[str]:
-    return sorted(found.name for found in signal.valid_signals() if isinstance(found, signal.Signals))
+    valid = set(signal.valid_signals())
+    return sorted(name for number, name in _names().items() if number in valid)
+
+
+def _numbers() -> dict[str, int]:
+    """Every name there is, second names of the same number too."""
+    return {name: int(getattr(signal, name)) for name in dir(signal) if name.startswith("SIG") and name[3] != "_"}
+
+
+def _names() -> dict[int, str]:
+    """One name for each number: of several the first by the alphabet (SIGABRT, not SIGIOT), as signal.Signals has it."""
+    found: dict[int, str] = {}
+    for name, number in sorted(_numbers().items()):
+        found.setdefault(number, name)
+    return found

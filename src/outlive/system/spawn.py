@@ -49,7 +49,7 @@ def spawn(
             raise BeforeExec(error.errno, error.strerror, cwd) from error
         if umask is not None:
             old_umask = os.umask(umask)
-        with oom.as_caller():
+        with oom.AsCaller():
             return _spawn_found(argv, env, [*_moves(stdio), *_opens(terminal, stdio)], new_session)
     finally:
         if old_umask is not None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 
 SESSION, USER_UNIT, SERVICE, CONTAINER, SCOPE, NONE = "session", "user unit", "service", "container", "scope", "none"
 OWN_SCOPE = "outlive-"  # our own scopes begin so
 
-_ENGINE = re.compile(r"(docker|libpod|crio|containerd|lxc|kubepods|machine\.slice|garden|nspawn)")
+_ENGINE = r"(docker|libpod|crio|containerd|lxc|kubepods|machine\.slice|garden|nspawn)"
 _MARKS = ("/.dockerenv", "/run/.containerenv")
 
 
@@ -30,11 +29,13 @@ class Place:
 
 def place_of(path: str, *, contained: bool = False) -> Place:
     """What the control group `path` stands for. `contained`: is it known that this is a container?"""
+    import re  # late: each supervisor loads this module, for the name of a scope
+
     units = [part for part in path.split("/") if part.endswith((".service", ".scope"))]
     name = units[-1] if units else ""
     if name.startswith(OWN_SCOPE) and name.endswith(".scope"):
         return Place(SCOPE, name, path)
-    if _ENGINE.search(path) or (contained and not units):
+    if re.search(_ENGINE, path) or (contained and not units):
         return Place(CONTAINER, name, path)
     if re.fullmatch(r"session-.+\.scope", name):
         return Place(SESSION, name, path)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from outlive.view.escapes import MOTION, NOISE
 
 # Controls besides tab and newline; bidirectional overrides and isolates, which make text read other than it is;
@@ -25,6 +23,10 @@ def readable(text: str) -> str:
     Of the control characters only tab and newline are left. A cursor that moves up is not followed: its lines stay
     one below the other. One character is one column. At most twice as long as `text` plus 4096 characters.
     """
+    if text.replace("\n", "").replace("\t", "").isprintable():  # most output is
+        return text
+    import re  # late: half as long as Python itself takes to start
+
     plain = _ANY_ASCII if text.isascii() else _ANY
     if not re.search(plain, text):
         return text
@@ -51,6 +53,8 @@ class _Line:
 
     def replay(self, line: str) -> str:
         self.cells, self.column = [], 0
+        import re
+
         for token in re.finditer(_TOKEN, line):
             found = token[0]
             if token[2]:

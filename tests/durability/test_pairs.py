@@ -1,0 +1,317 @@
+"""A server's pairs take one job after the other: nothing of one may reach the next, and any of them may die in between."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive import limits
+from outlive.supervisor import pair as pairs
+from outlive.supervisor.escrow import Escrow
+from outlive.system import crash, fds, tree
+from support import pair, processes
+from support.cli import Cli
+from support.mcp_client import RawMcp
+from support.wait import until
+
+
+def supervisor_of(root: Path, job: str) -> int:
+    """Who supervised a job, also when it is over."""
+    found: int = json.loads((root / job / "state.json").read_bytes())["supervisor"]["pid"]
+    return found
+
+
+def is_let_go(root: Path, job: str) -> bool:
+    return not (root / job / ".io").exists()
+
+
+def waits(pid: int) -> bool:
+    """Does this supervisor wait for a job? Its name in the process table has no job then."""
+    return pair.comm(pid) == pair.SUPERVISOR and " ".join(processes.command_line(pid)).split() == [pair.SUPERVISOR]
+
+
+def blanks(root: Path) -> list[Path]:
+    return list(root.glob(".tmp-*"))
+
+
+class Server:
+    """A server; `supervisor` has ended its first job and waits for another one."""
+
+    def __init__(self, mcp: RawMcp, root: Path) -> None:
+        self.mcp = mcp
+        self.root = root
+        self.job = self.run("true")
+        self.supervisor = self.settled(self.job)
+        self.guardian = processes.parent(self.supervisor)
+
+    def run(self, command: str, **given: Any) -> str:
+        """A job that has ended with 0."""
+        found = self.mcp.call("exec", command=command, **given)
+        assert (found["state"], found["exit_code"]) == ("exited", 0), found.text
+        job: str = found["job_id"]
+        return job
+
+    def settled(self, job: str) -> int:
+        """Its supervisor, when that waits for another one or has ended."""
+        until(lambda: is_let_go(self.root, job), what="the end of all that was the job's")
+        supervisor = supervisor_of(self.root, job)
+        until(lambda: waits(supervisor) or not processes.is_alive(supervisor), what="the end of its work")
+        return supervisor
+
+    def again(self, command: str = "true", **given: Any) -> str:
+        """A job of a supervisor that had one before. Which of those that wait takes it nobody can say."""
+        found: list[str] = []
+        known = {self.supervisor}
+
+        def run() -> bool:
+            found.append(self.run(command, **given))
+            taken = self.settled(found[-1])
+            before, _ = taken in known, known.add(taken)
+            return before
+
+        until(run, what="a second job of the same supervisor")
+        return found[-1]
+
+    def output(self, job: str) -> str:
+        return (self.root / job / "stdout.log").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def server(raw_mcp: Callable[..., RawMcp], root: Path) -> Server:
+    return Server(raw_mcp(), root)
+
+
+# --- one job after the other ----------------------------------------------------------------------------------------
+
+
+def test_a_pair_takes_the_next_job_and_keeps_no_file_of_the_last(server: Server) -> None:
+    first = _at_rest(server.supervisor)
+    for _ in range(5):
+        job = server.again("echo out; echo err >&2")
+        assert server.output(job) == "out\n"
+        assert _at_rest(server.settled(job)) == first
+
+
+def _at_rest(supervisor: int) -> list[int]:
+    """How many files it and its guardian have open: a few lines, and /dev/null. No process is below it."""
+    guardian = processes.parent(supervisor)
+
+    def counts() -> list[int]:
+        found = [
+            [os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")]
+            for pid in (supervisor, guardian)
+        ]
+        others = [one for files in found for one in files if one != "/dev/null" and not one.startswith("socket:")]
+        return [] if others else [len(files) for files in found]
+
+    assert (tree.children(supervisor), tree.children(guardian)) == ([], [supervisor])
+    return until(counts, what="nothing else open")
+
+
+ASK = """umask; ulimit -n; pwd; ls /proc/self/fd | tr '\\n' ' '; echo "[$LEFT]"; grep -e SigIgn -e SigBlk /proc/self/status"""
+
+
+def test_nothing_of_a_job_reaches_the_next_one(server: Server, work: Path) -> None:
+    told = server.output(server.again(ASK))
+    (work / "elsewhere").mkdir()
+    loud = "umask 007; ulimit -n 99; cd /; exec 9> /dev/null; trap '' TERM HUP; echo $LEFT"
+    assert server.output(server.again(loud, env={"LEFT": "here"}, workdir=str(work / "elsewhere"))) == "here\n"
+    assert server.output(server.again(ASK)) == told
+    assert "[]" in told
+
+
+@pytest.mark.parametrize("given", [{"pty": True}, {"watch": ["ready"]}, {"notify_file": "told"}], ids=str)
+def test_a_pair_whose_job_was_no_plain_one_ends_with_it(server: Server, given: dict[str, Any]) -> None:
+    job = server.run("echo ready", **given)
+    assert not processes.is_alive(server.settled(job))
+    assert server.output(server.run("echo next")) == "next\n"
+
+
+def test_a_pair_is_not_free_before_what_its_job_left_behind_has_ended(server: Server) -> None:
+    job = server.run("sleep 300 > /dev/null 2>&1 & true")
+    busy = supervisor_of(server.root, job)
+    for _ in range(3):
+        assert supervisor_of(server.root, server.run("true")) != busy
+    assert not is_let_go(server.root, job)
+    server.mcp.call("process", action="kill", job_id=job)
+    assert server.settled(job) == busy
+
+
+def test_a_pair_that_has_had_many_jobs_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No leak of any library may grow for weeks. It never says that it is free and then is not there."""
+    monkeypatch.setattr(limits, "PAIR_JOBS", 3)
+    for name, stand_in in {"_see_through": True, "_forget": None}.items():
+        monkeypatch.setattr(pairs.Jobs, name, lambda *_, found=stand_in: found)
+    monkeypatch.setattr(pairs.signals, "survive", lambda _: None)
+    monkeypatch.setattr(pairs.prctl, "become_subreaper", lambda: None)
+    monkeypatch.setattr(pairs.tree, "children", lambda _: [])
+    (here, sock), (line, line_there) = fds.pair(), fds.pair()
+    escrows = Escrow(), Escrow()
+    for _ in range(5):
+        fds.send(here, b"job")
+    assert pairs.Jobs(sock, line_there, *escrows).all() == 0
+    line_there.close()
+    assert [fds.receive(line, 16)[0] for _ in range(5)] == [b"over", b"free"] * 2 + [b""]
+    for one in (here, sock, line, *escrows):
+        one.close()
+
+
+@contextlib.contextmanager
+def guard(sock: Any, line: Any) -> Iterator[pairs.Guard]:
+    escrows = Escrow(), Escrow()
+    yield pairs.Guard(sock, line, os.spawnv(os.P_NOWAIT, "/bin/true", ["true"]), *escrows)
+    for escrow in escrows:
+        escrow.close()
+
+
+def test_a_pair_that_waits_for_long_ends_and_whoever_gives_it_a_job_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PAIR_IDLE_S", 0.0)
+    monkeypatch.setattr(pairs.Request, "from_file", lambda _: pairs.Request())
+    (server, sock), (line, supervisor) = fds.pair(), fds.pair()
+    with guard(sock, line) as guardian, Path("/dev/null").open() as file:
+        fds.send(server, b"request", (file.fileno(),))
+        for word in (b"over", b"free"):
+            fds.send(supervisor, word)
+        guardian.all()
+    assert fds.receive(server, 16)[0] == b"free"
+    with pytest.raises(BrokenPipeError):
+        fds.send(server, b"request")
+    supervisor.setblocking(False)
+    assert supervisor.recv(1) == b"", "its supervisor knows"
+    for one in (server, sock, supervisor):
+        one.close()
+
+
+def test_a_job_that_is_sent_in_the_moment_a_pair_stops_to_wait_is_seen_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "_ready", lambda *_: [])  # the wait is over, and then it comes
+    (server, sock), (line, supervisor) = fds.pair(), fds.pair()
+    with guard(sock, line) as guardian:
+        guardian._idle_s = 0.0
+        fds.send(server, b"request")
+        assert guardian._next() == (b"request", [])
+        assert guardian._next() == (b"", [])
+        os.waitpid(guardian._child, 0)
+    for one in (server, sock, line, supervisor):
+        one.close()
+
+
+# --- deaths ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("point", [point for point in crash.POINTS if point.startswith("free_")])
+def test_a_death_between_two_jobs_costs_neither(
+    cli: Cli, raw_mcp: Callable[..., RawMcp], root: Path, work: Path, point: str
+) -> None:
+    server = raw_mcp(env={crash.VARIABLE: point, crash.REPORT: str(work / "crashes")})
+    for turn in range(3):
+        found = server.call("exec", command=f"echo run {turn} >> ran; echo {turn}")
+        assert (found["exit_code"], found["output"]) == (0, f"{turn}\n")
+        until(lambda turn=turn: (work / "crashes").exists() and _deaths(work) > turn, what="a death")
+        status = cli.ok("status", found["job_id"])
+        assert (status["state"], status["exit_code"], "adopted" in status) == ("exited", 0, False)
+    assert (work / "ran").read_text().split() == "run 0 run 1 run 2".split()
+
+
+def _deaths(work: Path) -> int:
+    return len((work / "crashes").read_text().split())
+
+
+@pytest.mark.parametrize("who", ["guardian", "supervisor", "both"])
+def test_a_pair_that_was_killed_while_it_waited_costs_no_start_and_runs_none_twice(
+    server: Server, work: Path, who: str
+) -> None:
+    dead = {"guardian": [server.guardian], "supervisor": [server.supervisor]}
+    pair.end(*dead.get(who, [server.guardian, server.supervisor]))
+    for turn in range(3):
+        assert server.output(server.run(f"echo run >> ran; echo {turn}")) == f"{turn}\n"
+    assert (work / "ran").read_text().split() == ["run"] * 3
+    until(lambda: not processes.is_alive(server.supervisor), what="its end: without a guardian it takes no job")
+
+
+@pytest.mark.parametrize("how", ["closed", "killed"])
+def test_pairs_that_wait_end_with_their_server_and_leave_no_directory(server: Server, how: str) -> None:
+    until(lambda: blanks(server.root), what="a directory that was made ahead")
+    if how == "closed":
+        server.mcp.close_stdin()
+    else:
+        os.kill(server.mcp.pid, signal.SIGKILL)
+    server.mcp.wait()
+    for pid in (server.supervisor, server.guardian):
+        until(lambda pid=pid: not processes.is_alive(pid), what=f"the end of {pid}")
+    until(lambda: not blanks(server.root), what="the end of what was made ahead")
+
+
+# --- directories that are made ahead --------------------------------------------------------------------------------
+
+
+def test_a_directory_that_was_made_ahead_becomes_the_next_jobs(server: Server, cli: Cli) -> None:
+    (ahead,) = until(lambda: blanks(server.root), what="a directory that was made ahead")
+    inode = ahead.stat().st_ino
+    found = until(
+        lambda: [job for job in [server.run("echo here")] if _inode(server.root, job) == inode], what="its job"
+    )
+    made, usual = server.root / found[0], server.root / cli.ok("run", "echo here")["job_id"]
+    until(lambda: is_let_go(server.root, made.name) and is_let_go(server.root, usual.name), what="the end of both")
+    assert {name: _mode(made / name) for name in os.listdir(made)} == {
+        name: _mode(usual / name) for name in os.listdir(usual)
+    } | {".seen": 0o40700}
+    assert cli.ok("status", made.name)["job_id"] == made.name
+
+
+def _inode(root: Path, job: str) -> int:
+    return (root / job).stat().st_ino
+
+
+def _mode(path: Path) -> int:
+    return path.stat().st_mode
+
+
+def test_few_directories_are_made_ahead_however_many_jobs_there_are(server: Server) -> None:
+    asked = [server.mcp.begin_call("exec", command="sleep 0.5") for _ in range(2 * limits.LENT_PAIRS)]
+    assert {server.mcp.tool_answer(one)["exit_code"] for one in asked} == {0}
+    for _ in range(2 * limits.LENT_PAIRS):
+        server.run("true")
+        assert len(blanks(server.root)) <= limits.BLANKS
+    until(lambda: blanks(server.root), what="a directory that was made ahead")
+
+
+@pytest.mark.parametrize("how", ["deleted", "link", "other"])
+def test_a_directory_made_ahead_that_somebody_took_is_not_used(server: Server, work: Path, how: str) -> None:
+    (ahead,) = until(lambda: blanks(server.root), what="a directory that was made ahead")
+    ahead.rename(work / "taken")
+    if how == "link":
+        ahead.symlink_to(work / "taken")
+    elif how == "other":
+        ahead.mkdir(mode=0o700)
+        (ahead / "mine").touch()
+    for turn in range(3):
+        assert server.output(server.run(f"echo {turn}")) == f"{turn}\n"
+    assert not (work / "taken" / "meta.json").read_bytes()
+    assert how != "other" or (ahead / "mine").exists()
+
+
+def test_a_root_that_was_moved_away_takes_what_was_made_ahead_along(server: Server) -> None:
+    until(lambda: blanks(server.root), what="a directory that was made ahead")
+    moved = server.root.with_name("moved")
+    server.root.rename(moved)
+    before = sorted(path.name for path in moved.iterdir() if not path.name.startswith("."))
+    job = server.run("echo in the new one")
+    assert server.output(job) == "in the new one\n"
+    assert sorted(path.name for path in moved.iterdir() if not path.name.startswith(".")) == before
+
+
+def test_gc_leaves_a_directory_alone_that_is_held_for_the_next_job(server: Server, cli: Cli) -> None:
+    until(lambda: blanks(server.root), what="a directory that was made ahead")
+    for path in blanks(server.root):
+        os.utime(path, (0, 0))
+    held = blanks(server.root)
+    cli.ok("gc")
+    assert blanks(server.root) == held
+    assert server.output(server.run("echo next")) == "next\n"
