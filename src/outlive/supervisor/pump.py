@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import time
 
 from outlive import limits
 from outlive.store.jobdir import LOGS
 from outlive.store.output import OrderWriter
+from outlive.supervisor.flow import Flow
 from outlive.supervisor.logs import Logs
 from outlive.supervisor.quota import Quota
 from outlive.system import fds, splice
@@ -54,6 +56,7 @@ class Pump:
         self._room, self._most = quota.full_at - sum(self._sizes), quota.turn_bytes
         self._capacity = [limits.PIPE_BYTES for _ in sources]
         self._open = [True for _ in sources]
+        self._flow = Flow()
         self.dropped = 0
         self.last_output = time.monotonic()
 
@@ -111,9 +114,14 @@ class Pump:
                 left -= moved
 
     def _turn(self, stream: int) -> None:
+        now = time.monotonic()
+        self._files.look(now)
+        pause = self._flow.pause(stream, now, self._sizes[stream])
+        if pause:
+            self._wait_for_more(stream, pause)
         self._enlarge_if_full(stream)
-        self._files.look(time.monotonic())
         moved = self._move(stream, self._capacity[stream])
+        self._flow.found(moved)
         if moved == 0:  # end of file: the last writer is gone
             self._loop.forget(self._sources[stream].fd)
             self._open[stream] = False
@@ -121,6 +129,11 @@ class Pump:
         elif moved > 0:
             self.last_output = time.monotonic()
             self._on_output()
+
+    def _wait_for_more(self, stream: int, seconds: float) -> None:
+        """Not in the loop, whose timers count in milliseconds. What the other stream says ends it: it comes behind this."""
+        others = [source.fd for one, source in enumerate(self._sources) if one != stream and self._open[one]]
+        select.select(others, (), (), seconds)
 
     def _move(self, stream: int, count: int) -> int:
         """Bytes moved or dropped; 0 at end of file, -1 if there was nothing."""

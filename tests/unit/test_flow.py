@@ -1,0 +1,96 @@
+"""When a turn of the pump waits for more: in a flood of small writes, and never else."""
+
+from __future__ import annotations
+
+import os
+
+from outlive import limits
+from outlive.supervisor.flow import Flow
+from outlive.supervisor.pump import Pump
+from outlive.supervisor.sources import Fifo
+
+LEAST_S, MOST_S = limits.FLOOD_PAUSE_S
+
+
+class Clock:
+    """Turns of one flow, each some seconds after the one before and its pause, which moved some bytes."""
+
+    def __init__(self) -> None:
+        self.flow = Flow()
+        self.now = 100.0
+        self.sizes = [0, 0]
+
+    def turns(self, count: int, seconds: float, moved: int, stream: int = 0) -> list[float]:
+        """The pauses."""
+        found = []
+        for _ in range(count):
+            found.append(self.flow.pause(stream, self.now, self.sizes[stream]))
+            self.now += seconds + found[-1]
+            self.sizes[stream] += moved
+            self.flow.found(moved)
+        return found
+
+
+def test_lines_that_come_now_and_then_are_taken_at_once() -> None:
+    assert set(Clock().turns(200, 0.001, 80)) == {0.0}
+
+
+def test_the_first_lines_of_a_flood_are_taken_at_once_and_later_ones_together() -> None:
+    pauses = Clock().turns(200, 0.00001, 1000)
+    assert set(pauses[: limits.FLOOD_TURNS]) == {0.0}
+    assert all(LEAST_S <= pause <= MOST_S for pause in pauses[limits.FLOOD_TURNS :])
+
+
+def test_a_flood_goes_on_while_its_turns_wait() -> None:
+    """The pauses are no quiet."""
+    clock = Clock()
+    clock.turns(100, 0.00001, 300)
+    assert min(clock.turns(500, 0.00001, 12_000)) >= LEAST_S
+
+
+def test_large_writes_are_taken_at_once() -> None:
+    assert set(Clock().turns(200, 0.00003, 32_768)) == {0.0}
+
+
+def test_a_flood_that_ends_is_waited_for_no_more() -> None:
+    clock = Clock()
+    assert clock.turns(100, 0.00001, 1000)[-1] > 0
+    assert clock.turns(3 * limits.FLOOD_TURNS, 0.002, 80)[-1] == 0.0
+
+
+def test_a_pipe_that_filled_meanwhile_is_emptied_without_waiting() -> None:
+    clock = Clock()
+    clock.turns(100, 0.00001, 1000)
+    assert clock.turns(1, 0.00001, limits.PIPE_BYTES)[0] > 0
+    assert set(clock.turns(limits.FLOOD_TURNS, 0.00001, limits.PIPE_BYTES)) == {0.0}
+
+
+def test_two_streams_that_take_turns_are_taken_at_once() -> None:
+    clock = Clock()
+    assert {pause for _ in range(200) for stream in (0, 1) for pause in clock.turns(1, 0.00001, 80, stream)} == {0.0}
+
+
+def test_a_word_of_the_other_stream_ends_the_flood() -> None:
+    clock = Clock()
+    assert clock.turns(100, 0.00001, 1000)[-1] > 0
+    assert clock.turns(1, 0.00001, 80, stream=1) == [0.0]
+    assert clock.turns(1, 0.00001, 1000) == [0.0]
+
+
+def test_output_that_no_disk_takes_is_not_waited_for() -> None:
+    assert set(Clock().turns(200, 0.00001, 0)) == {0.0}
+
+
+def test_a_turn_that_waits_is_woken_by_the_other_stream() -> None:
+    """If it were not, this test would take an hour."""
+    out, into_out = os.pipe()
+    errors, into_errors = os.pipe()
+    try:
+        pump = object.__new__(Pump)
+        pump._sources, pump._open = [Fifo(out), Fifo(errors)], [True, True]
+        os.write(into_errors, b"!")
+        pump._wait_for_more(0, 3600.0)
+        assert os.read(errors, 2) == b"!"
+    finally:
+        for fd in (out, into_out, errors, into_errors):
+            os.close(fd)
