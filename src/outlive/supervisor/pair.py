@@ -79,7 +79,7 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool, 
     keep = {supervisor_sock.fileno(), line_there.fileno()} | escrow.filenos() | stdin_escrow.filenos()
 
     def body() -> int:
-        if spare:
+        if spare and not _ready(0, supervisor_sock):  # a job that is there already does not wait for a rehearsal
             _rehearse()
         jobs = Jobs(supervisor_sock, line_there, escrow, stdin_escrow)
         return jobs.all() if lasting else jobs.one()
