@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import signal
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -233,6 +236,48 @@ def test_a_pair_that_was_killed_while_it_waited_costs_no_start_and_runs_none_twi
         assert server.output(server.run(f"echo run >> ran; echo {turn}")) == f"{turn}\n"
     assert (work / "ran").read_text().split() == ["run"] * 3
     until(lambda: not processes.is_alive(server.supervisor), what="its end: without a guardian it takes no job")
+
+
+def test_kills_at_random_moments_of_many_jobs_of_one_server_lose_none_and_run_none_twice(
+    raw_mcp: Callable[..., RawMcp], root: Path, work: Path
+) -> None:
+    """In a job, between two, and while another one is forked; of no pair both."""
+    server = raw_mcp()
+    held = server.call("exec", command="sleep 600", background=True)["job_id"]
+    nursery = pair.nursery(held)
+    chance, over, kills = random.Random(1), threading.Event(), Counter[str]()
+
+    def kill() -> None:
+        while not over.wait(chance.uniform(0.005, 0.06)):
+            whole = [pid for pid in tree.children(nursery) if pair.comm(pid) == pair.GUARDIAN]
+            pid = chance.choice([*whole, *(child for above in whole for child in tree.children(above))] or [0])
+            kind = pair.comm(pid)
+            if kind in (pair.GUARDIAN, pair.SUPERVISOR):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                    kills[kind] += 1
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        for first in range(0, 80, 2):
+            lines = "i=0; while [ $i -lt 40 ]; do i=$((i+1)); echo out $i; echo err $i >&2; done"
+            asked = [
+                server.begin_call("exec", command=f"echo {n} >> ran; {lines}; exit {n}", yield_ms=30_000)
+                for n in (first, first + 1)
+            ]
+            for n, call in enumerate(asked, first):
+                found = server.tool_answer(call)
+                assert (found["state"], found["exit_code"]) == ("exited", n), found.text
+                for stream, word in (("stdout", "out"), ("stderr", "err")):
+                    log = (root / found["job_id"] / f"{stream}.log").read_text(encoding="utf-8")
+                    assert log == "".join(f"{word} {i}\n" for i in range(1, 41))
+    finally:
+        over.set()
+        killer.join()
+    assert sorted(map(int, (work / "ran").read_text(encoding="utf-8").split())) == list(range(80))
+    assert kills[pair.GUARDIAN] and kills[pair.SUPERVISOR], f"somebody has to have been killed: {kills}"
+    server.call("process", action="remove", job_id=held)
 
 
 @pytest.mark.parametrize("how", ["closed", "killed"])
