@@ -186,9 +186,31 @@ def test_a_pair_that_waits_for_long_ends_and_whoever_gives_it_a_job_is_told(monk
     assert fds.receive(server, 16)[0] == b"free"
     with pytest.raises(BrokenPipeError):
         fds.send(server, b"request")
-    supervisor.setblocking(False)
-    assert supervisor.recv(1) == b"", "its supervisor knows"
-    for one in (server, sock, supervisor):
+    assert fds.receive(supervisor, 16)[0] == b"end"
+    for one in (server, sock, line, supervisor):
+        one.close()
+
+
+@pytest.mark.parametrize("first", ["job", "death"])
+def test_a_job_that_was_sent_to_both_is_seen_through_though_the_guardian_is_killed_at_once(
+    monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """Its supervisor may learn of the death before it learns of the job."""
+    monkeypatch.setattr(pairs.signals, "survive", lambda _: None)
+    monkeypatch.setattr(pairs.prctl, "become_subreaper", lambda: None)
+    (server, sock), (line, supervisor) = fds.pair(), fds.pair()
+    escrows = Escrow(), Escrow()
+    jobs = pairs.Jobs(sock, supervisor, *escrows)
+    later = threading.Timer(0.2, fds.send, (server, b"job"))
+    line.close()
+    later.start() if first == "death" else fds.send(server, b"job")
+    assert not jobs._is_to_end()
+    assert fds.receive(sock, 16)[0] == b"job"
+    later.cancel()
+    server.close()
+    assert not jobs._is_to_end()
+    assert fds.receive(sock, 16)[0] == b"", "nobody can give it another one"
+    for one in (sock, supervisor, *escrows):
         one.close()
 
 
@@ -238,6 +260,11 @@ def test_a_pair_that_was_killed_while_it_waited_costs_no_start_and_runs_none_twi
     until(lambda: not processes.is_alive(server.supervisor), what="its end: without a guardian it takes no job")
 
 
+def _living_supervisor(guardian: int) -> int:
+    below = [pid for pid in tree.children(guardian) if pair.comm(pid) == pair.SUPERVISOR and processes.is_alive(pid)]
+    return below[0] if below else 0
+
+
 def test_kills_at_random_moments_of_many_jobs_of_one_server_lose_none_and_run_none_twice(
     raw_mcp: Callable[..., RawMcp], root: Path, work: Path
 ) -> None:
@@ -249,13 +276,16 @@ def test_kills_at_random_moments_of_many_jobs_of_one_server_lose_none_and_run_no
 
     def kill() -> None:
         while not over.wait(chance.uniform(0.005, 0.06)):
-            whole = [pid for pid in tree.children(nursery) if pair.comm(pid) == pair.GUARDIAN]
-            pid = chance.choice([*whole, *(child for above in whole for child in tree.children(above))] or [0])
-            kind = pair.comm(pid)
-            if kind in (pair.GUARDIAN, pair.SUPERVISOR):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-                    kills[kind] += 1
+            guardians = [pid for pid in tree.children(nursery) if pair.comm(pid) == pair.GUARDIAN]
+            whole = {above: below for above in guardians if (below := _living_supervisor(above))}
+            if not whole:
+                continue
+            pid = chance.choice([*whole.keys(), *whole.values()])
+            kills[pair.comm(pid)] += 1
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            while processes.is_alive(pid):  # its death is on its way: the other one is not to be taken for whole
+                over.wait(0.001)
 
     killer = threading.Thread(target=kill)
     killer.start()
@@ -281,7 +311,7 @@ def test_kills_at_random_moments_of_many_jobs_of_one_server_lose_none_and_run_no
 
 
 @pytest.mark.parametrize("how", ["closed", "killed"])
-def test_pairs_that_wait_end_with_their_server_and_leave_no_directory(server: Server, how: str) -> None:
+def test_wholethat_wait_end_with_their_server_and_leave_no_directory(server: Server, how: str) -> None:
     until(lambda: blanks(server.root), what="a directory that was made ahead")
     if how == "closed":
         server.mcp.close_stdin()

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 HELD = ("stdout", "stderr", "pidfd")
 # What a supervisor says to its guardian that has let go of its job
 OVER = b"over"
+# What a guardian says to its supervisor that waits: no job will come
+END = b"end"
 # What a pair says that waits for another job; behind it the name of a blank that it has made
 FREE = "free"
 # Words behind the names of the files. A server to its nursery: it can use the pair again (and gets LENT). To a

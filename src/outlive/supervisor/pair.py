@@ -18,7 +18,7 @@ from outlive.store import blank, files
 from outlive.store.jobdir import SUPERVISOR_BYTE
 from outlive.supervisor import outcome, start
 from outlive.supervisor.escrow import Escrow, adopt_socket
-from outlive.supervisor.handover import AHEAD, FREE, OVER, Pair, read
+from outlive.supervisor.handover import AHEAD, END, FREE, OVER, Pair, read
 from outlive.supervisor.input import preload
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervise import SURVIVED
@@ -120,8 +120,11 @@ class Guard:
                 break
             if not self._see_through(message, numbers):
                 break
-        self._line.close()  # it ends by this, if nothing else has told it
         if self._child:
+            try:
+                fds.send(self._line, END)
+            except OSError:  # it was killed
+                pass
             os.waitpid(self._child, 0)
 
     def _next(self) -> tuple[bytes, list[int]]:
@@ -245,6 +248,7 @@ class Jobs:
         self._stdin_escrow = stdin_escrow
         self._own = {sock.fileno(), line.fileno()} | escrow.filenos() | stdin_escrow.filenos()
         self._root, self._ahead = "", False
+        self._guarded = True
         self._made: list[tuple[str, str]] = []  # (root, name) of each blank that nobody has claimed
         signals.survive(SURVIVED)
         prctl.become_subreaper()
@@ -258,7 +262,7 @@ class Jobs:
 
     def all(self) -> int:
         for number in range(1, limits.PAIR_JOBS + 1):
-            if self._line.fileno() in _ready(None, self._sock, self._line):  # without a guardian we take none
+            if self._is_to_end():
                 break
             message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
             if not message or not self._see_through(message, numbers):
@@ -304,6 +308,17 @@ class Jobs:
         fds.send(self._line, word.encode(), () if new is None else (new.fd, *new.locks))
         if new is not None:
             new.close()
+
+    def _is_to_end(self) -> bool:
+        """Wait for a job, or for the word that none will come.
+
+        A guardian that was killed has not said it: it may have heard of a job that is on its way to us too. Else whoever
+        has none to give, or finds our guardian gone, lets go of our own line."""
+        ready = _ready(None, self._sock, *([self._line] if self._guarded else []))
+        if self._sock.fileno() in ready:
+            return False
+        self._guarded = fds.receive(self._line, len(END))[0] == END
+        return self._guarded or self._is_to_end()
 
     def _forget(self) -> None:
         """Be as before the job. Objects first: one that is collected later would close a file of the next job."""
