@@ -16,8 +16,11 @@ from typing import Any
 import pytest
 
 from outlive import limits
+from outlive.launch import seedbed
+from outlive.store.root import Store
 from outlive.supervisor import pair as pairs
 from outlive.supervisor.escrow import Escrow
+from outlive.supervisor.handover import AHEAD, LEND, Pair
 from outlive.system import crash, fds, tree
 from support import pair, processes
 from support.cli import Cli
@@ -227,6 +230,39 @@ def test_a_job_that_is_sent_in_the_moment_a_pair_stops_to_wait_is_seen_through(m
         one.close()
 
 
+def test_a_server_that_asks_for_a_pair_to_use_again_is_answered_though_there_is_none() -> None:
+    """Else it would wait for that answer for ever, and ask for fewer and fewer."""
+    (server, nursery), pair_ = fds.pair(), fds.pair()
+    with pytest.raises(BlockingIOError):
+        Pair.borrowed(server)
+    seedbed._lend(None, [LEND], nursery)
+    seedbed._lend(None, [], nursery)
+    seedbed._lend(Pair(*pair_), [AHEAD, LEND], nursery)
+    assert Pair.borrowed(server) is None
+    found = Pair.borrowed(server)
+    assert found is not None
+    with pytest.raises(BlockingIOError):
+        Pair.borrowed(server)
+    found.close()
+    nursery.close()
+    with pytest.raises(ConnectionResetError):
+        Pair.borrowed(server)
+    for one in (server, *pair_):
+        one.close()
+
+
+def test_a_mark_is_made_where_no_file_can_become_it(root: Path) -> None:
+    """The marks may lie on another file system, or in a directory that is not there yet."""
+    root.mkdir(mode=0o700)
+    store = Store.open(str(root), {})
+    store.mark_live("first", "not-there")
+    (root / "spare").mkdir()  # rename(2): ENOTDIR or EISDIR over the file that is there, as EXDEV an OSError
+    (root / ".live" / "second").touch()
+    store.mark_live("second", "spare")
+    assert sorted(os.listdir(root / ".live")) == ["first", "second"]
+    store.close()
+
+
 # --- deaths ---------------------------------------------------------------------------------------------------------
 
 
@@ -242,6 +278,10 @@ def test_a_death_between_two_jobs_costs_neither(
         status = cli.ok("status", found["job_id"])
         assert (status["state"], status["exit_code"], "adopted" in status) == ("exited", 0, False)
     assert (work / "ran").read_text().split() == "run 0 run 1 run 2".split()
+    server.close_stdin()
+    server.wait()
+    # A traceback of whoever went on would stand there too
+    assert set((work / "crashes").read_text().splitlines()) == {point}
 
 
 def _deaths(work: Path) -> int:

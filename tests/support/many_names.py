@@ -61,7 +61,7 @@ class Root:
 
     def keep(self) -> None:
         self.settle()
-        names.ids_with(self.fd, "XXXXXX")
+        names.ids_with(self.fd, "ZZZZZZ")
         assert self.is_kept()
 
     def is_kept(self) -> bool:

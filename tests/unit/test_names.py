@@ -178,7 +178,7 @@ def test_two_changes_within_one_tick_of_the_clock_both_show(many: Root, monkeypa
     monkeypatch.setattr(names, "_state", _coarsely(names._state, 40_000_001))
     last, within = None, 0
     while within < 20:
-        names.ids_with(many.fd, "XXXXXX")
+        names.ids_with(many.fd, "ZZZZZZ")
         os.rename(many.path / many.truth()[0], many.path / new_id())
         within += names._state(many.fd) == last
         last = names._state(many.fd)
@@ -244,7 +244,7 @@ def test_a_change_during_the_listing_is_not_lost(many: Root, monkeypatch: pytest
         return found
 
     monkeypatch.setattr(names, "entries", entries)
-    names.ids_with(many.fd, "XXXXXX")
+    names.ids_with(many.fd, "ZZZZZZ")
     assert made and not many.is_kept()
     many.check()
 

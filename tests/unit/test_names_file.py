@@ -131,7 +131,7 @@ def test_a_writer_who_is_killed_leaves_nothing_that_matters(many: Root, call: st
 
         setattr(names.os, call, die)
         with contextlib.suppress(BaseException):
-            names.ids_with(many.fd, "XXXXXX")
+            names.ids_with(many.fd, "ZZZZZZ")
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     assert not many.is_kept()

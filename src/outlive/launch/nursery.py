@@ -45,7 +45,7 @@ class Launcher:
         self._lent: list[Pair] = []  # their jobs run
         self._free: list[Pair] = []
         self._blanks: list[Blank] = []
-        self._asked = 0  # blanks, of pairs that we have not seen yet
+        self._asked: list[bool] = []  # for pairs that the nursery has not lent yet: shall each make a blank?
         self._lock = threading.Lock()
         self._start()
 
@@ -106,17 +106,20 @@ class Launcher:
 
     def _borrow(self) -> None:
         """What the nursery has lent since."""
-        with contextlib.suppress(OSError):  # it was killed: asking it will tell
-            while self._sock is not None and (pair := Pair.borrowed(self._sock)) is not None:
-                self._lent.append(pair)
-                self._asked -= pair.ahead
+        with contextlib.suppress(OSError):  # no answer yet; or it was killed, and asking it will tell
+            while self._sock is not None and self._asked:
+                pair = Pair.borrowed(self._sock)
+                ahead = self._asked.pop(0)
+                if pair is not None:
+                    pair.ahead = ahead
+                    self._lent.append(pair)
 
     def _wants_blank(self) -> bool:
-        return len(self._blanks) + sum(pair.ahead for pair in self._lent) + self._asked < limits.BLANKS
+        return len(self._blanks) + sum(pair.ahead for pair in self._lent) + sum(self._asked) < limits.BLANKS
 
     def _ask(self, files: dict[str, int]) -> None:
         # None is free now, or we would not ask
-        lend = [LEND] if len(self._lent) < limits.LENT_PAIRS else []
+        lend = [LEND] if len(self._lent) + len(self._asked) < limits.LENT_PAIRS else []
         ahead = bool(lend) and self._wants_blank()
         lend += [AHEAD] if ahead else []
         message, numbers = ",".join([*files, *lend]).encode(), tuple(files.values())
@@ -127,11 +130,11 @@ class Launcher:
             assert self._sock is not None
             try:
                 fds.send(self._sock, message, numbers)
-                self._asked += ahead
+                self._asked += [ahead] if lend else []
                 return
             except (BrokenPipeError, ConnectionResetError):  # it was killed: nothing was taken, so once more
                 self._sock.close()
-                self._sock, self._asked = None, 0
+                self._sock, self._asked = None, []
                 if last:
                     raise
 

@@ -8,7 +8,8 @@ import select
 
 from outlive import lean, limits
 from outlive.lean import signal
-from outlive.supervisor.handover import AHEAD, LEND, Pair, read
+from outlive.store import blank  # noqa: F401 - for its pairs, which may live longer than the file
+from outlive.supervisor.handover import AHEAD, LEND, NOT_LENT, Pair, read
 from outlive.supervisor.pair import fork_pair
 from outlive.system import crash, fds, prctl, process, signals, tree
 
@@ -101,6 +102,7 @@ def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: s
         finally:
             pair.close()
     except OSError as error:
+        _lend(None, words, server)
         waiter = fds.socket_of(os.dup(files["waiter"]))
         fds.send(waiter, lean.dumps({"failed": error.strerror or str(error), "errno": error.errno or 0}).encode())
         waiter.close()
@@ -108,11 +110,20 @@ def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: s
 
 def _send(pair: Pair, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
     pair.send(files, ahead=AHEAD in words)
-    if server is not None and LEND in words:
-        try:
+    _lend(pair, words, server)
+
+
+def _lend(pair: Pair | None, words: list[str], server: socket.socket | None) -> None:
+    """Answer whoever asked for a pair to use again; without one if there is none."""
+    if server is None or LEND not in words:
+        return
+    try:
+        if pair is None:
+            fds.send(server, NOT_LENT, wait=False)
+        else:
             pair.lend(server)
-        except OSError:  # one that is not taken now ends with its job
-            return
+    except OSError:  # its server has ended
+        return
 
 
 def _reap() -> None:

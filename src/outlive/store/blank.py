@@ -71,16 +71,18 @@ def discard(root: str, name: str) -> None:
     from outlive.store.removal import remove_tree
 
     until = time.monotonic() + limits.BLANK_S
-    while is_there(root, name):
-        try:
-            store = Store.existing(root)
-            with JobDir(root, name, os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=store.fd)) as job:
-                locks = Locks(job)
-            remove_tree(store.fd, name)
-            locks.close()
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                return
-            time.sleep(limits.SWEEP_INTERVAL_S)
-        except (OSError, OutliveError):
-            return
+    try:
+        store = Store.existing(root)
+        with JobDir(root, name, os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=store.fd)) as job:
+            while True:
+                try:
+                    locks = Locks(job)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= until or not is_there(root, name):
+                        return
+                    time.sleep(limits.SWEEP_INTERVAL_S)
+        remove_tree(store.fd, name)  # by its name, which is no longer there if it was claimed
+        locks.close()
+    except (OSError, OutliveError):
+        return

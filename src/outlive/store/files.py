@@ -6,7 +6,7 @@ import errno
 import os
 import zlib
 
-from outlive import lean as json
+from outlive import lean
 from outlive.errors import OutliveError
 from outlive.system import crash
 
@@ -127,14 +127,14 @@ def sync(dir_fd: int, names: tuple[str, ...] = ()) -> None:
 
 def dump(content: dict[str, Any]) -> bytes:
     """One line of JSON that carries a CRC-32 of the rest in `checksum`: power loss may leave zeros or half a file."""
-    body = json.dumps(content, separators=(",", ":"), ensure_ascii=True)
+    body = lean.dumps(content, separators=(",", ":"), ensure_ascii=True)
     return f'{body[:-1]},"checksum":"{zlib.crc32(body.encode()):08x}"}}\n'.encode()
 
 
 def load(data: bytes) -> dict[str, Any]:
     """What `dump` wrote. Errors: Damaged."""
     try:
-        found = json.loads(data)
+        found = lean.loads(data)
     except ValueError as error:
         raise Damaged(_damage(data)) from error
     if not isinstance(found, dict):
@@ -152,7 +152,7 @@ def _fits(data: bytes, found: dict[str, Any], said: object) -> bool:
         raw = zlib.crc32(b"}", zlib.crc32(memoryview(data)[:-_SEAL_BYTES]))
         if said == f"{raw:08x}":
             return True
-    body = json.dumps(found, separators=(",", ":"), ensure_ascii=True)
+    body = lean.dumps(found, separators=(",", ":"), ensure_ascii=True)
     return said == f"{zlib.crc32(body.encode()):08x}"
 
 

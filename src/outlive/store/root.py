@@ -113,7 +113,7 @@ class Store:
             try:
                 os.rename(spare, f"{LIVE}/{job_id}", src_dir_fd=self.fd, dst_dir_fd=self.fd)
                 return
-            except FileNotFoundError:  # there is no directory for it yet
+            except OSError:  # there is no directory for it yet, or on another file system
                 pass
         for _ in range(2):
             try:

@@ -17,10 +17,10 @@ OVER = b"over"
 END = b"end"
 # What a pair says that waits for another job; behind it the name of a blank that it has made
 FREE = "free"
-# Words behind the names of the files. A server to its nursery: it can use the pair again (and gets LENT). To a
+# Words behind the names of the files. A server to its nursery: it can use the pair again, and is answered. To a
 # supervisor: make a blank when the job is over.
 LEND, AHEAD = "lend", "ahead"
-LENT = "lent"
+LENT, NOT_LENT = b"lent", b"none"
 
 
 class Pair:
@@ -62,23 +62,17 @@ class Pair:
 
     def lend(self, borrower: socket.socket) -> None:
         """Hand our lines to somebody else, who may give it further jobs. Errors: OSError, BlockingIOError among them."""
-        words = f"{LENT} {AHEAD}" if self.ahead else LENT
-        fds.send(borrower, words.encode(), (self._guardian.fileno(), self._supervisor.fileno()), wait=False)
+        fds.send(borrower, LENT, (self._guardian.fileno(), self._supervisor.fileno()), wait=False)
 
     @classmethod
     def borrowed(cls, lender: socket.socket) -> Pair | None:
-        """The next one that was lent to us over this socket; None: none now. Errors: OSError."""
-        try:
-            message, numbers = fds.receive(lender, limits.CONTROL_BYTES, wait=False)
-        except BlockingIOError:
-            return None
+        """The answer to the oldest LEND of this socket; None: there was no pair to lend. Errors: OSError, BlockingIOError among
+        them while there is no answer."""
+        message, numbers = fds.receive(lender, limits.CONTROL_BYTES, wait=False)
+        if not message:
+            raise ConnectionResetError
         lines = [fds.socket_of(number) for number in numbers]
-        word, _, ahead = message.decode().partition(" ")
-        if word != LENT or len(lines) != 2:
-            return None
-        pair = cls(*lines)
-        pair.ahead = bool(ahead)
-        return pair
+        return cls(*lines) if message == LENT else None
 
     def was_taken(self) -> bool:
         """Has one of them received what it was sent? Waits until one has, or none can any more.

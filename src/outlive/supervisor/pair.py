@@ -10,11 +10,10 @@ from __future__ import annotations
 import gc
 import os
 
-from outlive import lean as json
-from outlive import limits
+from outlive import lean, limits
 from outlive.errors import OutliveError
 from outlive.job import Definition, State, timestamp
-from outlive.store import blank, files
+from outlive.store import files
 from outlive.store.jobdir import SUPERVISOR_BYTE
 from outlive.supervisor import outcome, start
 from outlive.supervisor.escrow import Escrow, adopt_socket
@@ -230,7 +229,7 @@ def _rehearse() -> None:
     """Do what a start does and nobody sees: the first touch of a page that is shared with whoever forked us copies it,
     and a job that waits would pay for that."""
     definition: Definition = Definition.of(Definition(command=["true"], env={"NAME": "value"}).to_dict())
-    request = Request.of(json.loads(json.dumps(Request(definition=definition.to_dict()).to_dict())))
+    request = Request.of(lean.loads(lean.dumps(Request(definition=definition.to_dict()).to_dict())))
     state = State(job_id=request.job_id, boot_id=process.boot_id(), started_at=timestamp(), phase="spawning")
     files.load(files.dump(state.replace(identity=process.identity(os.getpid()), pid=os.getpid()).to_dict()))
     outcome.ended(state, 0)
@@ -269,16 +268,17 @@ class Jobs:
                 break
             if number == limits.PAIR_JOBS or tree.children(os.getpid()):
                 break
-            self._forget()
-            crash.at("free_cleared")
             try:
+                # First: from here on there is nothing to go on with, and the escrow may be emptied
+                fds.send(self._line, OVER)
+                self._forget()
+                crash.at("free_cleared")
                 self._offer()
             except OSError:  # our guardian has ended
                 break
         if self._made:
             fds.close_others(self._own)  # the job's lock among them: nobody is to wait for what comes now
-        for made in self._made:
-            blank.discard(*made)
+            self._discard()
         return 0
 
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
@@ -294,8 +294,9 @@ class Jobs:
         return start.start(request, files.get("stdin"), waiter, self._escrow, self._stdin_escrow)
 
     def _offer(self) -> None:
-        """Say that the job is over, then that we wait, with the directory for the next one: there is time to make it."""
-        fds.send(self._line, OVER)
+        """Say that we wait, and hand over the directory for the next job: there is time to make it now."""
+        from outlive.store import blank  # late: a command line's pair has one job. The nursery has it loaded
+
         self._made = [made for made in self._made if blank.is_there(*made)]
         new = None
         if self._ahead and not self._made:
@@ -308,6 +309,12 @@ class Jobs:
         fds.send(self._line, word.encode(), () if new is None else (new.fd, *new.locks))
         if new is not None:
             new.close()
+
+    def _discard(self) -> None:
+        from outlive.store import blank
+
+        for made in self._made:
+            blank.discard(*made)
 
     def _is_to_end(self) -> bool:
         """Wait for a job, or for the word that none will come.

@@ -70,7 +70,7 @@ POINTS = {
     "end_done": "that all sinks were told is on disk",
     "end_unlinked": "FIFOs and control socket are removed; the locks are still held",
     # A pair that waits for another job
-    "free_cleared": "the supervisor has let go of all that was the job's; its guardian does not know",
+    "free_cleared": "the supervisor has let go of all that was the job's, and said so; that it waits for another one it has not",
     "free_said": "the guardian has told the server that the pair waits",
     # Guardian that takes over, after a supervisor was killed
     "takeover_seen": "the supervisor's death was seen",
