@@ -60,7 +60,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.P
         notification=_from_the_start(before.notification),
     )
     data = atomic_file.read(old.fd, STDIN_DATA) if _has_data(old) else None
-    stdin_fd = definition_module.open_stdin(before.stdin_path) if before.stdin == "file" else None
+    stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path)
     return definition_module.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd)
 
 

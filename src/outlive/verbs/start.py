@@ -55,7 +55,7 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
     definition = job.read_meta()
     definition_module.working_directory(ctx, definition.cwd)
     overrides = {**definition_module.read_env_files(definition.env_files), **definition.env}
-    stdin_fd = definition_module.open_stdin(definition.stdin_path) if definition.stdin == "file" else None
+    stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path)
     return definition_module.Plan(definition, overrides, stdin_fd=stdin_fd)
 
 

@@ -77,7 +77,7 @@ class TaskView:
 
     def _ending(self, ctx: Context, found: Inspection, job: JobDir, status: str) -> dict[str, Any]:
         if status == FAILED:
-            return {"error": {"code": types.INTERNAL_ERROR, "message": _sendable(found.state.message)}}
+            return {"error": {"code": types.INTERNAL_ERROR, "message": _sendable(found.state.message or "")}}
         if status != COMPLETED:
             return {}
         try:
@@ -104,7 +104,7 @@ def question(found: Inspection, output: Output) -> dict[str, Any]:
     password in one (a person types it: `outlive attach`).
     """
     waits, record = job_answer.waiting(found, output), found.state.waiting
-    if not waits.get("prompt") or waits.get("echo") is False or (record or {}).get("canonical") is False:
+    if record is None or not waits.get("prompt") or waits.get("echo") is False or record.get("canonical") is False:
         return {}
     definition = found.definition
     asked = types.ElicitRequestFormParams(
