@@ -183,7 +183,7 @@ def _goes_on(job: JobDir) -> bool:
 
 
 class Observation:
-    """How a start is watched and shown: the values of define.WAIT_ARGS and define.SHOW_ARGS."""
+    """How a start is watched and shown: the values of `WAITING` and `SHOWN` in verbs.job_args."""
 
     NAMES = ("yield_ms", "background", "wait", "propagate", "wait_poll_ms", "tail_lines", "max_bytes", "raw")
 

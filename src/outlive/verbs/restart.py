@@ -11,6 +11,7 @@ from outlive.jobs import adoption, job_answer, lookup, starting
 from outlive.jobs import definition as definition_module
 from outlive.store import atomic_file
 from outlive.store.job_dir import STDIN_DATA
+from outlive.verbs import job_args
 from outlive.verbs.spec import ENV, JOB, Arg, Verb
 
 TYPE_CHECKING = False
@@ -89,8 +90,8 @@ VERB = Verb(
     args=(
         JOB,
         Arg("env", ENV, "Variables to set or change; masked ones must be given again.", metavar="NAME=VALUE"),
-        *definition_module.WAIT_ARGS,
-        *definition_module.SHOW_ARGS,
+        *job_args.WAITING,
+        *job_args.SHOWN,
     ),
     result=job_answer.RUN,
 )

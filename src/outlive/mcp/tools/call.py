@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from outlive import limits
 from outlive import verbs as verbs_module
 from outlive.errors import OutliveError, from_os, invalid, nearest
-from outlive.jobs import definition
 from outlive.jobs.context import Context
 from outlive.jobs.notices import Notices
 from outlive.mcp import async_driver
 from outlive.mcp.job_environment import job_directory
 from outlive.mcp.tools.arguments import Reader, fold, offered
 from outlive.store.root import Store
+from outlive.verbs import job_args
 from outlive.verbs.envelope import answer
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Tools:
     def shown_by_default(self) -> dict[str, Any]:
         """How the answer of an `exec` without such arguments shows output: max_bytes, tail_lines, raw."""
         args = self._exec.read({"command": ""})
-        return {arg.name: args[arg.name] for arg in definition.SHOW_ARGS if arg.name in args}
+        return {arg.name: args[arg.name] for arg in job_args.SHOWN if arg.name in args}
 
     def _read_exec(self, given: Mapping[str, Any], handle: bool) -> dict[str, Any]:
         if not self.exec_alone:
