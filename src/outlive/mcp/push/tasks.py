@@ -35,15 +35,13 @@ from pydantic import TypeAdapter
 from outlive import limits
 from outlive.core.ids import is_id
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, lookup
+from outlive.jobs import adoption, ending, lookup, stdin
 from outlive.mcp import async_driver
 from outlive.mcp.push import follow
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, question
 from outlive.mcp.tools.arguments import fold
 from outlive.mcp.tools.call import EXEC
 from outlive.store.output.merged import Output
-from outlive.verbs.kill import kill
-from outlive.verbs.write import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -160,11 +158,9 @@ class Tasks(Extension):
         check(ctx, params.task_id)
         about = self._context(ctx)
         with _opened(about, params.task_id) as job:
-            ended = adoption.inspect_and_adopt(
-                about, job
-            ).state.finished  # what it left behind is not the task's any more
-        if not ended:
-            await _doing(kill(about, job=params.task_id, wait_ms=0), unless="invalid_state")
+            # What it left behind is not the task's any more
+            if not adoption.inspect_and_adopt(about, job).state.finished:
+                await _doing(ending.kill(about, job, wait_ms=0), unless="invalid_state")
         return {}
 
     async def update(self, ctx: Request, params: UpdateParams) -> HandlerResult:
@@ -178,11 +174,17 @@ class Tasks(Extension):
         async with answering:  # so that the same answer, sent twice, is typed once
             with _opened(about, params.task_id) as job, Output(job) as output:
                 asked = question(adoption.inspect_and_adopt(about, job), output)
-            for key in asked.keys() & params.input_responses.keys():
-                typed = _typed(params.input_responses[key])
-                if typed is not None:
-                    writing = write(about, job=params.task_id, data=typed, eof=not typed)
-                    await _doing(writing, unless="stdin_closed")
+                for key in asked.keys() & params.input_responses.keys():
+                    typed = _typed(params.input_responses[key])
+                    if typed is not None:
+                        typing = stdin.deliver(
+                            about,
+                            job,
+                            typed.encode("utf-8", "surrogateescape"),
+                            timeout_ms=limits.WRITE_MS,
+                            eof=not typed,
+                        )
+                        await _doing(typing, unless="stdin_closed")
         return {}
 
     # --- notifications ---
