@@ -93,7 +93,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         notification=notification(ctx, args.get("notify_command"), args.get("notify_file")) | watches,
         quota_bytes=_quota(ctx, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),
-        systemd_scope=(args.get("scope") or ctx.config.get("exec", "scope")) == "systemd",
+        systemd_scope=_systemd_scope(ctx, args),
         created_at=timestamp(),
         root=ctx.store.path,
     )
@@ -202,6 +202,14 @@ def _read_regular(path: str) -> bytes:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise invalid("env_file", f"{path} is not a plain file")
         return file.read(limits.MAX_ENV_FILE_BYTES + 1)
+
+
+def _systemd_scope(ctx: Context, args: dict[str, Any]) -> bool:
+    if args.get("no_systemd_scope"):
+        return False
+    if args.get("scope"):
+        return bool(args["scope"] == "systemd")
+    return bool(args.get("systemd_scope") or ctx.config.get("exec", "systemd_scope"))
 
 
 def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str, bytes | None, int | None, str | None]:

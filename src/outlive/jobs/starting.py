@@ -134,8 +134,8 @@ def _entered(job_id: str, env: dict[str, str]) -> Waiting[scope_launch.Launcher]
 
 
 _NO_SCOPE = (
-    "A scope needs a systemd that can be reached (`systemctl --user status`); `outlive doctor` tells. Without one: scope none "
-    "(--scope none, or [exec] scope)."
+    "A scope needs a systemd that can be reached (`systemctl --user status`); `outlive doctor` tells. Without one: "
+    "--no-systemd-scope, or systemd_scope = false in [exec] of the configuration."
 )
 
 

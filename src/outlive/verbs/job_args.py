@@ -59,9 +59,10 @@ DEFINITION = (
         "10G).", minimum=0, hidden="mcp", metavar="SIZE"),
     Arg("dedupe_key", STR, "Answer a running job of this directory with the same key instead of starting another.",
         metavar="KEY"),
-    Arg("scope", STR, "systemd: put the job into a transient scope of its own, which outlives a logout and the restart "
-        "of the service that starts it (default: the configuration's, none).", choices=("none", "systemd"), mcp="",
-        metavar="none|systemd"),
+    Arg("systemd_scope", BOOL, "Put the job into a transient systemd scope of its own, which outlives a logout and the "
+        "restart of the service that starts it (default: the configuration's, off).", mcp=""),
+    Arg("no_systemd_scope", BOOL, "Do not, whatever the configuration says.", mcp=""),
+    Arg("scope", STR, "The old name of --systemd-scope.", choices=("none", "systemd"), mcp="", hidden=True),
     Arg("elevated", BOOL, "Run outside the sandbox. There is none, so this changes nothing.", default=False, cli=""),
 )  # fmt: skip
 
