@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from outlive.mcp.tools.text import render
+from outlive.mcp.tools.text.answers import render
 from outlive.verbs import VERBS
 
 ID = "01JD0000000000000000ABCDEF"

@@ -12,7 +12,7 @@ from mcp import MCPError, types
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.mcp.json_safe import encodable
-from outlive.mcp.tools import text
+from outlive.mcp.tools.text import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,7 +133,7 @@ def _resource(job: dict[str, Any]) -> types.Resource:
         uri=f"job://{job['job_id']}",
         name=job["short_id"],
         title=job["name"],
-        description=text.entry(job),
+        description=sentences.entry(job),
         mime_type=JSON,
     )
 
