@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
     from outlive.config import Config
     from outlive.jobs.context import Context
-    from outlive.mcp.caller import Caller, Who
+    from outlive.mcp.caller import Caller, CallerOf
     from outlive.mcp.job_environment import JobEnvironment
-    from outlive.mcp.tools.call import Beside
+    from outlive.mcp.tools.call import Alongside
     from outlive.verbs.spec import Verb
 
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"  # in the _meta of each request, from protocol 2026-07-28 on
@@ -54,9 +54,9 @@ _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not
 class Handlers:
     """What the SDK calls."""
 
-    def __init__(self, calls: Calls, config: Config, who: Who, channel: Channel | None) -> None:
+    def __init__(self, calls: Calls, config: Config, caller_of: CallerOf, channel: Channel | None) -> None:
         self._calls = calls
-        self._who = who
+        self._caller_of = caller_of
         self._channel = channel
         self._tools = tool_list(calls.tools, config)
 
@@ -76,7 +76,7 @@ class Handlers:
         if params.name not in self._calls.tools.offers:
             known = ", ".join(sorted(self._calls.tools.offers))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
-        caller = self._who(ctx)
+        caller = self._caller_of(ctx)
         found = await self._answer(ctx, params, caller)
         # An answer that is about to become a task reaches nobody: the notices come with the next one
         becomes_task = found.get("state") == "running" and params.name == EXEC and tasks.declared(ctx)
@@ -90,8 +90,10 @@ class Handlers:
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller
     ) -> dict[str, Any]:
         try:
-            beside, handle = self._beside(ctx, caller), tasks.declared(ctx)
-            return await self._calls.run(params.name, params.arguments or {}, caller, handle=handle, beside=beside)
+            alongside, handle = self._alongside(ctx, caller), tasks.declared(ctx)
+            return await self._calls.run(
+                params.name, params.arguments or {}, caller, handle=handle, alongside=alongside
+            )
         except OutliveError as error:
             if error.code == "internal_error":
                 traceback.print_exc(file=sys.stderr)
@@ -100,14 +102,14 @@ class Handlers:
             traceback.print_exc(file=sys.stderr)
             return envelope.failure(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
 
-    def _beside(self, ctx: ServerRequestContext[Any], caller: Caller) -> Beside | None:
+    def _alongside(self, ctx: ServerRequestContext[Any], caller: Caller) -> Alongside | None:
         """What the client is told besides the answer; None: nothing."""
         report = progress.reporter(ctx)
         if report is None and self._channel is None:
             return None
 
         @asynccontextmanager
-        async def beside(verb: Verb, call: Context, args: dict[str, Any]) -> AsyncIterator[None]:
+        async def alongside(verb: Verb, call: Context, args: dict[str, Any]) -> AsyncIterator[None]:
             async with AsyncExitStack() as stack:
                 if self._channel is not None:
                     stack.enter_context(self._channel.starting(ctx, caller, verb, call))
@@ -115,7 +117,7 @@ class Handlers:
                     await stack.enter_async_context(progress.reported(report, verb, call, args))
                 yield
 
-        return beside
+        return alongside
 
 
 def tool_list(tools: Tools, config: Config) -> list[types.Tool]:
@@ -153,7 +155,7 @@ def _annotations(*, open_world: bool) -> types.ToolAnnotations:
     )
 
 
-class HonestServer(Server[Any]):
+class OutliveServer(Server[Any]):
     """The SDK takes a server with `subscriptions/listen` for one that tells of changed lists, and `server/discover`
     leaves out `experimental`. Ours tells of resources only, and says the same in every revision of the protocol."""
 
@@ -210,26 +212,26 @@ def build(
     *,
     channel: bool = False,
     isolate: bool = False,
-    who: Who | None = None,
-    placeless: bool = False,
+    caller_of: CallerOf | None = None,
+    workdir_required: bool = False,
 ) -> Server[Any]:
-    """The server, ready to run over any transport. `placeless`: each job has to say where it runs. `who` says who sent a request; without it, it is the client that
+    """The server, ready to run over any transport. `workdir_required`: each job has to say where it runs. `caller_of` says who sent a request; without it, it is the client that
     started us, with the session or project in `env`, which with `isolate` sees its own jobs only."""
-    who = who or (lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate))
-    handlers = Handlers(calls, config, who, Channel(calls) if channel else None)
-    resources = Resources(calls, who)
-    watches = subscriptions_module.Watches(calls)
-    subscriptions = subscriptions_module.Subscriptions(watches, who)
+    caller_of = caller_of or (lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate))
+    handlers = Handlers(calls, config, caller_of, Channel(calls) if channel else None)
+    resources = Resources(calls, caller_of)
+    followers = subscriptions_module.Followers(calls)
+    subscriptions = subscriptions_module.Subscriptions(followers, caller_of)
     fixed = CacheHint(ttl_ms=_DAY_MS, scope="public")
-    server = HonestServer(
+    server = OutliveServer(
         "outlive",
         version=outlive.__version__,
         title="outlive",
         instructions=(instructions.WITH_EXEC_ALONE if calls.tools.exec_alone else instructions.INSTRUCTIONS)
-        + (instructions.WITHOUT_DIRECTORY if placeless else ""),
+        + (instructions.WITHOUT_DIRECTORY if workdir_required else ""),
         # Of everything else the SDK says: private, stale at once.
         cache_hints={"tools/list": fixed, "prompts/list": fixed, "resources/templates/list": fixed},
-        lifespan=subscriptions_module.Background(),
+        lifespan=subscriptions_module.BackgroundTasks(),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_prompts=handlers.list_prompts,
@@ -238,19 +240,19 @@ def build(
         on_read_resource=resources.read,
         on_subscribe_resource=subscriptions.subscribe,
         on_unsubscribe_resource=subscriptions.unsubscribe,
-        on_subscriptions_listen=subscriptions_module.Listening(watches, who),
+        on_subscriptions_listen=subscriptions_module.ListenRequests(followers, caller_of),
     )
     if channel:
         server.experimental = {CAPABILITY: {}}
     result = partial(_result, process=PROCESS in calls.tools.offers)
-    tasks.install(server, calls, result=result, who=who)
+    tasks.install(server, calls, result=result, caller_of=caller_of)
     return server
 
 
 async def serve(server: Server[Any], environment: JobEnvironment) -> None:
     """Serve stdio until the client closes it."""
     async with anyio.create_task_group() as group:
-        group.start_soon(environment.watch)
+        group.start_soon(environment.read_login_path)
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
         group.cancel_scope.cancel()

@@ -157,7 +157,7 @@ def _run(
     from outlive import verbs
     from outlive.mcp import server
     from outlive.mcp.http import app, logging
-    from outlive.mcp.http.auth import LOCAL, Hosts
+    from outlive.mcp.http.auth import LOCAL, AllowedHosts
     from outlive.mcp.tools.call import Calls, Tools, process_verbs
 
     gc.enable()
@@ -167,11 +167,11 @@ def _run(
     workdir = asked["workdir"] or found.get("serve", "workdir")
     calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher, directory=lambda env: workdir)
     try:
-        hosts = Hosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *asked["allow-host"]])
+        hosts = AllowedHosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *asked["allow-host"]])
     except ValueError as error:
         raise invalid("allow-host", str(error)) from error
     application = app.app(
-        server.build(calls, found, os.environ, who=by_token, placeless=workdir is None),
+        server.build(calls, found, os.environ, caller_of=by_token, workdir_required=workdir is None),
         tokens,
         hosts,
         stateless=asked["stateless"],
@@ -226,7 +226,7 @@ async def _until_stopped(serving: uvicorn.Server, listener: socket.socket, envir
     import anyio
 
     async with anyio.create_task_group() as group:
-        group.start_soon(environment.watch)
+        group.start_soon(environment.read_login_path)
         await serving.serve(sockets=[listener])
         group.cancel_scope.cancel()
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from outlive.jobs.context import Context
-    from outlive.mcp.caller import Who
+    from outlive.mcp.caller import CallerOf
     from outlive.mcp.tools.call import Calls
     from outlive.store.job_dir import JobDir
 
@@ -79,12 +79,12 @@ def install(
     calls: Calls,
     *,
     result: Callable[[dict[str, Any]], types.CallToolResult],
-    who: Who,
+    caller_of: CallerOf,
     tools: Collection[str] = (EXEC,),
 ) -> None:
     """Serve the extension. Last of all: it wraps the handlers of tools/call and of subscriptions/listen, if there is
-    one. `result`: an envelope as the tools answer it; `who`: who is calling; `tools`: the ones that start a job."""
-    tasks = Tasks(calls, result, who, tools)
+    one. `result`: an envelope as the tools answer it; `caller_of`: who is calling; `tools`: the ones that start a job."""
+    tasks = Tasks(calls, result, caller_of, tools)
     server.extensions[IDENTIFIER] = tasks.settings()
     for binding in tasks.methods():
         server.add_request_handler(binding.method, binding.params_type, binding.handler)
@@ -105,11 +105,11 @@ class Tasks(Extension):
         self,
         calls: Calls,
         result: Callable[[dict[str, Any]], types.CallToolResult],
-        who: Who,
+        caller_of: CallerOf,
         tools: Collection[str],
     ) -> None:
         self._calls = calls
-        self._who = who
+        self._caller_of = caller_of
         self._tools = frozenset(tools)
         self._result = result
         self._answering: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()  # by task, as long as needed
@@ -241,7 +241,7 @@ class Tasks(Extension):
 
     def _context(self, ctx: Request) -> Context:
         try:
-            return self._calls.context(self._who(ctx))
+            return self._calls.context(self._caller_of(ctx))
         except OutliveError as error:
             raise MCPError(types.INTERNAL_ERROR, error.message) from error
 
@@ -256,7 +256,7 @@ class Tasks(Extension):
             if not job.is_in_place():  # removed under this look, which may have found half of it
                 raise _unknown(task_id)
             if task["status"] in OVER:
-                self._calls.heard(about, {"job_id": task_id, "state": "exited"})
+                self._calls.mark_told(about, {"job_id": task_id, "state": "exited"})
             return task
 
 
