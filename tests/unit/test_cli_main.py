@@ -402,7 +402,7 @@ def test_a_special_command_gets_its_words_and_the_global_options(call: Called, m
 # Each would cost `outlive status` 5 to 200 ms.
 _HEAVY = (
     *("typing", "dataclasses", "argparse", "logging", "inspect", "shutil", "subprocess", "difflib"),
-    *("mcp", "pydantic", "anyio", "asyncio", "platformdirs"),
+    *("mcp", "pydantic", "anyio", "asyncio"),
 )
 
 
