@@ -298,9 +298,7 @@ def test_a_missing_state_of_a_job_with_output_is_not_said_to_have_never_run(cli:
     job = _settled(cli, "echo kept")
     (root / job / "state.json").unlink()
     status = cli.ok("status", job)
-    assert status["state"] in ("failed", "unknown")
-    assert status["exit_code"] is None
-    assert status.get("reason") != "launch"
+    assert (status["state"], status["reason"], status["exit_code"]) == ("failed", "lost", None)
     assert _listed(cli) == [job]
     assert cli.ok("poll", job)["output"] == "kept\n"
 
@@ -368,9 +366,10 @@ def test_a_newer_format_is_an_error_that_says_so_and_is_never_changed(cli: Cli, 
 def test_a_format_that_is_no_number_is_damage(cli: Cli, root: Path, value: Any) -> None:
     job = _settled(cli)
     _rewritten(root, job, "state.json", format=value)
-    answer = cli.run("status", job)
-    assert answer["damage"] if answer["ok"] else answer["error"]["code"] == "io_error"
-    assert len(cli.ok("list")["jobs"]) + cli.ok("list")["skipped"] == 1
+    status = cli.ok("status", job)
+    assert (status["state"], status["damage"]) == ("unknown", "state.json: its format is not a number")
+    found = cli.ok("list")
+    assert ([(one["job_id"], one["state"]) for one in found["jobs"]], found["skipped"]) == ([(job, "unknown")], 0)
 
 
 @pytest.mark.parametrize("changes", [{"state": "banana"}, {"exit_code": "zero"}, {"ending": 5}])
@@ -390,13 +389,39 @@ def test_unknown_fields_of_a_newer_writer_are_no_damage(cli: Cli, root: Path) ->
     assert "damage" not in status
 
 
-@pytest.mark.parametrize("name", ["order", "stdout.log", "stderr.log", "lock"])
-def test_a_missing_file_of_the_output_is_an_error_or_an_answer_but_no_crash(cli: Cli, root: Path, name: str) -> None:
-    job = _settled(cli, "echo kept; echo too >&2")
+# A file that is gone → the output that went with it
+TAKEN = {"stdout.log": "kept\n", "stderr.log": "too\n", "lock": ""}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_missing_file_of_the_output_costs_what_was_in_it_which_every_answer_says(
+    cli: Cli, root: Path, name: str
+) -> None:
+    job = _settled(cli, "echo kept; echo too >&2; exit 3")
+    whole, taken = cli.ok("log", job)["output"], TAKEN[name]
     (root / job / name).unlink()
     for verb in ("status", "poll", "log", "tail", "wait"):
-        answer = cli.run(verb, job)
-        assert answer["ok"] or answer["error"]["code"] == "io_error", answer.json
+        found = cli.ok(verb, job)
+        assert (found["state"], found.get("exit_code", 3)) == ("exited", 3), verb
+        assert found.get("missing_bytes", 0) == len(taken), verb
+        assert found.get("output", whole.replace(taken, "")) == whole.replace(taken, ""), verb
+    tails = cli.ok("tail", job)
+    left = ["" if line == taken else line for line in ("kept\n", "too\n")]
+    assert [tails["stdout_tail"], tails["stderr_tail"]] == left
+    assert _listed(cli) == [job]
+    cli.ok("remove", job)
+    assert _listed(cli) == []
+
+
+def test_output_whose_order_is_not_recorded_any_more_is_an_error_and_the_job_can_be_removed(
+    cli: Cli, root: Path
+) -> None:
+    job = _settled(cli, "echo kept; echo too >&2")
+    (root / job / "order").unlink()
+    for verb in ("status", "poll", "log", "tail", "wait"):
+        error = cli.error(verb, job, code="io_error", status=1)
+        assert (error["details"]["errno"], error["retryable"]) == ("ENOENT", False)
+        assert "order" in error["message"]
     assert _listed(cli) == [job]
     cli.ok("remove", job)
     assert _listed(cli) == []
@@ -407,5 +432,4 @@ def test_a_job_whose_state_is_a_link_is_not_read_through_it(cli: Cli, root: Path
     (place / "outside").write_bytes((root / job / "state.json").read_bytes())
     (root / job / "state.json").unlink()
     (root / job / "state.json").symlink_to(place / "outside")
-    answer = cli.run("status", job)
-    assert answer["damage"] if answer["ok"] else answer["error"]["code"] == "io_error"
+    assert cli.error("status", job, code="io_error", status=1)["details"]["errno"] == "ELOOP"
