@@ -28,6 +28,7 @@ from support import pair
 from support.cli import Cli, Text, one_object
 from support.mcp_client import RawMcp
 from support.systemd import Standin
+from support.tiers import first, only
 from support.wait import until
 
 CODE, LINES = 7, 40
@@ -189,7 +190,8 @@ EVERYWHERE = points(
 WAYS = [(point, face) for point in EVERYWHERE for face in FACES if face == "mcp" or family(point) != "fork_server"]
 
 
-@pytest.mark.parametrize(("point", "face"), WAYS)
+# By default each point once: a server's own points through a server, all others through the command line
+@pytest.mark.parametrize(("point", "face"), only(lambda way: way[1] == "cli" or family(way[0]) == "nursery", WAYS))
 def test_a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing(
     cli: Cli, run: Callable[..., Started], root: Path, work: Path, point: str, face: str
 ) -> None:
@@ -357,7 +359,7 @@ def is_supervised(root: Path, job: str) -> bool:
         return found.is_supervised()
 
 
-@pytest.mark.parametrize("first", ["start_spawned", "start_recorded", "output_moved"])
+@pytest.mark.parametrize("first", first(1, ["output_moved", "start_spawned", "start_recorded"]))
 @pytest.mark.parametrize("point", points("takeover"))
 def test_a_guardian_that_dies_while_it_takes_over_leaves_a_job_to_adopt(
     cli: Cli, root: Path, work: Path, first: str, point: str
@@ -394,8 +396,8 @@ def test_an_end_that_both_saw_and_neither_wrote_is_lost_and_told_so(cli: Cli, ro
     check_whole(cli, root, work, code=None)
 
 
-@pytest.mark.parametrize("first", ["start_marked", "start_spawned", "start_recorded"])
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("first", first(1, ["start_spawned", "start_marked", "start_recorded"]))
+@pytest.mark.parametrize("face", only(lambda face: face == "cli", FACES))
 @pytest.mark.parametrize("point", points("adopt"))
 def test_an_adoption_may_be_killed_at_any_point(
     cli: Cli, raw_mcp: Callable[..., RawMcp], root: Path, work: Path, point: str, face: str, first: str

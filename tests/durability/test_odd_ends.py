@@ -15,6 +15,7 @@ import pytest
 from support import pair, processes
 from support.cli import OUTLIVE, Cli, Jobs
 from support.mcp_client import McpSession, RawMcp
+from support.tiers import MODERN_FIRST, first
 from support.wait import until
 
 
@@ -95,7 +96,7 @@ def test_a_supervisor_whose_directory_was_deleted_ends_with_its_command(cli: Cli
     until(lambda: not processes.is_alive(supervisor), what="the end of its supervisor")
 
 
-@pytest.mark.parametrize("who", ["guardian", "supervisor", "both"])
+@pytest.mark.parametrize("who", first(1, ["both", "guardian", "supervisor"]))
 def test_a_spare_that_was_killed_costs_no_start(raw_mcp: Callable[..., RawMcp], jobs: Jobs, who: str) -> None:
     server = raw_mcp()
     job = server.call("exec", command="sleep 60", background=True)["job_id"]
@@ -116,6 +117,7 @@ def test_a_spare_that_was_killed_costs_no_start(raw_mcp: Callable[..., RawMcp], 
     jobs.end()
 
 
+@MODERN_FIRST
 def test_a_wait_that_names_a_job_that_is_not_there_keeps_nothing_open(mcp_session: McpSession) -> None:
     job = mcp_session.ok("exec", command="true")["job_id"]
     fds = Path(f"/proc/{mcp_session.pid}/fd")

@@ -17,6 +17,7 @@ from outlive.store.job_dir import JobDir
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer
+from support.tiers import MODERN_FIRST, first
 from support.tools import background, ended, ids, instructions
 from support.wait import until
 
@@ -276,11 +277,11 @@ def _is_held(root: Path, job: str) -> bool:
         return directory.is_supervised()
 
 
-@pytest.mark.parametrize("action", ["clear", "restart", "remove"])
-def test_a_job_that_was_said_to_have_ended_can_be_handled_at_once(raw_mcp: Callable[..., RawMcp], action: str) -> None:
+@pytest.mark.parametrize("times", first(1, [3, 15]))
+def test_a_job_that_was_said_to_have_ended_can_be_handled_at_once(raw_mcp: Callable[..., RawMcp], times: int) -> None:
     server = raw_mcp()
     refused = []
-    for _ in range(15):
+    for action in ("clear", "restart", "remove") * times:
         job = server.call("exec", command="true")["job_id"]
         answer = server.call("process", action=action, job_id=job)
         if answer.is_error:
@@ -415,6 +416,7 @@ def test_quick_calls_are_answered_while_long_ones_wait(mcp_session: McpSession, 
 # --- the end, and noise --------------------------------------------------------------------------------------------
 
 
+@MODERN_FIRST
 def test_end_of_file_ends_the_server_at_once_with_a_wait_in_flight(
     era: str, raw_mcp: Callable[..., RawMcp], cli: Cli, jobs: Jobs, root: Path
 ) -> None:
@@ -440,6 +442,7 @@ def test_a_signal_ends_the_server_and_no_job(raw_mcp: Callable[..., RawMcp], cli
     jobs.end()
 
 
+@MODERN_FIRST
 def test_garbage_on_stdin_does_not_end_the_server(era: str, raw_mcp: Callable[..., RawMcp]) -> None:
     server = raw_mcp(era=era)
     noise = [b"\n", b"not json\n", b"{\n", b"[]\n", b"{}\n", b"null\n", b"7\n", b'"text"\n', b"\xff\xfe\x00\n"]
