@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import leaks
+from support import leaks, proofs
 from support.cli import Cli, Jobs
 from support.mcp_client import ERAS, McpSession, RawMcp
 from support.mounts import Mounts
@@ -49,6 +49,12 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "slow: runs in .ci/run only, or with -m slow (see tests/support/tiers.py)")
     config.addinivalue_line("markers", "fault(id): proves the behaviour that tests/faults.py has under this id")
+    if not hasattr(config, "workerinput"):  # the process that was started: it hears of every test
+        config.pluginmanager.register(proofs.Proofs())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    proofs.carry_ids(items)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -79,6 +79,7 @@ def test_an_example_says_what_it_does_needs_and_how_to_test_it(path: Path) -> No
     assert subprocess.run(["sh", "-n", path], check=False).returncode == 0
 
 
+@pytest.mark.fault("S16")
 @pytest.mark.parametrize("by", ["text", "path"])
 @pytest.mark.parametrize("name", CALLERS)
 def test_nothing_that_a_value_holds_is_run(

@@ -81,6 +81,7 @@ def test_a_name_that_fits_several_jobs_is_ambiguous_and_names_them(cli: Cli) -> 
     assert error["retryable"] is False
 
 
+@pytest.mark.fault("S03")
 def test_what_names_no_job_is_not_found(cli: Cli) -> None:
     _finished(cli)
     for name in [
@@ -113,6 +114,7 @@ def test_every_verb_says_that_a_job_is_not_there(cli: Cli) -> None:
         cli.error(verb, NOBODY, code="job_not_found", status=1)
 
 
+@pytest.mark.fault("S02")
 def test_a_link_in_the_place_of_a_job_is_no_job(cli: Cli, root: Path, place: Path) -> None:
     job = _finished(cli)
     os.rename(root / job, place / "elsewhere")
@@ -272,6 +274,7 @@ def _damage(root: Path, job: str, name: str, how: str) -> None:
     path.write_bytes(DAMAGE[how](path.read_bytes()))
 
 
+@pytest.mark.fault("F19")
 @pytest.mark.parametrize("how", DAMAGE)
 def test_a_damaged_state_is_said_and_the_job_is_still_listed_and_readable(cli: Cli, root: Path, how: str) -> None:
     job = _settled(cli, "--tag", "t", "echo kept")
@@ -320,6 +323,7 @@ def test_a_damaged_definition_is_said_and_the_outcome_stays(cli: Cli, root: Path
     assert _listed(cli) == []
 
 
+@pytest.mark.fault("F19")
 def test_a_running_job_whose_state_is_damaged_goes_on_and_ends_readable(cli: Cli, root: Path, work: Path) -> None:
     job = _running(cli, "echo up; until [ -e go ]; do sleep 0.02; done; exit 8")
     until(lambda: cli.ok("status", job)["stdout_bytes"])
@@ -346,6 +350,7 @@ def _rewritten(root: Path, job: str, name: str, **changes: Any) -> None:
     path.write_text(json.dumps({**content, **changes}))
 
 
+@pytest.mark.fault("F13")
 @pytest.mark.parametrize("name", ["state.json", "meta.json"])
 def test_a_newer_format_is_an_error_that_says_so_and_is_never_changed(cli: Cli, root: Path, name: str) -> None:
     job, plain = _settled(cli), _settled(cli)
@@ -372,6 +377,7 @@ def test_a_format_that_is_no_number_is_damage(cli: Cli, root: Path, value: Any) 
     assert ([(one["job_id"], one["state"]) for one in found["jobs"]], found["skipped"]) == ([(job, "unknown")], 0)
 
 
+@pytest.mark.fault("F19", "S05")
 @pytest.mark.parametrize("changes", [{"state": "banana"}, {"exit_code": "zero"}, {"ending": 5}])
 def test_json_that_makes_no_sense_is_damage_and_no_crash(cli: Cli, root: Path, changes: dict[str, Any]) -> None:
     job = _settled(cli)
@@ -380,6 +386,7 @@ def test_json_that_makes_no_sense_is_damage_and_no_crash(cli: Cli, root: Path, c
     assert [one["job_id"] for one in cli.ok("list")["jobs"]] == [job]
 
 
+@pytest.mark.fault("F13")
 def test_unknown_fields_of_a_newer_writer_are_no_damage(cli: Cli, root: Path) -> None:
     job = _settled(cli, "exit 3")
     _rewritten(root, job, "state.json", something_new=[1, 2])

@@ -28,6 +28,7 @@ def _kill_both(job: str) -> None:
     until(lambda: not any(processes.is_alive(pid) for pid in both), what="the end of both")
 
 
+@pytest.mark.fault("F34")
 @pytest.mark.parametrize("verb", ["kill", "remove"])
 def test_an_adopted_command_without_its_cookie_can_be_ended(cli: Cli, jobs: Jobs, verb: str) -> None:
     started = cli.ok("run", "--snapshot-after", "0", "--", "env", "-i", "/bin/sleep", "77")
@@ -87,6 +88,7 @@ def test_what_was_given_as_stdin_arrives_though_the_supervisor_is_killed_in_betw
     assert cli.ok("wait", job, "--timeout-ms", "20s")["output"] == expected
 
 
+@pytest.mark.fault("F21")
 def test_a_supervisor_whose_directory_was_deleted_ends_with_its_command(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "until [ -e go ]; do sleep 0.02; done")["job_id"]
     supervisor = pair.supervisor(job)

@@ -179,6 +179,7 @@ def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli, work: Path) 
     assert told(second) == []
 
 
+@pytest.mark.fault("S22")
 @MODERN_FIRST
 def test_others_are_not_told(mcp_connect: Connect, cli: Cli) -> None:
     mine, other = mcp_connect(client_name="mine"), mcp_connect(client_name="other")

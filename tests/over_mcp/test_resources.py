@@ -285,6 +285,7 @@ def test_an_unknown_job_cannot_be_subscribed_to(raw_mcp: Callable[..., RawMcp], 
     assert raw.others[0]["params"]["notifications"] == {"resourceSubscriptions": uris[2:]}
 
 
+@pytest.mark.fault("F75")
 def test_a_flood_of_output_is_a_trickle_of_updates(mcp_session: McpSession, work: Path) -> None:
     code = "import os, time\nfor n in range(2000):\n    os.write(1, b'x' * 999 + b'\\n'); time.sleep(0.001)"
     job = _background(mcp_session, ["sh", "-c", f'{GATE}; exec "$@"', "sh", sys.executable, "-c", code])
@@ -346,6 +347,7 @@ def test_a_job_that_is_removed_gives_a_last_update(mcp_session: McpSession, cli:
         assert _refused(mcp_session, uri).error.code == NOT_THERE
 
 
+@pytest.mark.fault("F75")
 @MODERN_FIRST
 def test_a_client_that_goes_away_leaves_no_connection_to_a_job(mcp_connect: Connect, cli: Cli, work: Path) -> None:
     session = mcp_connect()

@@ -72,6 +72,7 @@ def test_a_description_speaks_of_no_argument_that_is_not_there(mcp_session: McpS
 # --- exec ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("S18")
 def test_exec_answers_with_the_output_in_prose_and_the_same_in_fields(mcp_session: McpSession, work: Path) -> None:
     found = mcp_session.call("exec", command="echo hello; echo oops >&2")
     assert (found["type"], found["state"], found["exit_code"], found["reason"]) == ("run", "exited", 0, "exit")
@@ -316,6 +317,7 @@ def test_a_wait_that_asks_for_too_long_says_so(mcp_session: McpSession, work: Pa
 # --- whose jobs, whose position ------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F06")
 @ONE_ERA
 def test_poll_goes_on_from_where_this_client_was_also_with_a_new_server(
     mcp_connect: Connect, cli: Cli, root: Path, work: Path
@@ -350,6 +352,7 @@ def test_poll_goes_on_from_where_this_client_was_also_with_a_new_server(
     assert cli.ok("poll", job)["output"] == "zero\none\ntwo\n", "on the command line a poll starts at 0"
 
 
+@pytest.mark.fault("S22")
 @ONE_ERA
 def test_list_and_gc_are_about_this_clients_own_jobs(mcp_connect: Connect, cli: Cli, root: Path) -> None:
     session, other = mcp_connect(client_name="one"), mcp_connect(client_name="two")
@@ -442,6 +445,7 @@ def test_a_signal_ends_the_server_and_no_job(raw_mcp: Callable[..., RawMcp], cli
     jobs.end()
 
 
+@pytest.mark.fault("S24")
 @MODERN_FIRST
 def test_garbage_on_stdin_does_not_end_the_server(era: str, raw_mcp: Callable[..., RawMcp]) -> None:
     server = raw_mcp(era=era)

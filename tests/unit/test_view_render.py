@@ -27,6 +27,7 @@ def test_reading_twice_changes_nothing(text: str) -> None:
     assert readable(once) == once
 
 
+@pytest.mark.fault("S18")
 @given(TEXTS)
 def test_no_control_character_but_tab_and_newline_is_left(text: str) -> None:
     shown = readable(text)
@@ -45,6 +46,7 @@ def test_lines_are_never_lost_or_added(text: str) -> None:
     assert readable(text).count("\n") == text.count("\n")
 
 
+@pytest.mark.fault("F69")
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -77,6 +79,7 @@ def test_a_line_stands_as_its_last_overwriting_left_it(text: str, shown: str) ->
     assert readable(text) == shown
 
 
+@pytest.mark.fault("F69")
 @pytest.mark.parametrize(
     "sequence",
     [
@@ -156,6 +159,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.fault("F69")
 @pytest.mark.parametrize("size", first(1, [SIZE // 8, SIZE]))
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_output_is_read_to_the_end_and_does_not_grow_without_bound(
