@@ -48,7 +48,7 @@ class Store:
         except FileExistsError as error:
             raise OutliveError("io_error", f"the job root {wanted} is not a directory") from error
         except OSError as error:
-            raise from_os(f"opening the job root {wanted}", error) from error
+            raise from_os(f"opening the job root {wanted}", error, on="root") from error
         try:
             _check(wanted, os.fstat(fd))
         except OutliveError:
@@ -162,7 +162,7 @@ class Store:
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
                 return False
-            raise from_os(f"looking for job {job_id} under {self.path}", error) from error
+            raise from_os(f"looking for job {job_id} under {self.path}", error, on="store") from error
 
     def leftovers(self) -> Iterator[str]:
         """Names of half-made and half-deleted job directories."""

@@ -64,7 +64,7 @@ class Tokens:
             self._known, self._read_at = [], None
             return self._known
         except OSError as error:
-            raise from_os(f"looking for {self._path}", error) from error
+            raise from_os(f"looking for {self._path}", error, on="store") from error
         look = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
         if look != self._read_at:
             self._known, self._read_at = self._read(found), look
@@ -164,7 +164,7 @@ class Tokens:
                 hint="Delete it and make new tokens: outlive token add NAME",
             ) from error
         except OSError as error:
-            raise from_os(f"reading {self._path}", error) from error
+            raise from_os(f"reading {self._path}", error, on="store") from error
         if any(
             Token.misfit(one) or not token.name or not token.hash for one, token in zip(listed, tokens, strict=True)
         ):
@@ -179,7 +179,7 @@ class Tokens:
                 atomic_file.write_atomic(self._store.fd, NAME, atomic_file.dump(content))
                 atomic_file.sync(self._store.fd, (NAME,))
         except OSError as error:
-            raise from_os(f"changing {self._path}", error) from error
+            raise from_os(f"changing {self._path}", error, on="store") from error
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
