@@ -71,8 +71,18 @@ class Store:
     def close(self) -> None:
         os.close(self.fd)
 
+    def close_when_unused(self) -> None:
+        """Close the directory as soon as no call refers to this store any more.
+
+        For a server whose root was replaced: other calls may still be at work in the old directory, and closing its fd
+        now would make them fail, or use whatever file gets the same number next.
+        """
+        import weakref  # late: for servers alone
+
+        weakref.finalize(self, os.close, self.fd).atexit = False
+
     def is_in_place(self) -> bool:
-        """Is this still the directory that its path names?"""
+        """Return whether this is still the directory that its path names."""
         try:
             here, there = os.fstat(self.fd), os.stat(self.path, follow_symlinks=False)
         except OSError:
