@@ -184,10 +184,9 @@ def _tell(job: JobDir, ended: State) -> None:
 
     with Output(job) as output:
         seq = output.end
-    if any(event["type"] == history_module.FINISHED for event in history_module.read(job)[0]):  # a reader died here
-        return
-    history = history_module.History(job)
-    history.add(history_module.FINISHED, seq, **history_module.outcome_of(ended))
+    history = history_module.History(job)  # before the file is read: it may be too long, and is cut down now
+    if not history_module.has(job, history_module.FINISHED):  # else an earlier reader was killed here
+        history.add(history_module.FINISHED, seq, **history_module.outcome_of(ended))
     history.close()
 
 
