@@ -141,14 +141,14 @@ def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
 
 def _with_what(state: State) -> str:
     """Did what it ran in end as a whole? A clause for the message; empty where nothing is known."""
-    from outlive.system import cgroup, unit  # rare
+    from outlive.system import cgroup, systemd  # rare
 
     if state.group is None or not cgroup.is_gone(state.group):
         return ""
-    where = unit.place_of(state.group["path"])
-    if where.name.startswith(unit.OWN_SCOPE):  # it ends when its last process does
+    where = systemd.unit_of(state.group["path"])
+    if where.is_of_one_job():  # it ends when its last process does
         return ""
-    whole = {unit.SESSION: f"the login session {where.name}", unit.CONTAINER: "the container"}.get(where.kind)
+    whole = {systemd.SESSION: f"the login session {where.name}", systemd.CONTAINER: "the container"}.get(where.kind)
     whole = whole or where.name or f"the control group {where.path}"
     return f"; {whole} in which it ran has ended since, and what ends that ends everything in it (see outlive doctor)"
 
