@@ -18,7 +18,7 @@ import pytest
 
 from support.cli import Cli, Jobs
 from support.serve import INITIALIZE, TRANSPORTS, HttpSession, Served, open_sockets
-from support.tiers import MODERN_FIRST
+from support.tiers import MODERN_FIRST, first
 from support.tools import instructions
 from support.wait import until
 
@@ -96,6 +96,7 @@ def test_a_subscriber_is_told_of_a_change(serve: Serve, work: Path, jobs: Jobs, 
 
 
 @MODERN_FIRST
+@pytest.mark.parametrize("transport", first(1, TRANSPORTS), indirect=True)
 def test_what_two_clients_follow_goes_on_for_one_when_the_other_leaves(
     serve: Serve, work: Path, jobs: Jobs, transport: str, era: str
 ) -> None:
