@@ -27,7 +27,7 @@ from support.wait import until
 
 CHECKOUT = Path(__file__).parent.parent
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
 CLIENTS = sorted((CHECKOUT / "examples" / "clients").iterdir())
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BOUND_S = 120
@@ -261,7 +261,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
-# --- docs/job-directory.md, taken at its word: nothing of outlive is used to read -------------------------------------
+# --- docs/reference/job-directory.md, taken at its word: nothing of outlive is used to read -------------------------------------
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -304,7 +304,7 @@ def test_a_job_can_be_read_by_what_its_page_says(cli: Cli, root: Path) -> None:
 
 
 def test_the_page_names_every_member_and_every_file(cli: Cli, root: Path, jobs: Jobs) -> None:
-    page = (CHECKOUT / "docs" / "job-directory.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "docs" / "reference" / "job-directory.md").read_text(encoding="utf-8")
     job_id = cli.ok(
         "run", "--snapshot-after", "0", "--stdin", "open", "--stdin-data", "x\n", "--notify-file", "events", "cat"
     )["job_id"]
