@@ -24,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from outlive.job import new_id
+from outlive.core.ids import new_id
 from support import pair, processes
 from support.cli import OUTLIVE
 from support.mcp_client import RawMcp
@@ -154,10 +154,10 @@ def finished_jobs(load: Load, many: int) -> str:
 
 
 def _rename_in(path: Path, old: str, new: str) -> None:
-    from outlive.store import files
+    from outlive.store import atomic_file
 
-    content = files.load(path.read_bytes())
-    path.write_bytes(files.dump({**content, "job_id": new}))
+    content = atomic_file.load(path.read_bytes())
+    path.write_bytes(atomic_file.dump({**content, "job_id": new}))
 
 
 def starts(load: Load, many: int) -> str:

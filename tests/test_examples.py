@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from outlive import actions, config, demo
+from outlive import config, demo, verbs
 from outlive.cli import parse
 from outlive.cli.main import SPECIAL
 from support.cli import OUTLIVE, Cli, Jobs, environment
@@ -213,13 +213,13 @@ def test_every_verb_a_page_names_exists(page: Path) -> None:
     code = re.findall(r"`([^`]+)`", BLOCK.sub("", page.read_text(encoding="utf-8")))
     spans = [span.split() for span in code if span.startswith("outlive ") and span.split()[1] != "VERB"]
     for _, first, *more in spans:
-        assert first in SPECIAL or any(map(actions.canonical, (first, " ".join([first, *more[:1]])))), first
+        assert first in SPECIAL or any(map(verbs.canonical, (first, " ".join([first, *more[:1]])))), first
 
 
 def test_the_readme_lists_all_verbs() -> None:
     rows = re.findall(r"^\| (`[^|]*`) \| ", README.split("## The verbs")[1].split("##")[0], re.MULTILINE)
     told = {verb for row in rows for verb in re.findall(r"`([^`]+)`", row)}
-    assert told == {*actions.names(), *SPECIAL}
+    assert told == {*verbs.names(), *SPECIAL}
 
 
 def commands_of(line: str) -> list[list[str]]:

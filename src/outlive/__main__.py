@@ -8,7 +8,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.launch.fork import Launcher
+    from outlive.launch.from_cli import Launcher
 
 
 def main() -> int:
@@ -27,10 +27,10 @@ def _prepared(argv: list[str]) -> Launcher | None:
     reads the arguments; None for every other call, which starts nothing or says so later."""
     if argv[:1] not in (["run"], ["exec"]) or argv[1:2] in (["--help"], ["-h"]):
         return None
-    from outlive.cli import output
+    from outlive.cli import stdio
 
-    output.open_standard_fds()  # else a socket of ours would be one of them
-    from outlive.launch.fork import Launcher
+    stdio.open_standard_fds()  # else a socket of ours would be one of them
+    from outlive.launch.from_cli import Launcher
 
     launcher = Launcher()
     launcher.prepare()

@@ -63,7 +63,7 @@ class Config:
         return (section, key) in self._values
 
     def bounds(self) -> dict[str, Any] | None:
-        """What is kept to without anybody calling gc (store/retention.py): what was set, never a default of ours. None:
+        """What is kept to without anybody calling gc (store/cleanup/policy.py): what was set, never a default of ours. None:
         nothing, so nothing is deleted unasked."""
         if not self.get("gc", "automatic") or not any(
             self.is_set("gc", key) for key in ("older_than", "max_jobs", "max_bytes")
@@ -71,7 +71,7 @@ class Config:
             return None
         older_than_s = None
         if self.is_set("gc", "older_than"):
-            from outlive.job import duration_ms
+            from outlive.core.units import duration_ms
 
             older_than_s = duration_ms(self.get("gc", "older_than"), "gc.older_than", bare_unit=None) / 1000
         bounds = {key: self.get("gc", key) for key in ("max_jobs", "max_bytes")}
@@ -184,7 +184,7 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
         near = nearest(value, list(SCOPES))
         raise _error(f"{where}: exec.scope is none or systemd, not {value!r}", near and f"Did you mean {near}?")
     if (section, key) == ("gc", "older_than"):
-        from outlive.job import duration_ms
+        from outlive.core.units import duration_ms
 
         try:
             duration_ms(value, "gc.older_than", bare_unit=None)
@@ -194,7 +194,7 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
 
 
 def _size(text: str, name: str, where: str) -> int:
-    from outlive.job import byte_count
+    from outlive.core.units import byte_count
 
     try:
         return byte_count(text, name)

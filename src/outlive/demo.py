@@ -16,9 +16,9 @@ import sys
 import tempfile
 import time
 
-from outlive.cli import output
+from outlive.cli import stdio
+from outlive.core.units import seconds_of
 from outlive.errors import invalid
-from outlive.job import seconds_of
 from outlive.system import process, tree
 
 TYPE_CHECKING = False
@@ -62,11 +62,11 @@ class Teller:
 
     def step(self, text: str, *more: str) -> None:
         mark = self._paint("36", f"{time.monotonic() - self._began:6.2f} s")
-        output.text(f"{mark}  {text}\n" + "".join(f"          {line}\n" for line in more))
+        stdio.text(f"{mark}  {text}\n" + "".join(f"          {line}\n" for line in more))
 
     def verdict(self, *, good: bool, text: str, more: list[str]) -> None:
         word = self._paint("1;32" if good else "1;31", "   proof" if good else "  FAILED")
-        output.text(f"{word}  {text}\n" + "".join(f"          {line}\n" for line in more))
+        stdio.text(f"{word}  {text}\n" + "".join(f"          {line}\n" for line in more))
 
     def _paint(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._colour else text
@@ -87,7 +87,7 @@ class Seen:
 def main(argv: list[str], options: dict[str, Any]) -> int:
     """`options`: the global options, of which a root or a configuration would change nothing here."""
     if argv and argv[0] in ("-h", "--help"):
-        output.text(USAGE)
+        stdio.text(USAGE)
         return 0
     if argv:
         raise invalid("demo", f"unknown argument of outlive demo: {argv[0]}", hint="It takes none.", usage=True)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from outlive import limits
-from outlive.job import id_time_ms, new_id
-from outlive.store.collect import collect
-from outlive.store.retention import Bounds, Ended, surplus
+from outlive.core.ids import id_time_ms, new_id
+from outlive.store.cleanup.automatic import collect
+from outlive.store.cleanup.policy import Bounds, Ended, surplus
 from outlive.store.root import COLLECTED, Store
-from outlive.system import crash
+from outlive.system import fault_points
 from support import pair, processes
 from support.cli import Cli, Jobs
 from support.mcp_client import RawMcp
@@ -310,7 +310,7 @@ def test_a_collector_that_dies_leaves_an_invisible_rest_that_the_next_one_delete
     cli: Cli, root: Path, place: Path, work: Path, point: str
 ) -> None:
     old = [_aged(cli, root, 9) for _ in range(2)]
-    env = {"OUTLIVE_GC_OLDER_THAN": "7d", crash.VARIABLE: point, crash.REPORT: str(work / "crashes")}
+    env = {"OUTLIVE_GC_OLDER_THAN": "7d", fault_points.VARIABLE: point, fault_points.REPORT: str(work / "crashes")}
     job = cli.ok("run", "--wait", "echo whole; exit 3", env=env)["job_id"]
     until((work / "crashes").exists, what="the death")
     assert processes.wait_gone(place, 20) == {}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from outlive import config
-from outlive.actions import checks
+from outlive.jobs import doctor
 from support import pair
 from support.cli import Cli, Text, one_object
 from support.wait import until
@@ -29,7 +29,7 @@ def _checks(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_a_sound_place_is_healthy_and_every_check_is_told_once(cli: Cli, root: Path) -> None:
     answer = cli.ok("doctor")
     assert answer["healthy"] is True
-    assert [check["name"] for check in answer["checks"]] == list(checks.CHECKS)
+    assert [check["name"] for check in answer["checks"]] == list(doctor.CHECKS)
     found = _checks(answer)
     assert found["root"]["details"] == {"path": str(root), "source": "OUTLIVE_ROOT"}
     kernel = found["kernel"]["details"]
@@ -136,9 +136,9 @@ def test_a_job_without_a_supervisor_is_told_and_left_to_the_next_look(cli: Cli) 
 
 WITHOUT = """
 import errno, os, sys
-from outlive.system import holes, process
+from outlive.system import hole_punch, process
 def refused(fd, start, stop): raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
-holes.punch = refused
+hole_punch.punch = refused
 process.open_pidfd = lambda pid: None
 from outlive.__main__ import main
 sys.exit(main())

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from outlive.clients import change as change_module
-from outlive.clients import known
-from outlive.clients.file import ConfigFile
-from outlive.clients.known import CLIENTS, Machine
-from outlive.clients.survey import own_words, survey
+from outlive.client_config import edit as change_module
+from outlive.client_config import registry
+from outlive.client_config.discover import own_words, survey
+from outlive.client_config.registry import CLIENTS, Machine
+from outlive.client_config.safe_file import ConfigFile
 from outlive.errors import OutliveError
 from support.cli import OUTLIVE, Cli
 
@@ -34,12 +34,12 @@ def home(place: Path) -> Path:
 
 def file_of(client: str, home: Path, scope: str = "user", work: Path | None = None) -> Path:
     machine = Machine("Linux", str(home), {}, str(work))
-    return Path(str(known.file_of(CLIENTS[client], scope, machine)))
+    return Path(str(registry.file_of(CLIENTS[client], scope, machine)))
 
 
 def read(client: str, path: Path) -> Any:
     text = path.read_text(encoding="utf-8")
-    return tomllib.loads(text) if CLIENTS[client].syntax == known.TOML else json.loads(text)
+    return tomllib.loads(text) if CLIENTS[client].syntax == registry.TOML else json.loads(text)
 
 
 def servers(client: str, path: Path) -> Any:
@@ -52,7 +52,7 @@ def servers(client: str, path: Path) -> Any:
 def with_others(client: str, path: Path) -> bytes:
     """A configuration that somebody has."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if CLIENTS[client].syntax == known.TOML:
+    if CLIENTS[client].syntax == registry.TOML:
         path.write_text('model = "x" # mine\n\n[mcp_servers.other]\ncommand = "npx"\nargs = ["other"]\n')
     else:
         value: dict[str, Any] = {"other": OTHER}

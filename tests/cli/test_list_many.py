@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from outlive.job import new_id
-from outlive.store import names
+from outlive.core.ids import new_id
+from outlive.store import id_cache
 from outlive.system import mounts
 from support import processes
 from support.cli import Cli
@@ -19,7 +19,7 @@ from support.wait import until
 def _fill(root: Path) -> None:
     """Directories with the names of older jobs; what was in them is of no matter."""
     root.mkdir(mode=0o700)
-    for number in range(names._PAYS):
+    for number in range(id_cache._PAYS):
         (root / new_id(1_700_000_000_000 + number)).mkdir(mode=0o700)
 
 
@@ -34,9 +34,9 @@ def _kept(cli: Cli, root: Path) -> None:
         _newest(cli)
         fd = os.open(root, os.O_RDONLY)
         try:
-            if mounts.type_of(fd) not in names._LOCAL:
+            if mounts.type_of(fd) not in id_cache._LOCAL:
                 pytest.skip("nothing is kept on this file system")
-            return names._kept(fd, newest=True) is not None
+            return id_cache._kept(fd, newest=True) is not None
         finally:
             os.close(fd)
 
@@ -48,7 +48,7 @@ def test_many_jobs_are_listed_and_found_as_they_come_and_go(cli: Cli, root: Path
     first = cli.ok("run", "--wait", "true")["job_id"]
     processes.wait_gone(root, 20)
     _newest(cli)
-    assert (root / names.NAMES).is_dir(), "the first look makes the place"
+    assert (root / id_cache.NAMES).is_dir(), "the first look makes the place"
     _kept(cli, root)
     assert _newest(cli)[0] == first
     assert cli.ok("status", first[-10:])["job_id"] == first
@@ -75,6 +75,6 @@ def test_what_is_kept_is_no_job_and_no_leftover(cli: Cli, root: Path) -> None:
     _kept(cli, root)
     found = cli.ok("gc", "--older-than", "0s")
     assert (found["leftovers"], found["freed_bytes"]) == (0, 0)
-    assert (root / names.NAMES / names.IDS).exists()
+    assert (root / id_cache.NAMES / id_cache.IDS).exists()
     shutil.rmtree(root)
     assert _newest(cli) == []

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from outlive.system import terminal
+from outlive.system import pty
 from support.cli import OUTLIVE, Cli, environment
 from support.wait import until
 
@@ -320,7 +320,7 @@ class Person:
     """Somebody at a terminal who types `outlive attach`."""
 
     def __init__(self, job: str, *flags: str, cols: int = 90, rows: int = 25) -> None:
-        self.master, slave = terminal.open_pair(cols, rows)
+        self.master, slave = pty.open_pair(cols, rows)
         self.seen = b""
         self.process = subprocess.Popen(
             [*OUTLIVE, "attach", job, *flags],
@@ -376,7 +376,7 @@ def test_a_person_and_a_model_share_one_terminal(cli: Cli) -> None:
         cli.ok("send-keys", job, "--literal", "echo from-the-mod''el", "Enter")
         one.sees(b"from-the-model")
         two.types(b"echo ne''ver\r")
-        terminal.set_size(one.master, 70, 20)
+        pty.set_size(one.master, 70, 20)
         os.kill(one.process.pid, signal.SIGWINCH)
         until(lambda: cli.ok("screen", job)["cols"] == 70, what="the size that follows")
         one.types(b"\x1dd")

@@ -27,17 +27,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from conformance import asking, content, job_tools
 from conformance.content import Request
-from outlive import actions
+from outlive import verbs
 from outlive.config import Config
-from outlive.launch import nursery
-from outlive.mcp import http
+from outlive.launch import fork_server_client
 from outlive.mcp import server as outlive_server
-from outlive.mcp.call import EXEC, PROCESS, Calls, Tools, process_verbs
-from outlive.mcp.connections import Connection
-from outlive.mcp.door import Hosts
-from outlive.mcp.environment import JobEnvironment
-from outlive.mcp.owner import Caller
-from outlive.mcp.serve import by_token
+from outlive.mcp.caller import Caller
+from outlive.mcp.http import app
+from outlive.mcp.http.auth import Hosts
+from outlive.mcp.http.connections import Connection
+from outlive.mcp.http.serve import by_token
+from outlive.mcp.job_environment import JobEnvironment
+from outlive.mcp.tools.call import EXEC, PROCESS, Calls, Tools, process_verbs
 from outlive.store.root import Store
 from outlive.store.tokens import EVERYTHING, Tokens
 
@@ -52,7 +52,7 @@ def http_app(server: Server[Any], store: Store) -> ASGIApp:
     requests gets one before it comes there."""
     tokens = Tokens(store)
     key = (b"authorization", f"Bearer {tokens.add(CALLER.owner, EVERYTHING)[1]}".encode())
-    door = http.app(server, tokens, Hosts(LOCAL_HOSTS))
+    door = app.app(server, tokens, Hosts(LOCAL_HOSTS))
 
     async def with_token(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -69,7 +69,7 @@ class Fixture:
         # Scenarios compare the whole text of an answer: it has no word on how an earlier scenario's job ended
         found = Config({("exec", "notify_on_exit"): False}, None)
         self.environment = JobEnvironment({"PATH": "/usr/local/bin:/usr/bin:/bin"})
-        offered = Tools(actions.load("run"), process_verbs(), (EXEC, PROCESS), found)
+        offered = Tools(verbs.load("run"), process_verbs(), (EXEC, PROCESS), found)
         self.calls = Calls(offered, found, self.environment, root=root, launcher=launcher)
         self.root = Path(root)
         self.server = outlive_server.build(self.calls, found, {}, who=by_token)
@@ -177,7 +177,7 @@ def serve(port: int = 0) -> None:
     warnings.simplefilter("ignore", MCPDeprecationWarning)  # the scenarios of 2025-11-25 want logging and sampling
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn ends by them, and then raises them again
-    launcher = nursery.start()
+    launcher = fork_server_client.start()
     try:
         with tempfile.TemporaryDirectory(prefix="outlive-conformance-") as root:
             anyio.run(_serve, Fixture(root, launcher), port)

@@ -9,9 +9,9 @@ from typing import Any
 from mcp import types
 
 from conformance.content import Request, tool
-from outlive.mcp import tasks
-from outlive.mcp.call import EXEC, PROCESS
-from outlive.store.jobdir import STATE
+from outlive.mcp.push import tasks
+from outlive.mcp.tools.call import EXEC, PROCESS
+from outlive.store.job_dir import STATE
 
 FAILING, DAMAGED, ASKS_FIRST = "failing_job", "protocol_error_job", "test_tool_with_task"
 NEEDS_TASKS = {FAILING, DAMAGED, ASKS_FIRST}

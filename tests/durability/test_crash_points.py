@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from outlive import config
-from outlive.actions import access
-from outlive.actions.spec import Context
 from outlive.errors import OutliveError
-from outlive.launch import nursery
-from outlive.store.jobdir import JobDir
+from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context
+from outlive.launch import fork_server_client
+from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
-from outlive.system import crash, fds, tree
+from outlive.system import fault_points, fds, tree
 from support import pair
 from support.cli import Cli, Text, one_object
 from support.mcp_client import RawMcp
@@ -57,12 +57,12 @@ def family(point: str) -> str:
 
 
 def points(*families: str, without: tuple[str, ...] = ()) -> list[str]:
-    return [point for point in crash.POINTS if family(point) in families and point not in without]
+    return [point for point in fault_points.POINTS if family(point) in families and point not in without]
 
 
 def at(point: str, work: Path) -> dict[str, str | None]:
     """The environment in which a point is deadly, and says so."""
-    return {crash.VARIABLE: point, crash.REPORT: str(work / "crashes")}
+    return {fault_points.VARIABLE: point, fault_points.REPORT: str(work / "crashes")}
 
 
 def crashed(work: Path) -> list[str]:
@@ -362,7 +362,7 @@ def is_supervised(root: Path, job: str) -> bool:
 def test_a_guardian_that_dies_while_it_takes_over_leaves_a_job_to_adopt(
     cli: Cli, root: Path, work: Path, first: str, point: str
 ) -> None:
-    start_and_lose(cli, work, first, crash.SUCCESSOR + point)
+    start_and_lose(cli, work, first, fault_points.SUCCESSOR + point)
     check_adopted(cli, root, work)
 
 
@@ -373,13 +373,13 @@ WRITTEN = ["end_written", "end_reaped", "end_synced", "end_history", "end_owing"
 def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path, work: Path, point: str) -> None:
     (work / "go").touch()
     seen = point if point not in ("end_written", "end_reaped") else "takeover_recorded"  # its outcome is there already
-    started = run_by_cli(cli, at(f"{point},{crash.SUCCESSOR}{seen}", work))
+    started = run_by_cli(cli, at(f"{point},{fault_points.SUCCESSOR}{seen}", work))
     assert started.answer is not None
     (job,) = ids(root)
     assert (started.answer["state"], started.answer["exit_code"]) == ("exited", CODE)
     # The caller that waits may be fast enough to find both dead, and to start a third that dies as well
     until(lambda: len(crashed(work)) >= 2, what="the end of both")
-    assert crashed(work)[:2] == [point, crash.SUCCESSOR + seen]
+    assert crashed(work)[:2] == [point, fault_points.SUCCESSOR + seen]
     until(lambda: not is_supervised(root, job), what="the end of whoever had it")
     assert cli.ok("status", job)["state"] == "exited"  # this look finds that nobody was told
     check_whole(cli, root, work)
@@ -387,7 +387,7 @@ def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path,
 
 def test_an_end_that_both_saw_and_neither_wrote_is_lost_and_told_so(cli: Cli, root: Path, work: Path) -> None:
     (work / "go").touch()
-    started = run_by_cli(cli, at(f"end_moved,{crash.SUCCESSOR}end_moved", work))
+    started = run_by_cli(cli, at(f"end_moved,{fault_points.SUCCESSOR}end_moved", work))
     assert started.answer is not None
     told = (started.answer["state"], started.answer["reason"], started.answer["exit_code"])
     assert told == ("failed", "lost", None), "no code is made up"
@@ -416,7 +416,7 @@ def test_an_adoption_may_be_killed_at_any_point(
     check_adopted(cli, root, work)
 
 
-class LateLauncher(nursery.Launcher):
+class LateLauncher(fork_server_client.Launcher):
     """Hands a job over when its command has ended."""
 
     def __init__(self, job: Path, go: Path) -> None:
@@ -433,8 +433,8 @@ class LateLauncher(nursery.Launcher):
 def test_a_command_may_end_while_its_adopter_is_on_its_way(cli: Cli, root: Path, work: Path, first: str) -> None:
     """All that held its FIFOs and its exit code was the command itself, and the reader that found it."""
     job = start_and_lose(cli, work, first, "guardian:takeover_seen")
-    with reader(root, LateLauncher(root / job, work / "go")) as ctx, access.open_job(ctx, job) as found:
-        assert access.look(ctx, found).supervised
+    with reader(root, LateLauncher(root / job, work / "go")) as ctx, lookup.open_job(ctx, job) as found:
+        assert adoption.inspect_and_adopt(ctx, found).supervised
     check_known(cli.ok("wait", job, "--timeout-ms", "30s"))
     check_whole(cli, root, work, code=None)
 
@@ -449,17 +449,17 @@ def test_a_reader_without_open_files_leaves_the_adoption_to_the_next(
     def none_left(*_: Any) -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
-    with reader(root, nursery.Launcher()) as ctx, access.open_job(ctx, job) as found:
+    with reader(root, fork_server_client.Launcher()) as ctx, lookup.open_job(ctx, job) as found:
         with monkeypatch.context() as patch:
             patch.setattr(fds, failing, none_left)
             with pytest.raises(OutliveError) as caught:
-                access.look(ctx, found)
+                adoption.inspect_and_adopt(ctx, found)
         assert caught.value.retryable and not found.is_supervised()
     check_adopted(cli, root, work)
 
 
 @contextlib.contextmanager
-def reader(root: Path, launcher: nursery.Launcher) -> Iterator[Context]:
+def reader(root: Path, launcher: fork_server_client.Launcher) -> Iterator[Context]:
     """A caller as a server is one, in this process."""
     store = Store.open(str(root), {})
     settings = config.load({}, None)
@@ -517,7 +517,7 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
 def test_every_point_is_reached_by_a_test() -> None:
     alone = {"start_taken", "output_relayed", "input_moved", *points("free")}  # the last ones in test_pairs.py
     tested = {*EVERYWHERE, *alone, *points("pair", "scope", "gap", "kill", "takeover", "adopt", "lost", "delete")}
-    assert tested == set(crash.POINTS)
+    assert tested == set(fault_points.POINTS)
 
 
 def test_a_point_that_is_not_reached_changes_nothing(cli: Cli, root: Path, work: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from outlive.store import missing
+from outlive.store.output import damage
 from support import pair
 from support.cli import Cli
 from support.mcp_client import RawMcp
@@ -243,10 +243,10 @@ def test_a_terminals_log_may_be_taken_away(cli: Cli) -> None:
 
 
 def test_spans_are_put_together_and_left_out() -> None:
-    assert missing.merged([(5, 9), (0, 3), (3, 4), (6, 7)]) == [(0, 4), (5, 9)]
+    assert damage.merged([(5, 9), (0, 3), (3, 4), (6, 7)]) == [(0, 4), (5, 9)]
     data = bytes(range(100, 110))
-    assert missing.without(data, 50, []) is data
-    assert missing.without(data, 50, [(0, 50), (60, 70)]) == data
-    assert missing.without(data, 50, [(40, 52), (55, 56), (58, 99)]) == data[2:5] + b"\n" + data[6:8] + b"\n"
-    assert missing.without(data, 50, [(0, 99)]) == b""
-    assert missing.without(b"a\nb\n", 0, [(2, 3)]) == b"a\n\n", "a whole line before it gets no second end"
+    assert damage.without(data, 50, []) is data
+    assert damage.without(data, 50, [(0, 50), (60, 70)]) == data
+    assert damage.without(data, 50, [(40, 52), (55, 56), (58, 99)]) == data[2:5] + b"\n" + data[6:8] + b"\n"
+    assert damage.without(data, 50, [(0, 99)]) == b""
+    assert damage.without(b"a\nb\n", 0, [(2, 3)]) == b"a\n\n", "a whole line before it gets no second end"

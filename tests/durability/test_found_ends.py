@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from outlive.store import files
+from outlive.store import atomic_file
 from outlive.system import process
 from support import pair, processes
 from support.cli import Cli, Jobs
@@ -26,15 +26,15 @@ def _make_running(root: Path, job: str, **changes: Any) -> None:
     """Rewrite a finished job's record as that of one whose supervisors vanished while it ran."""
     path = root / job / "state.json"
     until(lambda: not pair.supervisor(job), what="the supervisor's end")
-    found = files.load(path.read_bytes())
+    found = atomic_file.load(path.read_bytes())
     found |= {"state": "running", "phase": "running", "exit_code": None, "reason": None}
     found |= {"finished_at": None, "duration_ms": None} | changes
-    path.write_bytes(files.dump(found))
+    path.write_bytes(atomic_file.dump(found))
 
 
 def _gone(root: Path, job: str) -> dict[str, Any]:
     """An identity that no process has."""
-    found: dict[str, Any] = files.load((root / job / "state.json").read_bytes())["identity"]
+    found: dict[str, Any] = atomic_file.load((root / job / "state.json").read_bytes())["identity"]
     return {"identity": {**found, "start_time": 1}}
 
 

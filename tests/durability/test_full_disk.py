@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from outlive import limits
-from outlive.job import State, new_id
-from outlive.store import files
-from outlive.store.jobdir import RESERVE, JobDir
-from outlive.system import crash
+from outlive.core.ids import new_id
+from outlive.core.records import State
+from outlive.store import atomic_file
+from outlive.store.job_dir import RESERVE, JobDir
+from outlive.system import fault_points
 from support import pair, processes
 from support.cli import Cli
 from support.mounts import KINDS, Mounts, fill
@@ -31,7 +32,7 @@ def small(request: pytest.FixtureRequest, mount: Mounts) -> Path:
 
 def _state(root: Path, job: str) -> dict[str, Any]:
     """As it is on the disk, whoever lives."""
-    return files.load((root / job / "state.json").read_bytes())
+    return atomic_file.load((root / job / "state.json").read_bytes())
 
 
 def _is_full(root: Path) -> bool:
@@ -89,11 +90,11 @@ def test_a_guardian_that_takes_over_on_a_full_disk_writes_the_outcome(
     assert _state(small, job)["exit_code"] == 3
 
 
-@pytest.mark.parametrize("deaths", ["end_unwritten", f"end_unwritten,{crash.SUCCESSOR}end_unwritten"])
+@pytest.mark.parametrize("deaths", ["end_unwritten", f"end_unwritten,{fault_points.SUCCESSOR}end_unwritten"])
 def test_who_dies_between_the_outcome_and_its_rename_loses_it_on_no_disk(
     cli: Cli, small: Path, work: Path, place: Path, deaths: str
 ) -> None:
-    job = _gated(cli, small, **{crash.VARIABLE: deaths, crash.REPORT: str(work / "crashes")})
+    job = _gated(cli, small, **{fault_points.VARIABLE: deaths, fault_points.REPORT: str(work / "crashes")})
     (work / "go").touch()
     assert processes.wait_gone(place, 20) == {}
     assert (work / "crashes").read_text(encoding="utf-8").split() == deaths.split(",")
@@ -103,8 +104,8 @@ def test_who_dies_between_the_outcome_and_its_rename_loses_it_on_no_disk(
 
 
 def test_an_outcome_that_was_written_and_not_renamed_is_found(cli: Cli, root: Path, work: Path, place: Path) -> None:
-    deaths = f"end_unwritten,{crash.SUCCESSOR}end_unwritten"
-    env: dict[str, str | None] = {crash.VARIABLE: deaths, crash.REPORT: str(work / "crashes")}
+    deaths = f"end_unwritten,{fault_points.SUCCESSOR}end_unwritten"
+    env: dict[str, str | None] = {fault_points.VARIABLE: deaths, fault_points.REPORT: str(work / "crashes")}
     words = ("run", "--snapshot-after", "0", "--notify-file", str(work / "told"), f"echo up; {GATE}; exit 3")
     job = cli.ok(*words, env=env)["job_id"]
     (work / "go").touch()
@@ -118,7 +119,7 @@ def test_an_outcome_that_was_written_and_not_renamed_is_found(cli: Cli, root: Pa
 
 
 def _ended(job_id: str, **changes: Any) -> bytes:
-    return files.dump(State(job_id=job_id, state="exited", phase="finished", exit_code=3).to_dict() | changes)
+    return atomic_file.dump(State(job_id=job_id, state="exited", phase="finished", exit_code=3).to_dict() | changes)
 
 
 @pytest.mark.parametrize("name", [RESERVE, ".state.json.123.4"])
@@ -149,6 +150,6 @@ def test_a_reserve_that_is_no_file_of_ours_is_not_written_to(tmp_path: Path) -> 
     (tmp_path / RESERVE).symlink_to(tmp_path / "precious")
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     with pytest.raises(OSError, match="symbolic"):
-        files.write_reserved(fd, RESERVE, "state.json", b"new")
+        atomic_file.write_reserved(fd, RESERVE, "state.json", b"new")
     os.close(fd)
     assert (tmp_path / "precious").read_bytes() == b"kept"

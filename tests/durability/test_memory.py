@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from outlive.job import State, new_id
-from outlive.supervisor import memory
+from outlive.core.ids import new_id
+from outlive.core.records import State
+from outlive.supervisor.ending import oom_verdict
 from outlive.system import cgroup, oom, process, unit
 from support import pair
 from support.cli import OUTLIVE, Cli, Text, one_object
@@ -60,9 +61,9 @@ def test_a_command_alone_in_its_group_in_which_the_kernel_ended_something_was_en
     job_id = new_id()
     group(f"/app.slice/{unit.own_scope(job_id)}", 3)
     ended = _ended(job_id=job_id)
-    assert memory.judged(ended) == ended, "nothing was counted since it started"
+    assert oom_verdict.judged(ended) == ended, "nothing was counted since it started"
     group(f"/app.slice/{unit.own_scope(job_id)}", 4)
-    found = memory.judged(ended)
+    found = oom_verdict.judged(ended)
     assert (found.state, found.signal, found.reason) == ("killed", "SIGKILL", "oom")
     for other in (
         _ended(job_id=job_id).replace(group=ended.group, signal="SIGSEGV"),
@@ -71,7 +72,7 @@ def test_a_command_alone_in_its_group_in_which_the_kernel_ended_something_was_en
         ended.replace(state="exited", signal=None, exit_code=0, reason="exit"),
         ended.replace(group=None),
     ):
-        assert memory.judged(other) == other
+        assert oom_verdict.judged(other) == other
 
 
 @pytest.mark.fault("F08")
@@ -81,16 +82,16 @@ def test_in_a_group_of_many_the_kernels_log_decides_and_else_it_is_only_said(
     group("/user.slice/session-3.scope", 1)
     ended = _ended()
     group("/user.slice/session-3.scope", 3)
-    found = memory.judged(ended)
+    found = oom_verdict.judged(ended)
     assert (found.reason, found.signal) == ("signal", "SIGKILL")
     assert "ended 2 processes of its control group" in found.message
     monkeypatch.setattr(oom, "named_since", lambda start: {4242})
     monkeypatch.setattr(process, "is_first_namespace", lambda: False)
-    assert memory.judged(ended).reason == "signal", "the log's pid may be another process here"
+    assert oom_verdict.judged(ended).reason == "signal", "the log's pid may be another process here"
     monkeypatch.setattr(process, "is_first_namespace", lambda: True)
-    assert memory.judged(ended).reason == "oom"
+    assert oom_verdict.judged(ended).reason == "oom"
     monkeypatch.setattr(oom, "named_since", lambda start: {4243})
-    assert memory.judged(ended).reason == "signal"
+    assert oom_verdict.judged(ended).reason == "signal"
 
 
 def test_a_shell_whose_child_was_ended_for_memory_keeps_its_code_and_the_message_says_it(
@@ -99,7 +100,7 @@ def test_a_shell_whose_child_was_ended_for_memory_keeps_its_code_and_the_message
     group("/a", 0)
     ended = _ended(state="exited", signal=None, exit_code=137, reason="exit")
     group("/a", 1)
-    found = memory.judged(ended)
+    found = oom_verdict.judged(ended)
     assert (found.reason, found.exit_code) == ("exit", 137)
     assert "ended a process of its control group" in found.message
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from outlive import limits
-from outlive.launch import seedbed
+from outlive.launch import fork_server
 from outlive.store.root import Store
-from outlive.supervisor import pair as pairs
+from outlive.supervisor import worker as pairs
 from outlive.supervisor.escrow import Escrow
-from outlive.supervisor.handover import AHEAD, LEND, Pair
-from outlive.system import crash, fds, tree
+from outlive.supervisor.fork_protocol import AHEAD, LEND, Pair
+from outlive.system import fault_points, fds, tree
 from support import pair, processes
 from support.cli import Cli
 from support.mcp_client import RawMcp
@@ -235,9 +235,9 @@ def test_a_server_that_asks_for_a_pair_to_use_again_is_answered_though_there_is_
     (server, nursery), pair_ = fds.pair(), fds.pair()
     with pytest.raises(BlockingIOError):
         Pair.borrowed(server)
-    seedbed._lend(None, [LEND], nursery)
-    seedbed._lend(None, [], nursery)
-    seedbed._lend(Pair(*pair_), [AHEAD, LEND], nursery)
+    fork_server._lend(None, [LEND], nursery)
+    fork_server._lend(None, [], nursery)
+    fork_server._lend(Pair(*pair_), [AHEAD, LEND], nursery)
     assert Pair.borrowed(server) is None
     found = Pair.borrowed(server)
     assert found is not None
@@ -266,11 +266,11 @@ def test_a_mark_is_made_where_no_file_can_become_it(root: Path) -> None:
 # --- deaths ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("point", [point for point in crash.POINTS if point.startswith("free_")])
+@pytest.mark.parametrize("point", [point for point in fault_points.POINTS if point.startswith("free_")])
 def test_a_death_between_two_jobs_costs_neither(
     cli: Cli, raw_mcp: Callable[..., RawMcp], root: Path, work: Path, point: str
 ) -> None:
-    server = raw_mcp(env={crash.VARIABLE: point, crash.REPORT: str(work / "crashes")})
+    server = raw_mcp(env={fault_points.VARIABLE: point, fault_points.REPORT: str(work / "crashes")})
     for turn in range(3):
         found = server.call("exec", command=f"echo run {turn} >> ran; echo {turn}")
         assert (found["exit_code"], found["output"]) == (0, f"{turn}\n")

@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 
 import outlive
-from outlive import job, limits
-from outlive.job import State
-from outlive.store import files
-from outlive.supervisor import outcome
-from outlive.supervisor.killer import Killer
-from outlive.supervisor.loop import Loop
+from outlive import limits
+from outlive.core import ids, units
+from outlive.core.records import State
+from outlive.store import atomic_file
+from outlive.supervisor.ending import outcome
+from outlive.supervisor.ending.kill import Killer
+from outlive.supervisor.event_loop import Loop
 from outlive.system import process
 from outlive.system.tree import Member
 from support import pair, processes
@@ -94,8 +95,8 @@ def test_a_stopped_process_that_has_the_pid_of_a_supervisor_is_none(cli: Cli, ro
         os.kill(other.pid, signal.SIGSTOP)
         until(lambda: pair.is_stopped(other.pid), what="the stop")
         path = root / job_id / "state.json"
-        state = files.load(path.read_bytes())
-        path.write_bytes(files.dump(state | {"supervisor": {**state["supervisor"], "pid": other.pid}}))
+        state = atomic_file.load(path.read_bytes())
+        path.write_bytes(atomic_file.dump(state | {"supervisor": {**state["supervisor"], "pid": other.pid}}))
         assert "supervisor" not in cli.ok("status", job_id)
         other.kill()
     (work / "go").touch()
@@ -127,9 +128,9 @@ def stranger() -> Any:
 def _said_to_run(root: Path, job_id: str, **changes: Any) -> None:
     path = root / job_id / "state.json"
     until(lambda: not pair.supervisor(job_id), what="the supervisor's end")
-    found = files.load(path.read_bytes())
+    found = atomic_file.load(path.read_bytes())
     found |= {"state": "running", "phase": "running", "exit_code": None, "reason": None, "finished_at": None}
-    path.write_bytes(files.dump(found | {"duration_ms": None} | changes))
+    path.write_bytes(atomic_file.dump(found | {"duration_ms": None} | changes))
 
 
 @pytest.mark.fault("F35")
@@ -304,7 +305,7 @@ def test_too_few_open_files_are_an_error_or_enough_and_nothing_is_half_started(
 @pytest.mark.parametrize("jump_s", [-86_400.0, 86_400.0, 2.0**31])
 def test_a_clock_that_jumps_changes_no_duration(monkeypatch: pytest.MonkeyPatch, jump_s: float) -> None:
     started = time.monotonic_ns()
-    state: State = State(job_id=job.new_id(), started_at=job.timestamp(), started_ns=started)
+    state: State = State(job_id=ids.new_id(), started_at=units.timestamp(), started_ns=started)
     wall = time.time()
     monkeypatch.setattr(time, "time", lambda: wall + jump_s)
     ended = outcome.ended(state, 0, ended_ns=started + 1_500_000_000)
@@ -315,15 +316,15 @@ def test_a_clock_that_jumps_changes_no_duration(monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.fault("F20")
 def test_writers_of_one_file_at_once_leave_one_whole_file_and_nothing_else(tmp_path: Path) -> None:
     code = (
-        "import os, sys\nfrom outlive.store import files\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
-        "for n in range(300): files.write_atomic(fd, 'one', sys.argv[2].encode() * 5000)\n"
+        "import os, sys\nfrom outlive.store import atomic_file\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
+        "for n in range(300): atomic_file.write_atomic(fd, 'one', sys.argv[2].encode() * 5000)\n"
     )
     (tmp_path / "d").mkdir()
     writers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "d"), letter]) for letter in "abc"]
     until((tmp_path / "d" / "one").exists, what="the first file")
     fd = os.open(tmp_path / "d", os.O_RDONLY)
     while any(writer.poll() is None for writer in writers):
-        data = files.read(fd, "one")
+        data = atomic_file.read(fd, "one")
         assert len(data) == 5000 and len(set(data)) == 1
     os.close(fd)
     assert [writer.wait() for writer in writers] == [0, 0, 0]

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from outlive.job import new_id
-from outlive.store.jobdir import META, STATE
+from outlive.core.ids import new_id
+from outlive.store.job_dir import META, STATE
 from support import pair, processes
 from support.cli import OUTLIVE, Cli, Jobs, environment
 from support.commands import python

@@ -572,9 +572,7 @@ def test_what_clients_send_does_not_come_into_the_log_and_does_not_fill_it(serve
 
 
 def test_a_mistake_of_ours_is_in_the_log_without_what_the_client_sent(serve: Serve) -> None:
-    broken = (
-        "from outlive.mcp.resources import Resources; Resources.list = lambda self, ctx, params: {}[str(ctx.params)]"
-    )
+    broken = "from outlive.mcp.push.resources import Resources; Resources.list = lambda self, ctx, params: {}[str(ctx.params)]"
     served = serve(patch=broken)
     served.rpc("resources/list", {"cursor": "s3cret"})
     assert "KeyError" in served.said()

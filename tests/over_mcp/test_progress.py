@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from outlive import actions, limits
-from outlive.actions.spec import Context
-from outlive.mcp import progress
+from outlive import limits, verbs
+from outlive.jobs.context import Context
+from outlive.mcp.push import progress
 from support.commands import GATE
 from support.mcp_client import McpSession, Progress, RawMcp
 from support.wait import until
@@ -135,7 +135,7 @@ def _messages(count: int) -> list[str]:
 
         nobody = Context.__new__(Context)
         with anyio.fail_after(20):
-            async with progress.reported(report, actions.load("wait"), nobody, {"job": ["x"]}):
+            async with progress.reported(report, verbs.load("wait"), nobody, {"job": ["x"]}):
                 await enough.wait()
 
     anyio.run(run)
@@ -155,4 +155,4 @@ def _messages(count: int) -> list[str]:
     ],
 )
 def test_the_total_is_how_long_the_call_may_take(verb: str, args: dict[str, object], total: float | None) -> None:
-    assert progress.total_s(actions.load(verb), args) == total
+    assert progress.total_s(verbs.load(verb), args) == total

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from mcp import MCPError, types
 
-from outlive.store.jobdir import STATE
+from outlive.store.job_dir import STATE
 from outlive.system import tree
 from support import pair
 from support.cli import Cli, environment

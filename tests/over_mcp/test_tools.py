@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import MCPError
 
-from outlive.store.jobdir import JobDir
+from outlive.store.job_dir import JobDir
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.system import blocked, process, tree
+from outlive.system import blocked_reads, process, tree
 from support.wait import until
 
 READING, POLLING, OTHERS, BUSY = {"reading"}, {"polling"}, {"polling", "others"}, {"busy"}
@@ -21,14 +21,14 @@ NOTHING: set[str] = set()
 Start = Callable[..., "Child"]
 
 
-def flags(found: blocked.Found) -> set[str]:
-    return {name for name in blocked.Found.__slots__ if getattr(found, name)}
+def flags(found: blocked_reads.Found) -> set[str]:
+    return {name for name in blocked_reads.Found.__slots__ if getattr(found, name)}
 
 
 class Child:
     """A program, what its input is, and our end of that."""
 
-    def __init__(self, pid: int, target: blocked.Target, ours: int, said: int) -> None:
+    def __init__(self, pid: int, target: blocked_reads.Target, ours: int, said: int) -> None:
         self.pid = pid
         self.target = target
         self.ours = ours
@@ -36,7 +36,7 @@ class Child:
 
     def look(self) -> set[str]:
         self.drain()
-        return flags(blocked.look(self.pids(), self.target))
+        return flags(blocked_reads.look(self.pids(), self.target))
 
     def pids(self) -> list[int]:
         return [self.pid, *(member.pid for member in tree.below(self.pid))]
@@ -102,12 +102,12 @@ def started_by_tests() -> Iterator[Start]:
         info = os.fstat(theirs)
         if terminal:
             os.set_blocking(ours, False)
-            target = blocked.Target(terminal=info.st_rdev)
+            target = blocked_reads.Target(terminal=info.st_rdev)
             # Opened in a new session it becomes the controlling terminal
             actions = [(os.POSIX_SPAWN_OPEN, 0, os.ttyname(theirs), os.O_RDWR, 0)]
             actions += [(os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]  # type: ignore[list-item]
         else:
-            target = blocked.Target(pipe=(info.st_dev, info.st_ino))
+            target = blocked_reads.Target(pipe=(info.st_dev, info.st_ino))
             actions = [(os.POSIX_SPAWN_DUP2, theirs, 0), (os.POSIX_SPAWN_DUP2, out, 1)]  # type: ignore[list-item]
         if stdin is not None:
             actions.append((os.POSIX_SPAWN_DUP2, stdin, 0))  # type: ignore[arg-type]

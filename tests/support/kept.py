@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from outlive.store.gap import Gap, GapFile
-from outlive.store.jobdir import LOGS, ORDER, JobDir
-from outlive.store.lines import Lines
-from outlive.store.output import OrderWriter, Output
-from outlive.supervisor.quota import Quota
+from outlive.store.job_dir import LOGS, ORDER, JobDir
+from outlive.store.output.gap import Gap, GapFile
+from outlive.store.output.line_index import Lines
+from outlive.store.output.merged import OrderWriter, Output
+from outlive.supervisor.output.quota import Quota
 
 NAMES = itertools.count()
 

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from outlive.job import is_id, new_id
-from outlive.store import names
+from outlive.core.ids import is_id, new_id
+from outlive.store import id_cache
 from outlive.store.root import Store
 from outlive.system import mounts
 from support.wait import until
 
-KEPT = f"{names.NAMES}/{names.IDS}"
+KEPT = f"{id_cache.NAMES}/{id_cache.IDS}"
 MANY = 120
 
 
 def fewer_are_many(patch: pytest.MonkeyPatch) -> None:
     """So many as MANY."""
-    patch.setattr(names, "_PAYS", 100)
-    patch.setattr(names, "_NEWEST", 40)
+    patch.setattr(id_cache, "_PAYS", 100)
+    patch.setattr(id_cache, "_NEWEST", 40)
 
 
 class Root:
@@ -48,32 +48,32 @@ class Root:
 
     def settle(self) -> None:
         """Until it is written down (or would be, could it be) what is in it."""
-        if not (self.path / names.NAMES).exists():
-            (self.path / names.NAMES).mkdir(mode=0o700)
-        probe = self.path / names.NAMES / "probe"
+        if not (self.path / id_cache.NAMES).exists():
+            (self.path / id_cache.NAMES).mkdir(mode=0o700)
+        probe = self.path / id_cache.NAMES / "probe"
 
         def settled() -> bool:
             probe.touch()
-            return probe.stat().st_ctime_ns - os.fstat(self.fd).st_ctime_ns > names._SETTLED_NS
+            return probe.stat().st_ctime_ns - os.fstat(self.fd).st_ctime_ns > id_cache._SETTLED_NS
 
         until(settled)
         probe.unlink()
 
     def keep(self) -> None:
         self.settle()
-        names.ids_with(self.fd, "ZZZZZZ")
+        id_cache.ids_with(self.fd, "ZZZZZZ")
         assert self.is_kept()
 
     def is_kept(self) -> bool:
-        return names._kept(self.fd, newest=True) is not None
+        return id_cache._kept(self.fd, newest=True) is not None
 
     def check(self) -> None:
         """All ways to ask say what is there."""
-        found, truth = list(names.newest_ids(self.fd)), self.truth()
+        found, truth = list(id_cache.newest_ids(self.fd)), self.truth()
         assert found == truth
         assert self.store.ids() == truth
         for one in (*truth[:3], *truth[-3:]):
-            assert one in names.ids_with(self.fd, one[:16])
+            assert one in id_cache.ids_with(self.fd, one[:16])
             assert self.store.find(one[-12:]) == one
 
 
@@ -82,6 +82,6 @@ def made(path: Path) -> Iterator[Root]:
     """Skips the test where nothing is ever kept."""
     root = Root(path)
     with contextlib.closing(root.store):
-        if mounts.type_of(root.fd) not in names._LOCAL:
+        if mounts.type_of(root.fd) not in id_cache._LOCAL:
             pytest.skip("nothing is kept on this file system")
         yield root

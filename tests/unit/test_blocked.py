@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.system import blocked
+from outlive.system import blocked_reads
 from support.children import (
     LISTEN,
     NOTHING,
@@ -28,7 +28,7 @@ from support.children import (
     started_by_tests,
 )
 
-if not blocked.supported():
+if not blocked_reads.supported():
     pytest.skip("this kernel does not tell who is blocked in what", allow_module_level=True)
 
 
@@ -119,7 +119,7 @@ class TestTheTerminalByItsOtherName:
         child.ready()
         child.stays(OTHERS)  # pty.spawn between the two; the shell itself is not seen
         inner = [pid for pid in child.pids() if pid != child.pid]
-        assert flags(blocked.look(inner, child.target)) == NOTHING
+        assert flags(blocked_reads.look(inner, child.target)) == NOTHING
         assert inner
 
 
@@ -169,10 +169,10 @@ class TestSignals:
 
     @staticmethod
     def _hide_wchan(hidden: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-        real = blocked._read
+        real = blocked_reads._read
         if hidden:
             monkeypatch.setattr(
-                blocked, "_read", lambda path, *size: b"0" if path.endswith("/wchan") else real(path, *size)
+                blocked_reads, "_read", lambda path, *size: b"0" if path.endswith("/wchan") else real(path, *size)
             )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.system import blocked
+from outlive.system import blocked_reads
 from support.children import (
     BUSY,
     NOTHING,
@@ -26,7 +26,7 @@ from support.children import (
     started_by_tests,
 )
 
-if not blocked.supported():
+if not blocked_reads.supported():
     pytest.skip("this kernel does not tell who is blocked in what", allow_module_level=True)
 
 
@@ -63,8 +63,8 @@ class TestWhatMayNotBeRead:
                 raise PermissionError(13, "not yours", path)
             return real(path, how)
 
-        monkeypatch.setattr(blocked.os, "open", refuse)
-        assert flags(blocked.look([child.pid], child.target)) == {"unreadable"}
+        monkeypatch.setattr(blocked_reads.os, "open", refuse)
+        assert flags(blocked_reads.look([child.pid], child.target)) == {"unreadable"}
 
     def test_who_is_gone_refuses_nothing(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         child = start("cat")
@@ -77,9 +77,9 @@ class TestWhatMayNotBeRead:
                 raise PermissionError(13, "not yours", path)
             return real(path, size)
 
-        real = blocked._read
-        monkeypatch.setattr(blocked, "_read", refuse)
-        assert flags(blocked.look([child.pid], child.target)) == NOTHING
+        real = blocked_reads._read
+        monkeypatch.setattr(blocked_reads, "_read", refuse)
+        assert flags(blocked_reads.look([child.pid], child.target)) == NOTHING
 
     def test_without_our_own_descriptors_nothing_is_known(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         child = start("cat")
@@ -88,24 +88,24 @@ class TestWhatMayNotBeRead:
         def full(*_: object) -> int:
             raise OSError(24, "too many")
 
-        monkeypatch.setattr(blocked.os, "open", full)
-        assert flags(blocked.look([child.pid], child.target)) == {"unreadable"}
+        monkeypatch.setattr(blocked_reads.os, "open", full)
+        assert flags(blocked_reads.look([child.pid], child.target)) == {"unreadable"}
 
     @pytest.mark.parametrize("machine", ["x86_64", "m68k"])
     def test_a_kernel_that_does_not_tell(self, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(blocked, "_tables", None)
-        monkeypatch.setattr(blocked, "_own_syscall", lambda: -1 if machine == "x86_64" else 3)
-        monkeypatch.setattr(blocked.os, "uname", lambda: os.uname_result(("", "", "", "", machine)))
-        assert not blocked.supported()
-        assert flags(blocked.look([os.getpid()], blocked.Target())) == {"unreadable"}
+        monkeypatch.setattr(blocked_reads, "_tables", None)
+        monkeypatch.setattr(blocked_reads, "_own_syscall", lambda: -1 if machine == "x86_64" else 3)
+        monkeypatch.setattr(blocked_reads.os, "uname", lambda: os.uname_result(("", "", "", "", machine)))
+        assert not blocked_reads.supported()
+        assert flags(blocked_reads.look([os.getpid()], blocked_reads.Target())) == {"unreadable"}
 
 
 LOOKER = """
 import ctypes, os, signal, sys, time
-from outlive.system import blocked
+from outlive.system import blocked_reads
 dumpable, wanted = int(sys.argv[1]), sys.argv[2]
 r, w = os.pipe()
-assert blocked.supported()  # asked now: by setuid this process becomes one that may not look into itself
+assert blocked_reads.supported()  # asked now: by setuid this process becomes one that may not look into itself
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 pid = os.fork()
 if not pid:
@@ -116,7 +116,7 @@ try:
     info = os.fstat(r)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        found = blocked.look([pid], blocked.Target(pipe=(info.st_dev, info.st_ino)))
+        found = blocked_reads.look([pid], blocked_reads.Target(pipe=(info.st_dev, info.st_ino)))
         if getattr(found, wanted) and not found.busy:
             print(*(name for name in found.__slots__ if getattr(found, name)), end="")
             break
@@ -133,7 +133,7 @@ class TestBusy:
         child = start("cat")
         child.wait(READING)
         states = [b"R", b"S", b"D"]  # the second: asleep in its stat, "running" in its syscall
-        real_stat, real_read = blocked._stat, blocked._read
+        real_stat, real_read = blocked_reads._stat, blocked_reads._read
 
         def still(where: str) -> list[bytes]:
             fields = real_stat(where)
@@ -142,10 +142,10 @@ class TestBusy:
         def running(path: str, size: int = 4096) -> bytes:
             return b"running\n" if states and path.endswith("/syscall") else real_read(path, size)
 
-        monkeypatch.setattr(blocked, "_stat", still)
-        monkeypatch.setattr(blocked, "_read", running)
-        monkeypatch.setattr(blocked.time, "sleep", lambda _: states.pop(0))
-        assert flags(blocked.look([child.pid], child.target)) == READING
+        monkeypatch.setattr(blocked_reads, "_stat", still)
+        monkeypatch.setattr(blocked_reads, "_read", running)
+        monkeypatch.setattr(blocked_reads.time, "sleep", lambda _: states.pop(0))
+        assert flags(blocked_reads.look([child.pid], child.target)) == READING
 
     def test_uninterruptible_sleep(self, start: Start, work: Path) -> None:
         """posix_spawn suspends the parent until exec, and the child waits for a writer before it."""
@@ -158,11 +158,11 @@ class TestBusy:
 
 class TestNothingHurts:
     def test_no_such_process(self) -> None:
-        target = blocked.Target(pipe=(1, 1), terminal=1)
+        target = blocked_reads.Target(pipe=(1, 1), terminal=1)
         gone = subprocess.Popen(["true"])
         gone.wait()
         for pids in ([], [gone.pid], [0], [-1], [2**31 - 1], [2**40]):
-            assert flags(blocked.look(pids, target)) == NOTHING
+            assert flags(blocked_reads.look(pids, target)) == NOTHING
 
     def test_a_zombie(self, start: Start) -> None:
         child = start("true")
@@ -173,14 +173,14 @@ class TestNothingHurts:
         for terminal in (False, True):
             child = start("cat", terminal=terminal)
             child.wait(READING)
-            assert flags(blocked.look([child.pid], blocked.Target())) == NOTHING
+            assert flags(blocked_reads.look([child.pid], blocked_reads.Target())) == NOTHING
 
     def test_both_targets(self, start: Start) -> None:
         pipe, terminal = start("cat"), start("cat", terminal=True)
-        both = blocked.Target(pipe.target.pipe, terminal.target.terminal)
+        both = blocked_reads.Target(pipe.target.pipe, terminal.target.terminal)
         for child in (pipe, terminal):
             child.wait(READING)
-            assert flags(blocked.look([child.pid], both)) == READING
+            assert flags(blocked_reads.look([child.pid], both)) == READING
 
     def test_processes_that_come_and_go(self, start: Start) -> None:
         loop = "t = threading.Thread(target=int); t.start(); t.join()"
@@ -193,8 +193,11 @@ class TestNothingHurts:
     @pytest.mark.parametrize("count", [0, 1, 2**31, 2**32 - 1, 2**64 - 1])
     def test_garbage_for_an_address(self, address: int, count: int) -> None:
         where = f"/proc/self/task/{threading.get_native_id()}"
-        assert blocked._poll_set(blocked._Thread(where, 0, 0, [address, count, 0, 0, 0, 0])) == []
-        assert blocked._select_set(blocked._Thread(where, 0, 0, [count, address, address, address, 0, 0])) == []
+        assert blocked_reads._poll_set(blocked_reads._Thread(where, 0, 0, [address, count, 0, 0, 0, 0])) == []
+        assert (
+            blocked_reads._select_set(blocked_reads._Thread(where, 0, 0, [count, address, address, address, 0, 0]))
+            == []
+        )
 
     def test_a_set_as_large_as_can_be(self) -> None:
         import ctypes
@@ -202,11 +205,11 @@ class TestNothingHurts:
         ones = ctypes.create_string_buffer(b"\xff" * (1 << 17))
         where = f"/proc/self/task/{threading.get_native_id()}"
         args = [2**31 - 1, *[ctypes.addressof(ones)] * 3, 0, 0]
-        assert len(blocked._select_set(blocked._Thread(where, 0, 0, args))) == blocked._MOST_FDS + 1
+        assert len(blocked_reads._select_set(blocked_reads._Thread(where, 0, 0, args))) == blocked_reads._MOST_FDS + 1
 
     @pytest.mark.parametrize("line", [b"", b"running", b"-1 0x0 0x0", b"0 0x0"])
     def test_lines_without_a_system_call(self, line: bytes) -> None:
-        assert blocked._decode("", 0, line.split()) is None
+        assert blocked_reads._decode("", 0, line.split()) is None
 
 
 @pytest.mark.parametrize("name", ["read", "poll"])

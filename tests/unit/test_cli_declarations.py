@@ -6,11 +6,11 @@ import shlex
 
 import pytest
 
-from outlive import actions
-from outlive.actions import spec
-from outlive.actions.spec import Arg, Verb
+from outlive import verbs as verbs_module
 from outlive.cli import help as help_
 from outlive.cli import parse
+from outlive.verbs import spec
+from outlive.verbs.spec import Arg, Verb
 
 GLOBAL = {arg.cli for arg in parse.GLOBALS} | {"-h", "-v"}
 
@@ -55,7 +55,7 @@ schema
 
 
 def verbs() -> list[Verb]:
-    return [verb for verb in map(actions.load, actions.names()) if verb.cli]
+    return [verb for verb in map(verbs_module.load, verbs_module.names()) if verb.cli]
 
 
 def offered(verb: Verb) -> list[Arg]:
@@ -67,9 +67,9 @@ def test_a_command_line_of_the_seed_is_still_understood(line: str) -> None:
     parse.parse(shlex.split(line), "/here")
 
 
-@pytest.mark.parametrize("name", actions.names())
+@pytest.mark.parametrize("name", verbs_module.names())
 def test_a_declaration_can_be_a_command_line(name: str) -> None:
-    verb = actions.load(name)
+    verb = verbs_module.load(name)
     flags = [arg.cli for arg in offered(verb)]
     assert verb.name == name
     assert len(set(flags)) == len(flags), "a flag twice"
@@ -81,9 +81,9 @@ def test_a_declaration_can_be_a_command_line(name: str) -> None:
     assert all(arg.kind not in (spec.WORDS, spec.STRS) for arg in greedy), "only the last place takes several words"
 
 
-@pytest.mark.parametrize("name", actions.names())
+@pytest.mark.parametrize("name", verbs_module.names())
 def test_the_help_of_a_verb_is_whole_sentences_that_fit(name: str) -> None:
-    verb = actions.load(name)
+    verb = verbs_module.load(name)
     for text in [verb.help, *(arg.help for arg in offered(verb) if not arg.hidden)]:
         assert text.endswith((".", ")")), f"no sentence: {text!r}"
     assert [line for line in help_.of_verb(verb, 80).splitlines() if len(line) > 80] == []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from outlive.actions import spec
-from outlive.actions.spec import Arg, Verb
 from outlive.cli import help as help_
+from outlive.verbs import spec
+from outlive.verbs.spec import Arg, Verb
 
 RUN = Verb(
     "run",
@@ -34,7 +34,7 @@ WAIT = Verb(
     args=(Arg("jobs", spec.STRS, "The jobs.", required=True, cli="JOB"), Arg("x", spec.STR, "It.", required=True)),
 )
 ODD = Verb("odd", "A verb that no group names.", lambda ctx: {})
-SPECIAL = {"mcp": ("outlive.mcp.main:main", "Serve MCP on stdio.")}
+SPECIAL = {"mcp": ("outlive.mcp.stdio:main", "Serve MCP on stdio.")}
 
 
 def line_of(text: str, start: str) -> str:

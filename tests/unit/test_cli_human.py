@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from outlive.cli import human
-from outlive.job import seconds_of
+from outlive.core.units import seconds_of
 
 NOW = "2026-03-15T12:00:00.000Z"
 LOOK = human.Look(now=seconds_of(NOW))

@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from outlive import actions
-from outlive.actions import spec
-from outlive.actions.driver import Pause
-from outlive.actions.spec import Arg, Verb
+from outlive import verbs
 from outlive.cli import main as cli
 from outlive.errors import OutliveError, invalid
+from outlive.jobs import context as context_module
+from outlive.jobs.waiting import Pause
+from outlive.verbs import spec
+from outlive.verbs.spec import Arg, Verb
 
 Run = Callable[..., Any]
 WAIT_ARGS = (
@@ -36,8 +37,8 @@ def verb(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def make(run: Run, name: str = "status", args: tuple[Arg, ...] = WAIT_ARGS, **more: Any) -> None:
         module = types.ModuleType("fake")
         module.VERB = Verb(name, "A made-up verb.", run, args=args, **more)  # type: ignore[attr-defined]
-        monkeypatch.setitem(actions.MODULES, name, "fake_" + name.replace(" ", "_"))
-        monkeypatch.setitem(sys.modules, "outlive.actions.fake_" + name.replace(" ", "_"), module)
+        monkeypatch.setitem(verbs.MODULES, name, "fake_" + name.replace(" ", "_"))
+        monkeypatch.setitem(sys.modules, "outlive.verbs.fake_" + name.replace(" ", "_"), module)
 
     return make
 
@@ -119,9 +120,9 @@ def test_an_action_that_waits_is_driven_to_its_end(verb: Any, call: Called) -> N
 def test_the_action_knows_its_caller(
     verb: Any, call: Called, place: Path, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[spec.Context] = []
+    seen: list[context_module.Context] = []
 
-    def run(ctx: spec.Context, **given: Any) -> Any:
+    def run(ctx: context_module.Context, **given: Any) -> Any:
         seen.append(ctx)
         return given
 
@@ -153,9 +154,9 @@ def test_an_action_that_starts_nothing_imports_no_launcher(
         def launch(self) -> str:
             return "launched"
 
-    module = types.ModuleType("outlive.launch.fork")
+    module = types.ModuleType("outlive.launch.from_cli")
     module.Launcher = Launcher  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "outlive.launch.fork", module)
+    monkeypatch.setitem(sys.modules, "outlive.launch.from_cli", module)
     verb(answers())
     call("status", "J")
     assert made == []
@@ -268,7 +269,7 @@ def test_an_interrupt_ends_the_waiting_and_says_that_the_job_goes_on(
 ) -> None:
     closed: list[bool] = []
 
-    def run(ctx: spec.Context, **given: Any) -> Generator[Pause, None, None]:
+    def run(ctx: context_module.Context, **given: Any) -> Generator[Pause, None, None]:
         ctx.job_id = known
         try:
             signal.raise_signal(signal.SIGINT)
@@ -338,7 +339,7 @@ def test_a_first_word_alone_is_told_what_follows_it(call: Called, argv: list[str
 
 
 def test_help_alone_shows_every_verb(verb: Any, call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(actions, "MODULES", {})
+    monkeypatch.setattr(verbs, "MODULES", {})
     verb(answers())
     verb(answers(), name="poll", cli=False)
     text = call.text("--help")
@@ -414,11 +415,11 @@ def test_the_way_to_an_answer_imports_nothing_heavy() -> None:
 import sys
 before = set(sys.modules)
 import types
-from outlive import actions
-from outlive.actions import spec
+from outlive import verbs
+from outlive.verbs import spec
 module = types.ModuleType("fake")
 module.VERB = spec.Verb("status", "x", lambda ctx, job: dict(job=job), args=(spec.JOB,))
-sys.modules["outlive.actions.status"] = module
+sys.modules["outlive.verbs.status"] = module
 import outlive.__main__
 from outlive.cli.main import main  # what it calls; it ends the process itself
 status = main(["status", "J"])
@@ -452,7 +453,7 @@ def test_closed_standard_streams_are_never_a_file_of_the_store() -> None:
     done = python(
         "-c",
         "import os, sys; [os.close(fd) for fd in (0, 1)]\n"
-        "from outlive.cli import output; output.open_standard_fds(); output.open_standard_fds()\n"
+        "from outlive.cli import stdio; stdio.open_standard_fds(); stdio.open_standard_fds()\n"
         "print([os.readlink(f'/proc/self/fd/{fd}') for fd in (0, 1)], file=sys.stderr)",
         stderr=subprocess.PIPE,
     )
@@ -462,8 +463,8 @@ def test_closed_standard_streams_are_never_a_file_of_the_store() -> None:
 def test_a_large_answer_gets_through_a_full_non_blocking_pipe() -> None:
     program = (
         "import os; os.set_blocking(1, False)\n"
-        "from outlive.cli import output\n"
-        "output.write(b'x' * 3_000_000); output.write(b'y')"
+        "from outlive.cli import stdio\n"
+        "stdio.write(b'x' * 3_000_000); stdio.write(b'y')"
     )
     done = python("-c", program, stdout=subprocess.PIPE)
     assert done.stdout == "x" * 3_000_000 + "y"

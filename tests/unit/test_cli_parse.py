@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from outlive.actions import spec
-from outlive.actions.spec import Arg, Verb
 from outlive.cli import parse
 from outlive.errors import OutliveError
+from outlive.verbs import spec
+from outlive.verbs.spec import Arg, Verb
 
 RUN = Verb(
     "run",
@@ -434,6 +434,6 @@ def test_a_verb_that_reads_its_own_words_is_given_what_is_not_global() -> None:
 def test_a_whole_command_line_gives_the_verb_its_arguments_and_the_global_options(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("outlive.actions.load", lambda name: {"status": STATUS}[name])
+    monkeypatch.setattr("outlive.verbs.load", lambda name: {"status": STATUS}[name])
     verb, values, options = parse.parse(["-v", "status", "J"], "/here")
     assert (verb.name, values, options["verbose"]) == ("status", {"job": "J"}, 1)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from outlive.clients import known
-from outlive.clients.known import CLIENTS, Machine
+from outlive.client_config import registry
+from outlive.client_config.registry import CLIENTS, Machine
 
 LINUX = Machine("Linux", "/home/me", {}, "/project")
 MAC = Machine("Darwin", "/Users/me", {}, "/project")
@@ -51,7 +51,7 @@ SNIPPETS = Path(__file__).parent.parent.parent / "examples" / "clients"
     ],
 )
 def test_a_users_file_is_where_the_client_looks(client: str, linux: str, mac: str, windows: str) -> None:
-    found = [known.file_of(CLIENTS[client], known.USER, machine) for machine in (LINUX, MAC, WINDOWS)]
+    found = [registry.file_of(CLIENTS[client], registry.USER, machine) for machine in (LINUX, MAC, WINDOWS)]
     assert found == [linux, mac, windows]
 
 
@@ -68,9 +68,9 @@ def test_a_users_file_is_where_the_client_looks(client: str, linux: str, mac: st
     ],
 )
 def test_a_projects_file_is_in_its_directory(client: str, path: str | None) -> None:
-    found = [known.file_of(CLIENTS[client], known.PROJECT, machine) for machine in (LINUX, WINDOWS)]
+    found = [registry.file_of(CLIENTS[client], registry.PROJECT, machine) for machine in (LINUX, WINDOWS)]
     assert found == ([f"/project/{path}", "C:\\project\\" + path.replace("/", "\\")] if path else [None, None])
-    assert known.file_of(CLIENTS[client], known.PROJECT, Machine("Linux", "/home/me", {}, None)) is None
+    assert registry.file_of(CLIENTS[client], registry.PROJECT, Machine("Linux", "/home/me", {}, None)) is None
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_projects_file_is_in_its_directory(client: str, path: str | None) -> N
     ],
 )
 def test_a_client_that_was_told_to_look_elsewhere_does(client: str, env: dict[str, str], path: str) -> None:
-    assert known.file_of(CLIENTS[client], known.USER, Machine("Linux", "/home/me", env, None)) == path
+    assert registry.file_of(CLIENTS[client], registry.USER, Machine("Linux", "/home/me", env, None)) == path
 
 
 def test_there_is_a_snippet_for_each_client_and_it_says_the_same() -> None:
@@ -93,7 +93,7 @@ def test_there_is_a_snippet_for_each_client_and_it_says_the_same() -> None:
     for path in SNIPPETS.iterdir():
         client = CLIENTS[path.stem]
         command = "/absolute/path/to/outlive" if client.name == "claude-desktop" else "outlive"
-        text = known.fragment(client, "outlive", known.stdio_entry(client, command, ["mcp"], {}))
+        text = registry.fragment(client, "outlive", registry.stdio_entry(client, command, ["mcp"], {}))
         read: Any = tomllib.loads if path.suffix == ".toml" else json.loads
         assert read(text) == read(path.read_text(encoding="utf-8"))
 
@@ -110,16 +110,16 @@ def test_there_is_a_snippet_for_each_client_and_it_says_the_same() -> None:
     ],
 )
 def test_over_http_a_token_is_named_and_never_written(client: str, entry: dict[str, Any]) -> None:
-    assert known.http_entry(CLIENTS[client], "outlive", "U", "T") == entry
-    assert "T" not in json.dumps(known.http_entry(CLIENTS[client], "outlive", "U", None)).replace("HTTP", "")
+    assert registry.http_entry(CLIENTS[client], "outlive", "U", "T") == entry
+    assert "T" not in json.dumps(registry.http_entry(CLIENTS[client], "outlive", "U", None)).replace("HTTP", "")
 
 
 def test_what_a_user_keeps_in_an_entry_stays() -> None:
     old = {"command": "x", "env": {"A": "1", "OUTLIVE_ROOT": "/old"}, "timeout": 5, "url": "U", "headers": {"B": "2"}}
     new = {"command": "y", "args": ["mcp"]}
-    assert known.merged(old, new) == {"command": "y", "args": ["mcp"], "env": {"A": "1"}, "timeout": 5}
-    assert known.merged(old, {"url": "V"}) == {"url": "V", "headers": {"B": "2"}, "timeout": 5}
-    assert known.merged(None, new) == known.merged("?", new) == new
+    assert registry.merged(old, new) == {"command": "y", "args": ["mcp"], "env": {"A": "1"}, "timeout": 5}
+    assert registry.merged(old, {"url": "V"}) == {"url": "V", "headers": {"B": "2"}, "timeout": 5}
+    assert registry.merged(None, new) == registry.merged("?", new) == new
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_what_a_user_keeps_in_an_entry_stays() -> None:
     ],
 )
 def test_one_of_ours_is_known_by_what_it_runs(entry: Any, ours: bool) -> None:
-    assert known.is_outlive(entry) is ours
+    assert registry.is_outlive(entry) is ours
 
 
 def test_what_the_clients_own_command_would_be_given() -> None:
     def told(client: str, scope: str = "user") -> str | None:
-        entry = known.stdio_entry(CLIENTS[client], "/a b/outlive", ["mcp", "--isolate"], {"OUTLIVE_ROOT": "/j"})
-        return known.own_command(CLIENTS[client], scope, "jobs", entry)
+        entry = registry.stdio_entry(CLIENTS[client], "/a b/outlive", ["mcp", "--isolate"], {"OUTLIVE_ROOT": "/j"})
+        return registry.own_command(CLIENTS[client], scope, "jobs", entry)
 
     assert told("claude-code", "project") == (
         "claude mcp add --scope project -e OUTLIVE_ROOT=/j jobs -- '/a b/outlive' mcp --isolate"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from outlive.store.jobdir import LOGS, JobDir
-from outlive.supervisor.console import Console
-from outlive.supervisor.loop import Loop
-from outlive.system import terminal
+from outlive.store.job_dir import LOGS, JobDir
+from outlive.supervisor.event_loop import Loop
+from outlive.supervisor.input.terminal import Console
+from outlive.system import pty
 
 
 class Program:
@@ -21,7 +21,7 @@ class Program:
     def __init__(self, place: Path) -> None:
         self.log = place / LOGS[0]
         self.log.touch()
-        self._master, self._slave = terminal.open_pair(80, 24)
+        self._master, self._slave = pty.open_pair(80, 24)
         tty.setraw(self._slave)
         os.set_blocking(self._slave, False)
         self._job = JobDir(str(place.parent), place.name, os.open(place, os.O_RDONLY | os.O_DIRECTORY))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.store import files
+from outlive.store import atomic_file
 
 RECORD = {
     "format": 1,
@@ -22,9 +22,9 @@ def test_what_somebody_of_our_pid_left_behind_stops_no_write(work: Path) -> None
     """Pids are used again, soon so in a container; whoever was killed between write and rename left a name with it."""
     fd = os.open(work, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        for number in range(files._counter + 1, files._counter + 4):
+        for number in range(atomic_file._counter + 1, atomic_file._counter + 4):
             (work / f".state.json.{os.getpid()}.{number}").write_bytes(b"left")
-        files.write_atomic(fd, "state.json", b"new")
+        atomic_file.write_atomic(fd, "state.json", b"new")
     finally:
         os.close(fd)
     assert (work / "state.json").read_bytes() == b"new"
@@ -32,31 +32,31 @@ def test_what_somebody_of_our_pid_left_behind_stops_no_write(work: Path) -> None
 
 
 def test_a_record_is_read_as_it_was_written() -> None:
-    assert files.load(files.dump(RECORD)) == RECORD
+    assert atomic_file.load(atomic_file.dump(RECORD)) == RECORD
 
 
 @pytest.mark.parametrize("bit", [0x01, 0x04, 0x40])
 def test_a_changed_bit_anywhere_in_a_record_is_found(bit: int) -> None:
     """But for the name of the member itself: a record without it is valid."""
-    whole = files.dump(RECORD)
+    whole = atomic_file.dump(RECORD)
     name = whole.rindex(b"checksum")
     for at in [*range(name - 1), *range(name + 9, len(whole) - 1)]:
         changed = bytearray(whole)
         changed[at] ^= bit
-        with pytest.raises(files.Damaged):
-            files.load(bytes(changed))
+        with pytest.raises(atomic_file.Damaged):
+            atomic_file.load(bytes(changed))
 
 
 @pytest.mark.parametrize("layout", [{"indent": 2}, {"ensure_ascii": False}, {"sort_keys": True}, {}])
 def test_a_record_of_another_layout_has_the_checksum_of_ours(layout: dict[str, object]) -> None:
-    sealed = json.loads(files.dump(RECORD))
+    sealed = json.loads(atomic_file.dump(RECORD))
     told = json.dumps(sealed, **layout).encode()  # type: ignore[arg-type]
     if not layout.get("sort_keys"):  # the order of the members is part of what is summed up
-        assert files.load(told) == files.load(told + b"\n") == RECORD
+        assert atomic_file.load(told) == atomic_file.load(told + b"\n") == RECORD
     sealed["command"] = ["rm"]
-    with pytest.raises(files.Damaged, match="checksum"):
-        files.load(json.dumps(sealed, **layout).encode())  # type: ignore[arg-type]
+    with pytest.raises(atomic_file.Damaged, match="checksum"):
+        atomic_file.load(json.dumps(sealed, **layout).encode())  # type: ignore[arg-type]
 
 
 def test_a_record_without_a_checksum_is_valid() -> None:
-    assert files.load(b'{"a":1}') == {"a": 1}
+    assert atomic_file.load(b'{"a":1}') == {"a": 1}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.supervisor.flow import Flow
-from outlive.supervisor.pump import Pump
+from outlive.supervisor.output.batching import Flow
+from outlive.supervisor.output.pump import Pump
 from outlive.supervisor.sources import Fifo
 
 LEAST_S, MOST_S = limits.FLOOD_PAUSE_S

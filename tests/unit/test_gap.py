@@ -12,16 +12,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from outlive.actions import log_search, window
-from outlive.store import lines as lines_module
-from outlive.store import output as output_module
-from outlive.store.gap import NO_GAP, Gap, GapWriter, Hole
-from outlive.store.jobdir import GAP
-from outlive.store.lines import Lines
-from outlive.store.output import Output
-from outlive.store.scan import Scanner
-from outlive.supervisor.loop import Loop
-from outlive.supervisor.watches import Watches
+from outlive.render import search, window
+from outlive.store.job_dir import GAP
+from outlive.store.output import line_index as lines_module
+from outlive.store.output import merged as output_module
+from outlive.store.output.gap import NO_GAP, Gap, GapWriter, Hole
+from outlive.store.output.line_index import Lines
+from outlive.store.output.merged import Output
+from outlive.store.output.scanner import Scanner
+from outlive.supervisor.event_loop import Loop
+from outlive.supervisor.events.watcher import Watches
 from support.kept import Job, check, check_lines, check_places, fill, made, numbered
 
 
@@ -270,9 +270,9 @@ def test_a_search_passes_over_the_gap_and_numbers_stay_right(tmp_path: Path) -> 
         job.put(0, numbered(2_500))
         with Output(job.dir) as output:
             lines = Lines(job.dir, output)
-            found = log_search.search(lines, "0[05]$", 0, None, 0, 60_000, raw=True)
-            nothing = log_search.search(lines, "nowhere", 0, None, 0, 60_000, raw=True)
-            late = log_search.search(lines, "0[05]$", output.gap.merged.stop, None, 0, 60_000, raw=True)
+            found = search.search(lines, "0[05]$", 0, None, 0, 60_000, raw=True)
+            nothing = search.search(lines, "nowhere", 0, None, 0, 60_000, raw=True)
+            late = search.search(lines, "0[05]$", output.gap.merged.stop, None, 0, 60_000, raw=True)
             lines.close()
             hole = output.gap.merged
     rows = [row for row in found["output"].splitlines() if not row.startswith("[...")]

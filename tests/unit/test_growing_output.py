@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from outlive.store import missing
-from outlive.store.output import Output
+from outlive.store.output import damage
+from outlive.store.output.merged import Output
 from support.kept import made
 
 
 def test_what_is_printed_during_a_look_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is there for the next look, or for this one; that somebody cut it away is never said of it."""
-    real = missing.read
+    real = damage.read
     with made(tmp_path, 0) as job:
         job.put(0, b"before\n")
 
@@ -21,7 +21,7 @@ def test_what_is_printed_during_a_look_is_not_missing(tmp_path: Path, monkeypatc
             job.put(0, b"meanwhile\n")
             return real(*words)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(missing, "read", read)
+        monkeypatch.setattr(damage, "read", read)
         with Output(job.dir) as output:
             assert output.missing_bytes == 0
             assert b"".join(data for _, data in output.pieces(0, output.end)) in (b"before\n", b"before\nmeanwhile\n")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from outlive import limits
-from outlive.actions.outside import _status_of
+from outlive.jobs.conditions.external import _status_of
 
 
 @contextlib.contextmanager

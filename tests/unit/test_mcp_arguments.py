@@ -9,7 +9,7 @@ from test_mcp_fakes import Recorder, tools
 
 from outlive import limits
 from outlive.errors import OutliveError
-from outlive.mcp.call import clamp
+from outlive.mcp.tools.call import clamp
 
 
 def read(tool: str, **given: Any) -> dict[str, Any]:

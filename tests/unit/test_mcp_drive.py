@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 import pytest
 
-from outlive.actions.driver import Pause
-from outlive.actions.spec import Verb
-from outlive.mcp import drive
+from outlive.jobs.waiting import Pause
+from outlive.mcp import async_driver
+from outlive.verbs.spec import Verb
 
 BOUND_S = 10
 
@@ -41,7 +41,7 @@ def driven(action: Action, meanwhile: Any = None) -> str:
             if meanwhile:
                 group.start_soon(meanwhile)
             with anyio.fail_after(BOUND_S):
-                found: str = await drive.drive(action())
+                found: str = await async_driver.drive(action())
         return found
 
     return anyio.run(both)
@@ -89,7 +89,7 @@ def test_cancelling_closes_the_action_and_lets_go_of_its_descriptors() -> None:
     async def cancelled() -> None:
         for _ in range(2):  # the second wait on the same descriptor works only if the first one let go of it
             async with anyio.create_task_group() as group:
-                group.start_soon(drive.drive, action())
+                group.start_soon(async_driver.drive, action())
                 await anyio.wait_all_tasks_blocked()
                 group.cancel_scope.cancel()
 
@@ -107,7 +107,7 @@ def test_an_error_of_the_action_comes_through_and_others_go_on() -> None:
         raise ValueError("broken")
 
     with pytest.raises(ValueError, match="broken"):
-        anyio.run(drive.drive, broken())
+        anyio.run(async_driver.drive, broken())
 
 
 def test_many_calls_wait_at_the_same_time() -> None:
@@ -116,7 +116,7 @@ def test_many_calls_wait_at_the_same_time() -> None:
     results: list[str] = []
 
     async def call(fd: int) -> None:
-        results.append(await drive.drive(Action((fd,))()))
+        results.append(await async_driver.drive(Action((fd,))()))
 
     async def all_of_them() -> None:
         with anyio.fail_after(BOUND_S):
@@ -150,9 +150,9 @@ def test_slow_verbs_run_in_a_thread_whether_they_wait_or_not() -> None:
     async def both() -> list[str]:
         ctx: Any = None
         return [
-            await drive.run(Verb("plain", "", plain, slow=True), ctx, {}),
-            await drive.run(Verb("waiting", "", waiting, slow=True), ctx, {}),
-            await drive.run(Verb("quick", "", plain), ctx, {}),
+            await async_driver.run(Verb("plain", "", plain, slow=True), ctx, {}),
+            await async_driver.run(Verb("waiting", "", waiting, slow=True), ctx, {}),
+            await async_driver.run(Verb("quick", "", plain), ctx, {}),
         ]
 
     assert anyio.run(both) == ["plain", "waited", "plain"]

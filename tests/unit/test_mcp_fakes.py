@@ -7,12 +7,13 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 from outlive import config, limits
-from outlive.actions import spec
-from outlive.actions.driver import Pause
-from outlive.actions.spec import Arg, Context, Verb
+from outlive.jobs.context import Context
+from outlive.jobs.waiting import Pause
 from outlive.mcp import server
-from outlive.mcp.call import Calls, Tools
-from outlive.mcp.environment import JobEnvironment
+from outlive.mcp.job_environment import JobEnvironment
+from outlive.mcp.tools.call import Calls, Tools
+from outlive.verbs import spec
+from outlive.verbs.spec import Arg, Verb
 
 ID = "01JD0000000000000000ABCDEF"
 OPEN: list[Calls] = []  # what the tests of a server close again

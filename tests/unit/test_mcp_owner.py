@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from outlive.mcp.environment import JobEnvironment, job_directory, merged_path
-from outlive.mcp.main import main
-from outlive.mcp.owner import owner_of
+from outlive.mcp.caller import owner_of
+from outlive.mcp.job_environment import JobEnvironment, job_directory, merged_path
+from outlive.mcp.stdio import main
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_broken_profile_leaves_the_servers_own(place: Path, profile: str) -> N
 
 
 def test_a_profile_that_hangs_is_ended_with_what_it_started(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("outlive.mcp.environment.PROFILE_S", 0.2)
+    monkeypatch.setattr("outlive.mcp.job_environment.PROFILE_S", 0.2)
     assert environment_of(place, "sleep 600 & wait")["PATH"] == "/own"
 
 

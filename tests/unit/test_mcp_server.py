@@ -14,11 +14,11 @@ import pytest
 from mcp import Client, MCPError, types
 from test_mcp_fakes import ID, OPEN, Recorder, fake_server, tools
 
-from outlive import actions, config
-from outlive.actions import conditions
-from outlive.actions.spec import INT
+from outlive import config, verbs
+from outlive.jobs.conditions import parse
 from outlive.mcp import server
-from outlive.mcp.call import WAIT_ARGUMENTS, Tools, process_verbs
+from outlive.mcp.tools.call import WAIT_ARGUMENTS, Tools, process_verbs
+from outlive.verbs.spec import INT
 from support.wait import until_async
 
 ERAS = ("legacy", "auto")  # the initialize handshake; 2026-07-28 with an envelope in each request
@@ -176,7 +176,7 @@ def test_a_clamped_wait_says_so(place: Path, era: str) -> None:
 
 def test_what_is_offered_is_small_and_portable() -> None:
     """With the real verbs: every conversation pays for this."""
-    real = Tools(actions.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+    real = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
     listed = server.tool_list(real, config.load({}))
     wire = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed], separators=(",", ":"))
     assert [tool.name for tool in listed] == ["exec", "process"]
@@ -201,7 +201,7 @@ def test_the_wire_has_what_the_server_offers(place: Path, era: str) -> None:
 
 
 def test_every_real_verb_can_be_read() -> None:
-    real = Tools(actions.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+    real = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
     for name, verb in real.process.items():
         given = {arg.mcp: 80 if arg.kind == INT else "x" for arg in verb.args if arg.required and arg.mcp}
         read, args = real.read("process", {"action": name, **given})
@@ -223,7 +223,7 @@ def test_instructions_and_descriptions_stay_below_what_clients_cut(place: Path, 
 
 def test_the_conditions_that_the_instructions_show_are_some() -> None:
     shown, _ = json.JSONDecoder().raw_decode(server.INSTRUCTIONS.partition("until=")[2])
-    assert [condition.name for condition in conditions.parsed(shown)] == ["port", "fail_regex"]
+    assert [condition.name for condition in parse.parsed(shown)] == ["port", "fail_regex"]
 
 
 def test_there_are_no_prompts_but_a_list_of_them(place: Path, era: str) -> None:

@@ -12,7 +12,7 @@ from mcp import Client, MCPError, types
 from test_mcp_fakes import OPEN, Recorder, fake_server
 
 from outlive import limits
-from outlive.mcp import follow
+from outlive.mcp.push import follow
 from support.cli import Cli
 
 BOUND_S = 20

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from outlive import config, limits
-from outlive.job import Definition, State, timestamp
-from outlive.mcp import task_view
-from outlive.store.truth import Look
+from outlive.core.records import Definition, State
+from outlive.core.units import timestamp
+from outlive.mcp.push import task_view
+from outlive.store.inspect import Inspection
 
 DAY_MS = 86_400_000
 
 
-def look(created_at: str, **state: Any) -> Look:
-    return Look(Definition(created_at=created_at), State(**state), supervised=True)
+def look(created_at: str, **state: Any) -> Inspection:
+    return Inspection(Definition(created_at=created_at), State(**state), supervised=True)
 
 
 class Settings:
@@ -44,8 +45,8 @@ def test_an_older_task_is_asked_for_less_often_within_bounds(age_s: int, least: 
 
 def test_a_damaged_record_is_final_only_if_nobody_will_write_it_anew() -> None:
     broken = State(state="unknown", message="state.json: rubbish")
-    assert task_view._status(Look(Definition(), broken, supervised=True)) == "working"
-    assert task_view._status(Look(Definition(), broken)) == "failed"
+    assert task_view._status(Inspection(Definition(), broken, supervised=True)) == "working"
+    assert task_view._status(Inspection(Definition(), broken)) == "failed"
 
 
 @pytest.mark.parametrize(
@@ -60,4 +61,4 @@ def test_a_damaged_record_is_final_only_if_nobody_will_write_it_anew() -> None:
     ],
 )
 def test_only_a_request_to_kill_cancels(state: str, reason: str, status: str) -> None:
-    assert task_view._status(Look(Definition(), State(state=state, reason=reason))) == status
+    assert task_view._status(Inspection(Definition(), State(state=state, reason=reason))) == status

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from outlive.actions import MODULES
-from outlive.mcp.text import render
+from outlive.mcp.tools.text import render
+from outlive.verbs import MODULES
 
 ID = "01JD0000000000000000ABCDEF"
 

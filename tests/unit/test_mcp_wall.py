@@ -10,13 +10,13 @@ import anyio
 import pytest
 from mcp import Client, types
 
-from outlive import actions, config
+from outlive import config, verbs
 from outlive.errors import OutliveError
-from outlive.launch.fork import Launcher
+from outlive.launch.from_cli import Launcher
 from outlive.mcp import server
-from outlive.mcp.call import EXEC, PROCESS, Calls, Tools, process_verbs
-from outlive.mcp.environment import JobEnvironment
-from outlive.mcp.owner import Caller, on_stdio
+from outlive.mcp.caller import Caller, on_stdio
+from outlive.mcp.job_environment import JobEnvironment
+from outlive.mcp.tools.call import EXEC, PROCESS, Calls, Tools, process_verbs
 from support.cli import Cli
 
 BOUND_S = 20
@@ -34,7 +34,7 @@ class Known(JobEnvironment):
 @pytest.fixture
 def calls(root: Path) -> Iterator[Calls]:
     found = config.load({})
-    tools = Tools(actions.load("run"), process_verbs(), (EXEC, PROCESS), found)
+    tools = Tools(verbs.load("run"), process_verbs(), (EXEC, PROCESS), found)
     made = Calls(tools, found, Known({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())
     yield made
     made.close()

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from outlive.job import new_id
-from outlive.store import names
+from outlive.core.ids import new_id
+from outlive.store import id_cache
 from outlive.system import mounts
 from support import many_names
 from support.many_names import Root
@@ -41,7 +41,7 @@ def unlisted(many: Root, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         def entries(_: int) -> list[str]:
             raise AssertionError("the directory was read")
 
-        monkeypatch.setattr(names, "entries", entries)
+        monkeypatch.setattr(id_cache, "entries", entries)
 
     return forbid
 
@@ -53,9 +53,9 @@ def test_an_unchanged_root_is_not_read_again(many: Root, unlisted: Callable[[], 
     truth = many.truth()
     many.keep()
     unlisted()
-    assert list(names.newest_ids(many.fd)) == truth == many.store.ids()
+    assert list(id_cache.newest_ids(many.fd)) == truth == many.store.ids()
     assert many.store.find(truth[7][-12:].lower()) == truth[7]
-    assert names.ids_with(many.fd, truth[-1][:20]) == [name for name in truth if name.startswith(truth[-1][:20])]
+    assert id_cache.ids_with(many.fd, truth[-1][:20]) == [name for name in truth if name.startswith(truth[-1][:20])]
 
 
 def test_the_newest_are_had_without_reading_the_others(many: Root, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,18 +68,18 @@ def test_the_newest_are_had_without_reading_the_others(many: Root, monkeypatch: 
         read.append(count)
         return real(fd, count, at)
 
-    monkeypatch.setattr(names.os, "pread", pread)
-    ids = names.newest_ids(many.fd)
-    assert [next(ids) for _ in range(names._NEWEST)] == truth[: names._NEWEST]
-    assert sum(read) < names._NEWEST * 32
-    assert list(ids) == truth[names._NEWEST :]
+    monkeypatch.setattr(id_cache.os, "pread", pread)
+    ids = id_cache.newest_ids(many.fd)
+    assert [next(ids) for _ in range(id_cache._NEWEST)] == truth[: id_cache._NEWEST]
+    assert sum(read) < id_cache._NEWEST * 32
+    assert list(ids) == truth[id_cache._NEWEST :]
 
 
 def test_a_small_root_gets_no_further_file(root: Path) -> None:
-    small = Root(root, names._PAYS - 1)
+    small = Root(root, id_cache._PAYS - 1)
     with contextlib.closing(small.store):
         small.check()
-        assert not (root / names.NAMES).exists()
+        assert not (root / id_cache.NAMES).exists()
         small.settle()  # it was larger once
         small.check()
         assert not small.kept.exists()
@@ -87,7 +87,7 @@ def test_a_small_root_gets_no_further_file(root: Path) -> None:
 
 def test_the_first_look_makes_the_place_and_a_later_one_writes(many: Root) -> None:
     many.check()
-    assert (many.path / names.NAMES).stat().st_mode & 0o777 == 0o700
+    assert (many.path / id_cache.NAMES).stat().st_mode & 0o777 == 0o700
     assert not many.kept.exists(), "the root was changed by making it"
     many.settle()
     before = os.stat(many.path)
@@ -105,9 +105,9 @@ def test_it_is_laid_out_as_the_documentation_says(many: Root) -> None:
     numbers = struct.unpack("<QQQQqqQIII", data[52:120])
     assert numbers[:4] == (found.st_dev, found.st_ino, found.st_nlink, found.st_size)
     assert numbers[4:7] == (found.st_mtime_ns, found.st_ctime_ns, len(truth))
-    newest, others = data[120 : 120 + 26 * names._NEWEST], data[120 + 26 * names._NEWEST :]
+    newest, others = data[120 : 120 + 26 * id_cache._NEWEST], data[120 + 26 * id_cache._NEWEST :]
     assert numbers[7:] == (zlib.crc32(newest), zlib.crc32(others), zlib.crc32(data[:116]))
-    assert newest.decode() == "".join(truth[: names._NEWEST])
+    assert newest.decode() == "".join(truth[: id_cache._NEWEST])
     assert sorted(others[at : at + 26].decode() for at in range(0, len(others), 26)) == sorted(truth)
 
 
@@ -117,7 +117,7 @@ def test_a_part_of_an_id_is_found_at_its_ends_only(root: Path) -> None:
     every = [data[at : at + 26].decode() for at in range(0, len(data), 26)]
     parts = {data[at : at + size] for at in range(len(data)) for size in range(6, 27)}
     for part in map(bytes.decode, parts):
-        found = list(names._found(data, part.encode()))
+        found = list(id_cache._found(data, part.encode()))
         assert found == [one for one in every if one.startswith(part) or one.endswith(part)], part
 
 
@@ -157,14 +157,14 @@ def test_each_thing_that_may_tell_of_a_change_is_looked_at(
     many.keep()
     found = os.stat(many.path)
     other = [found.st_dev, found.st_ino, found.st_nlink, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
-    assert list(names._state(many.fd)) == other
+    assert list(id_cache._state(many.fd)) == other
     other[which] += 1
-    monkeypatch.setattr(names, "_state", lambda _: tuple(other))
+    monkeypatch.setattr(id_cache, "_state", lambda _: tuple(other))
     assert not many.is_kept()
 
 
-def _coarsely(real: Callable[[int], names.State], tick_ns: int) -> Callable[[int], names.State]:
-    def state(root: int) -> names.State:
+def _coarsely(real: Callable[[int], id_cache.State], tick_ns: int) -> Callable[[int], id_cache.State]:
+    def state(root: int) -> id_cache.State:
         *others, mtime_ns, ctime_ns = real(root)
         return (*others, mtime_ns // tick_ns * tick_ns, ctime_ns // tick_ns * tick_ns)  # type: ignore[return-value]
 
@@ -175,14 +175,14 @@ def test_two_changes_within_one_tick_of_the_clock_both_show(many: Root, monkeypa
     """The times after the second are those of the first, which was listed: nothing may have been kept in between. A tick
     of 40 ms, as no kernel has, has room for many of them."""
     many.settle()
-    monkeypatch.setattr(names, "_state", _coarsely(names._state, 40_000_001))
+    monkeypatch.setattr(id_cache, "_state", _coarsely(id_cache._state, 40_000_001))
     last, within = None, 0
     while within < 20:
-        names.ids_with(many.fd, "ZZZZZZ")
+        id_cache.ids_with(many.fd, "ZZZZZZ")
         os.rename(many.path / many.truth()[0], many.path / new_id())
-        within += names._state(many.fd) == last
-        last = names._state(many.fd)
-        assert list(names.newest_ids(many.fd)) == many.truth()
+        within += id_cache._state(many.fd) == last
+        last = id_cache._state(many.fd)
+        assert list(id_cache.newest_ids(many.fd)) == many.truth()
     many.keep()
 
 
@@ -199,7 +199,7 @@ def test_times_of_a_coarse_file_system_are_not_believed(
     many: Root, monkeypatch: pytest.MonkeyPatch, tick_ns: int
 ) -> None:
     many.settle()
-    monkeypatch.setattr(names, "_state", _coarsely(names._state, tick_ns))
+    monkeypatch.setattr(id_cache, "_state", _coarsely(id_cache._state, tick_ns))
     many.check()
     assert not many.kept.exists()
 
@@ -226,16 +226,16 @@ def test_a_clock_that_is_put_back_makes_nobody_believe_a_later_change(
 ) -> None:
     """The times of the root are yet to come: a change could have them again."""
     many.settle()
-    real = names._state
+    real = id_cache._state
     ahead = 3_600_000_000_000
-    monkeypatch.setattr(names, "_state", lambda root: (*real(root)[:4], *(time + ahead for time in real(root)[4:])))
+    monkeypatch.setattr(id_cache, "_state", lambda root: (*real(root)[:4], *(time + ahead for time in real(root)[4:])))
     many.check()
     assert not many.kept.exists()
 
 
 def test_a_change_during_the_listing_is_not_lost(many: Root, monkeypatch: pytest.MonkeyPatch) -> None:
     many.settle()
-    real, made = names.entries, list[str]()
+    real, made = id_cache.entries, list[str]()
 
     def entries(place: int) -> list[str]:
         found = real(place)
@@ -243,8 +243,8 @@ def test_a_change_during_the_listing_is_not_lost(many: Root, monkeypatch: pytest
             made.append(many.add())
         return found
 
-    monkeypatch.setattr(names, "entries", entries)
-    names.ids_with(many.fd, "ZZZZZZ")
+    monkeypatch.setattr(id_cache, "entries", entries)
+    id_cache.ids_with(many.fd, "ZZZZZZ")
     assert made and not many.is_kept()
     many.check()
 
@@ -252,7 +252,7 @@ def test_a_change_during_the_listing_is_not_lost(many: Root, monkeypatch: pytest
 def test_names_are_exact_while_somebody_makes_and_removes_jobs(many: Root, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two readers that also write. What was there before a look and after it is in its answer, and nothing is that had
     gone before it or came after it."""
-    monkeypatch.setattr(names, "_SETTLED_NS", names._COARSE_NS)  # so that something is kept between two changes
+    monkeypatch.setattr(id_cache, "_SETTLED_NS", id_cache._COARSE_NS)  # so that something is kept between two changes
     ids = many.truth()
     made, removed = set(ids), set[str]()
     stop, wrong, kept = threading.Event(), list[str](), [0]
@@ -261,7 +261,7 @@ def test_names_are_exact_while_somebody_makes_and_removes_jobs(many: Root, monke
         while not stop.is_set():
             gone, there = set(removed), set(made)
             kept[0] += many.is_kept()
-            found = set(names.newest_ids(many.fd))
+            found = set(id_cache.newest_ids(many.fd))
             surely = there & set(made)
             if not surely <= found or found & gone:
                 wrong.append(f"missing {surely - found}, too many {found & gone}")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.store import names
+from outlive.store import id_cache
 from outlive.system import process
 from support import many_names
 from support.many_names import KEPT, MANY, Root
@@ -37,21 +37,21 @@ def many(root: Path) -> Iterator[Root]:
 def test_a_damaged_file_is_not_believed(many: Root) -> None:
     many.keep()
     whole = many.kept.read_bytes()
-    places = [*range(names._HEAD_BYTES), *range(names._HEAD_BYTES, len(whole), 997), len(whole) - 1]
+    places = [*range(id_cache._HEAD_BYTES), *range(id_cache._HEAD_BYTES, len(whole), 997), len(whole) - 1]
     for at in places:
         many.kept.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        assert names._kept(many.fd, newest=True) in (None, _newest(many)), at
-        assert names._kept(many.fd, newest=False) in (None, _every(whole)), at
-        if at < names._HEAD_BYTES:
+        assert id_cache._kept(many.fd, newest=True) in (None, _newest(many)), at
+        assert id_cache._kept(many.fd, newest=False) in (None, _every(whole)), at
+        if at < id_cache._HEAD_BYTES:
             assert not many.is_kept(), at
 
 
 def _newest(many: Root) -> bytes:
-    return "".join(many.truth()[: names._NEWEST]).encode()
+    return "".join(many.truth()[: id_cache._NEWEST]).encode()
 
 
 def _every(whole: bytes) -> bytes:
-    return whole[names._HEAD_BYTES + names._NEWEST * 26 :]
+    return whole[id_cache._HEAD_BYTES + id_cache._NEWEST * 26 :]
 
 
 @pytest.mark.parametrize("rest", [b"", b"\0" * 80_000, b"outlive names 1\n", os.urandom(80_000), "cut", "longer"])
@@ -99,15 +99,15 @@ def _link(path: Path) -> None:
 STRANGE: dict[str, Callable[[Path], None]] = {"directory": Path.mkdir, "file": Path.touch, "fifo": _fifo, "link": _link}
 
 
-@pytest.mark.parametrize("where", [names.NAMES, KEPT, f"{names.NAMES}/{names.NEW}"])
+@pytest.mark.parametrize("where", [id_cache.NAMES, KEPT, f"{id_cache.NAMES}/{id_cache.NEW}"])
 @pytest.mark.parametrize("kind", STRANGE)
 def test_something_else_in_its_place_stops_nobody(many: Root, where: str, kind: str) -> None:
     many.settle()
-    if where == names.NAMES:
-        shutil.rmtree(many.path / names.NAMES)
+    if where == id_cache.NAMES:
+        shutil.rmtree(many.path / id_cache.NAMES)
     STRANGE[kind](many.path / where)
     for _ in range(2):
-        many.settle() if where != names.NAMES else None
+        many.settle() if where != id_cache.NAMES else None
         many.check()
     shutil.rmtree(many.path)
 
@@ -129,20 +129,20 @@ def test_a_writer_who_is_killed_leaves_nothing_that_matters(many: Root, call: st
                 real(*words[:1], words[1][:30_000], 0)  # type: ignore[arg-type, index]
             os.kill(os.getpid(), signal.SIGKILL)
 
-        setattr(names.os, call, die)
+        setattr(id_cache.os, call, die)
         with contextlib.suppress(BaseException):
-            names.ids_with(many.fd, "ZZZZZZ")
+            id_cache.ids_with(many.fd, "ZZZZZZ")
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     assert not many.is_kept()
     many.check()
     assert many.is_kept(), "the next one is not stopped by what it left"
-    assert os.listdir(many.path / names.NAMES) == [names.IDS]
+    assert os.listdir(many.path / id_cache.NAMES) == [id_cache.IDS]
 
 
 def test_only_one_writes_at_a_time(many: Root) -> None:
     many.settle()
-    held = os.open(many.path / names.NAMES / names.NEW, os.O_RDWR | os.O_CREAT, 0o600)
+    held = os.open(many.path / id_cache.NAMES / id_cache.NEW, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(held, fcntl.LOCK_EX)
     many.check()
     assert not many.kept.exists()
@@ -154,11 +154,13 @@ def test_only_one_writes_at_a_time(many: Root) -> None:
 def test_what_another_writer_has_just_renamed_is_not_written_over(many: Root, monkeypatch: pytest.MonkeyPatch) -> None:
     """We had opened the file when it got its new name, and a third one has made the next already."""
     many.keep()
-    new = many.kept.with_name(names.NEW)
+    new = many.kept.with_name(id_cache.NEW)
     os.rename(many.kept, new)
     real = fcntl.flock
-    monkeypatch.setattr(names.fcntl, "flock", lambda fd, how: (os.rename(new, many.kept), new.touch(), real(fd, how)))
-    assert names.ids_with(many.fd, many.truth()[0]) == many.truth()[:1]
+    monkeypatch.setattr(
+        id_cache.fcntl, "flock", lambda fd, how: (os.rename(new, many.kept), new.touch(), real(fd, how))
+    )
+    assert id_cache.ids_with(many.fd, many.truth()[0]) == many.truth()[:1]
     assert many.is_kept()
 
 
@@ -169,7 +171,7 @@ def test_a_full_disk_costs_nothing_but_the_listing(mount: Mounts) -> None:
         filler = fill(many.path.parent)
         many.check()
         assert not many.kept.exists()
-        assert (many.path / names.NAMES / names.NEW).stat().st_blocks == 0
+        assert (many.path / id_cache.NAMES / id_cache.NEW).stat().st_blocks == 0
         filler.unlink()
         many.check()
         assert many.is_kept()

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from outlive.actions.notices import Notices
-from outlive.job import Definition, State, new_id, timestamp
-from outlive.store.jobdir import NewJob
-from outlive.store.owed import Owed
+from outlive.core.ids import new_id
+from outlive.core.records import Definition, State
+from outlive.core.units import timestamp
+from outlive.jobs.notices import Notices
+from outlive.store.new_job import NewJob
+from outlive.store.pending_notices import PendingNotices
 from outlive.store.root import Store
 
 
@@ -33,7 +35,7 @@ def job(store: Store) -> Iterator[str]:
     made.dir.write_state(State(job_id=job_id, state="running", phase="running", started_at=timestamp()))
     store.mark_live(job_id)
     made.publish()
-    Owed(store, "me").add(job_id)
+    PendingNotices(store, "me").add(job_id)
     yield job_id
     made.discard()
 
@@ -48,7 +50,7 @@ def test_a_job_whose_end_an_answer_told_is_forgotten(store: Store, job: str) -> 
     assert job in notices._told
     notices.known(ctx, {"job_id": job, "state": "exited"})
     assert not notices._told and not notices._looked
-    assert Owed(store, "me").ids() == []
+    assert PendingNotices(store, "me").ids() == []
 
 
 def test_a_job_that_was_removed_is_forgotten(store: Store, job: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.system import holes
+from outlive.system import hole_punch
 
 KERNEL_ONLY = ""
 # Another Python may not have what is used of _ctypes, a system may forbid to open one's own memory
@@ -52,42 +52,42 @@ def test_no_function_of_that_name_is_an_oserror() -> None:
         assert done.stdout == "said\n", done.stderr
 
 
-@pytest.mark.parametrize("request_number", [holes._UNRESVSP64, 0], ids=["ioctl", "fallocate"])
+@pytest.mark.parametrize("request_number", [hole_punch._UNRESVSP64, 0], ids=["ioctl", "fallocate"])
 def test_a_hole_is_read_as_zeros_and_takes_no_space(
     work: Path, request_number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(holes, "_UNRESVSP64", request_number)  # 0: no kernel knows it
+    monkeypatch.setattr(hole_punch, "_UNRESVSP64", request_number)  # 0: no kernel knows it
     fd = os.open(work / "file", os.O_RDWR | os.O_CREAT)
     try:
         os.write(fd, b"x" * (1 << 20))
         os.fsync(fd)
         before = os.fstat(fd).st_blocks
-        holes.punch(fd, 1 << 18, (1 << 19) + 7)
+        hole_punch.punch(fd, 1 << 18, (1 << 19) + 7)
         found = os.fstat(fd)
         assert found.st_size == 1 << 20
         assert found.st_blocks <= before - (1 << 18) // 512
         assert os.pread(fd, 4, (1 << 19) + 5) == b"\0\0xx"
         assert os.pread(fd, 2, (1 << 18) - 1) == b"x\0"
-        holes.punch(fd, 5 << 30, 6 << 30)  # behind the end, where nothing is
+        hole_punch.punch(fd, 5 << 30, 6 << 30)  # behind the end, where nothing is
         assert os.fstat(fd).st_size == 1 << 20
     finally:
         os.close(fd)
 
 
-@pytest.mark.parametrize("request_number", [holes._UNRESVSP64, 0], ids=["ioctl", "fallocate"])
+@pytest.mark.parametrize("request_number", [hole_punch._UNRESVSP64, 0], ids=["ioctl", "fallocate"])
 def test_where_there_are_no_holes_the_error_says_so(request_number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holes, "_UNRESVSP64", request_number)
+    monkeypatch.setattr(hole_punch, "_UNRESVSP64", request_number)
     fd = os.open("/dev/null", os.O_RDWR)
     try:
         with pytest.raises(OSError) as raised:
-            holes.punch(fd, 0, 65_536)
-        assert raised.value.errno in holes.UNSUPPORTED
+            hole_punch.punch(fd, 0, 65_536)
+        assert raised.value.errno in hole_punch.UNSUPPORTED
     finally:
         os.close(fd)
     read_only = os.open(sys.executable, os.O_RDONLY)
     try:
         with pytest.raises(OSError) as raised:
-            holes.punch(read_only, 0, 65_536)
+            hole_punch.punch(read_only, 0, 65_536)
         assert raised.value.errno == errno.EBADF
     finally:
         os.close(read_only)

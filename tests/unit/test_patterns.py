@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlive.errors import OutliveError
-from outlive.store.patterns import CONTAINS, Pattern
+from outlive.store.output.patterns import CONTAINS, Pattern
 
 
 def lines(pattern: str, text: bytes, match_type: str = "regex") -> list[tuple[int, str, str]]:

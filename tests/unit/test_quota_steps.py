@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from outlive import limits
-from outlive.store.gap import NO_GAP, GapWriter
-from outlive.store.jobdir import GAP, LOGS, ORDER
-from outlive.store.output import Output
-from outlive.supervisor.quota import NEVER
-from outlive.system import holes
+from outlive.store.job_dir import GAP, LOGS, ORDER
+from outlive.store.output.gap import NO_GAP, GapWriter
+from outlive.store.output.merged import Output
+from outlive.supervisor.output.quota import NEVER
+from outlive.system import hole_punch
 from support.kept import check, check_places, made, numbered
 
 
@@ -30,7 +30,7 @@ def test_without_a_quota_nothing_is_ever_given_back(tmp_path: Path) -> None:
 def test_a_successor_does_what_its_predecessor_recorded(tmp_path: Path) -> None:
     """Killed between the record and the punch: nobody reads the span, and it takes no space in the end."""
     with made(tmp_path, 1 << 20) as job, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(holes, "punch", lambda *_: None)
+        patch.setattr(hole_punch, "punch", lambda *_: None)
         for number in range(30):
             job.put(number % 2, numbered(10_000, number * 10_000))
         before = sum((job.path / name).stat().st_blocks * 512 for name in LOGS)
@@ -70,7 +70,7 @@ def test_a_record_that_cannot_be_written_gives_nothing_away(tmp_path: Path) -> N
 
 def test_where_no_hole_can_be_punched_nothing_more_is_stored(tmp_path: Path) -> None:
     with made(tmp_path, 4_000) as job, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(holes, "punch", failing(errno.EOPNOTSUPP))
+        patch.setattr(hole_punch, "punch", failing(errno.EOPNOTSUPP))
         job.put(0, numbered(1_000))
         with Output(job.dir) as output:
             assert output.gap is NO_GAP
@@ -107,7 +107,7 @@ def test_the_record_is_on_the_disk_before_the_first_bytes_go_and_is_synced_seldo
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
-    punch, sync = holes.punch, GapWriter.sync
+    punch, sync = hole_punch.punch, GapWriter.sync
 
     def punched(fd: int, start: int, stop: int) -> None:
         done.append("punch")
@@ -117,7 +117,7 @@ def test_the_record_is_on_the_disk_before_the_first_bytes_go_and_is_synced_seldo
         done.append("sync")
         sync(writer)
 
-    monkeypatch.setattr(holes, "punch", punched)
+    monkeypatch.setattr(hole_punch, "punch", punched)
     monkeypatch.setattr(GapWriter, "sync", synced)
     clock = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])

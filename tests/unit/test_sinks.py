@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from outlive import limits
-from outlive.store.jobdir import COMPLETION
-from outlive.supervisor import sinks
-from outlive.supervisor.loop import Loop
+from outlive.store.job_dir import COMPLETION
+from outlive.supervisor.event_loop import Loop
+from outlive.supervisor.events import sinks
 
 
 class Fake:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from outlive.actions.checks import root as root_checks
-from outlive.actions.checks import service, session
-from outlive.actions.checks.finding import FAIL, OK, WARN, Place
+from outlive.jobs.doctor import root as root_checks
+from outlive.jobs.doctor import service, session
+from outlive.jobs.doctor.finding import FAIL, OK, WARN, Place
 from outlive.store.root import Store
 from outlive.system import cgroup, logind, unit
 

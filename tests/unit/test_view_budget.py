@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlive.view.budget import cut_head, cut_tail, omitted, split_budget
+from outlive.render.truncate import cut_head, cut_tail, omitted, split_budget
 
 
 @given(st.integers(0, 10**12), st.integers(1, 10**6))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from outlive.view.decode import MAX_HELD_BYTES, decode, decode_exact
+from outlive.render.decode import MAX_HELD_BYTES, decode, decode_exact
 
 OUT, ERR = 1, 2
 

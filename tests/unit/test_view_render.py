@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlive.view.render import readable
+from outlive.render.plain_text import readable
 
 CONTROLS = ["\r", "\n", "\b", "\t", "\x1b", "\x1b[", "\x1b]", "\x1bP", "\x1b\\", "\x07", "\x9b", "\x9d", "\x9c", "\x00"]
 FINALS = ["K", "1K", "2K", "G", "5G", "9999999C", "3D", "31m", "?25l", "2J", "A", "H", "(B", "m"]

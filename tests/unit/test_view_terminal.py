@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outlive.view import terminal
-from outlive.view.terminal import TEXT_BYTES, WHOLE_BYTES, Screen, render
-from outlive.view.vt import Emulator
+from outlive.render import screen
+from outlive.render.emulator import Emulator
+from outlive.render.screen import TEXT_BYTES, WHOLE_BYTES, Screen, render
 
 
 def shown(data: bytes, *sizes: tuple[int, int, int]) -> Screen:
@@ -132,8 +132,8 @@ DRAWING = st.lists(
 def test_a_long_output_looks_as_if_it_was_read_from_the_start(before: bytes, after: bytes) -> None:
     data = before + b"line\r\n" * 400 + after
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(terminal, "WHOLE_BYTES", 1_000)
-        patch.setattr(terminal, "TEXT_BYTES", 500)
+        patch.setattr(screen, "WHOLE_BYTES", 1_000)
+        patch.setattr(screen, "TEXT_BYTES", 500)
         found = shown(data)
     assert found.since > 0
     if found.exact:

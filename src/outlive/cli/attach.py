@@ -12,27 +12,28 @@ import time
 import tty
 
 from outlive import config
-from outlive.actions import access, driver, feeding
-from outlive.actions.line import Line
-from outlive.actions.spec import BOOL, JOB, Arg, Context, Verb
 from outlive.cli import help as help_
-from outlive.cli import output, parse
+from outlive.cli import parse, stdio
+from outlive.core.ids import short_id
 from outlive.errors import OutliveError
-from outlive.job import short_id
-from outlive.launch.fork import Launcher
-from outlive.store.output import Output
+from outlive.jobs import adoption, lookup, stdin, waiting
+from outlive.jobs.context import Context
+from outlive.jobs.control_client import ControlClient
+from outlive.launch.from_cli import Launcher
+from outlive.render.emulator import RESET
+from outlive.render.screen import render
+from outlive.render.terminal_queries import Unasked
+from outlive.store.output.merged import Output
 from outlive.store.root import Store
-from outlive.system import fds, signals, terminal
-from outlive.view.questions import Unasked
-from outlive.view.terminal import render
-from outlive.view.vt import RESET
+from outlive.system import fds, pty, signals
+from outlive.verbs.spec import BOOL, JOB, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from outlive.store.jobdir import JobDir
+    from outlive.store.job_dir import JobDir
 
 PREFIX, DETACH = b"\x1d", b"d"  # Ctrl-] as in telnet(1)
 CHORD = "Ctrl-] d"
@@ -56,7 +57,7 @@ def main(words: list[str], options: dict[str, Any]) -> int:
     """Exit status 0: detached, or the job ended. Errors: not_a_pty, stdin_closed, invalid_state, invalid_argument."""
     cwd = os.getcwd()
     if "--help" in words or "-h" in words:
-        output.text(help_.of_verb(VERB, help_.terminal_width()))
+        stdio.text(help_.of_verb(VERB, help_.terminal_width()))
         return 0
     values = parse.arguments(VERB, words, options, cwd)
     if not (os.isatty(0) and os.isatty(1)):
@@ -73,12 +74,12 @@ def main(words: list[str], options: dict[str, Any]) -> int:
     ctx = Context(
         store, settings, face="cli", owner=owner, client=None, cwd=cwd, env=env, launcher=Launcher(), shell=wrapper
     )
-    with contextlib.closing(store), access.open_job(ctx, values["job"]) as job:
-        feeding.require_pty(access.look(ctx, job))
+    with contextlib.closing(store), lookup.open_job(ctx, values["job"]) as job:
+        stdin.require_pty(adoption.inspect_and_adopt(ctx, job))
         session = Session(ctx, job, read_only=values["read_only"])
         with _raw(0):
             session.run()
-        output.note(session.epitaph() + "\n")
+        stdio.note(session.epitaph() + "\n")
     return 0
 
 
@@ -93,7 +94,7 @@ def _raw(fd: int) -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(OSError):
-            output.write(RESET + b"\r\n")
+            stdio.write(RESET + b"\r\n")
         with contextlib.suppress(termios.error):
             termios.tcsetattr(fd, termios.TCSADRAIN, before)
 
@@ -105,7 +106,7 @@ class Session:
         self._ctx = ctx
         self._job = job
         self._read_only = read_only
-        self._line = Line(job, output=True)
+        self._line = ControlClient(job, output=True)
         self._unasked = Unasked()
         self._shown = 0  # output position
         self._prefixed = False
@@ -120,7 +121,9 @@ class Session:
             self._follow_size()
             self._paint(note=True)
             while not self._detached:
-                found = access.look(self._ctx, self._job)  # first: what was printed before the end is shown below
+                found = adoption.inspect_and_adopt(
+                    self._ctx, self._job
+                )  # first: what was printed before the end is shown below
                 self._show()
                 if found.state.finished:
                     return
@@ -133,7 +136,7 @@ class Session:
         name = short_id(self._job.job_id)
         if self._detached:
             return f"[detached; job {name} goes on]"
-        state = access.look(self._ctx, self._job).state
+        state = adoption.inspect_and_adopt(self._ctx, self._job).state
         how = f"with code {state.exit_code}" if state.exit_code is not None else f"by {state.signal or state.reason}"
         return f"[job {name} {state.state} {how}]"
 
@@ -160,22 +163,22 @@ class Session:
                 if not data:  # somebody shortened the log
                     break
                 self._shown = begin + len(data)
-                output.write(self._unasked.feed(data))
+                stdio.write(self._unasked.feed(data))
 
     def _paint(self, *, note: bool = False) -> None:
         """The job's screen as it stands; with `note`, the chord on the last row."""
-        state = access.look(self._ctx, self._job).state
+        state = adoption.inspect_and_adopt(self._ctx, self._job).state
         sizes = [(seq, cols, rows) for seq, cols, rows in (state.terminal or {}).get("sizes", [])]
         with Output(self._job) as out:
             sizes = sizes or [(0, *self._size)]
             screen = out.steady(lambda: render(out.read, out.end, sizes, out.gap.merged.stop))
             self._shown = out.end
-        output.write(screen.paint())
+        stdio.write(screen.paint())
         self._note_until = time.monotonic() + _NOTE_S if note else None
         if note:
             how = "watching" if self._read_only else "attached to"
             text = f" {how} job {short_id(self._job.job_id)}; {CHORD} detaches "
-            output.write(f"\x1b7\x1b[{terminal.size(1)[1]};1H\x1b[7m{text}\x1b[0m\x1b8".encode())
+            stdio.write(f"\x1b7\x1b[{pty.size(1)[1]};1H\x1b[7m{text}\x1b[0m\x1b8".encode())
 
     # --- what goes ---
 
@@ -205,7 +208,7 @@ class Session:
         try:
             while not self._line.request({"op": "write", "wait_s": _WRITE_S}, (memory,)):
                 time.sleep(0.02)  # its supervisor was just killed; another one listens in milliseconds
-                if access.look(self._ctx, self._job).state.finished:
+                if adoption.inspect_and_adopt(self._ctx, self._job).state.finished:
                     return
         finally:
             os.close(memory)
@@ -213,22 +216,25 @@ class Session:
     # --- size ---
 
     def _follow_size(self) -> None:
-        cols, rows = terminal.size(1)
+        cols, rows = pty.size(1)
         if self._read_only or not cols or not rows:
             return
         if self._size_before is None:
-            known = (access.look(self._ctx, self._job).state.terminal or {}) or {"cols": cols, "rows": rows}
+            known = (adoption.inspect_and_adopt(self._ctx, self._job).state.terminal or {}) or {
+                "cols": cols,
+                "rows": rows,
+            }
             self._size_before = (known["cols"], known["rows"])
         self._resize((cols, rows))
         self._size = (cols, rows)
 
     def _give_back_size(self) -> None:
         """As it was before, unless somebody else has changed it since."""
-        found = access.look(self._ctx, self._job)
+        found = adoption.inspect_and_adopt(self._ctx, self._job)
         known = found.state.terminal or {}
         if self._size_before and not found.state.finished and (known.get("cols"), known.get("rows")) == self._size:
             self._resize(self._size_before)
 
     def _resize(self, size: tuple[int, int]) -> None:
         with contextlib.suppress(OutliveError):  # it is ending
-            driver.drive(feeding.ask(self._job, {"op": "resize", "cols": size[0], "rows": size[1]}))
+            waiting.drive(stdin.ask(self._job, {"op": "resize", "cols": size[0], "rows": size[1]}))

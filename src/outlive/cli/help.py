@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import textwrap
 
-from outlive.actions.spec import BOOL, ENV, MS, STRS, WORDS
 from outlive.cli.parse import GLOBALS, is_positional
 from outlive.cli.values import metavar
+from outlive.verbs.spec import BOOL, ENV, MS, STRS, WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from outlive.actions.spec import Arg, Verb
+    from outlive.verbs.spec import Arg, Verb
 
 WIDTH = 100
 _COLUMN = 30  # where the explanations begin

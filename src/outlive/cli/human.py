@@ -8,8 +8,9 @@ import shlex
 import time
 import unicodedata
 
-from outlive.job import seconds_of, short_id
-from outlive.view.render import readable
+from outlive.core.ids import short_id
+from outlive.core.units import seconds_of
+from outlive.render.plain_text import readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,9 +136,9 @@ def _client(found: dict[str, Any]) -> str:
 
 
 def _events(found: dict[str, Any], look: Look) -> str:
-    from outlive.view import history
+    from outlive.render import events
 
-    rows = [[event["at"], str(event["seq"]), event["type"], history.about(event)] for event in found["events"]]
+    rows = [[event["at"], str(event["seq"]), event["type"], events.about(event)] for event in found["events"]]
     text = table(("TIME", "SEQ", "EVENT", "ABOUT"), rows, look) if rows else "No events yet.\n"
     return text + (f"({line(found['hint'])})\n" if found.get("hint") else "")
 

@@ -9,17 +9,19 @@ import gc
 import os
 import time
 
-from outlive import actions, envelope
-from outlive.cli import output, parse
+from outlive import verbs
+from outlive.cli import parse, stdio
 from outlive.errors import OutliveError, from_os, invalid
+from outlive.verbs import envelope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from outlive.actions.spec import Context, Verb
-    from outlive.launch.fork import Launcher
+    from outlive.jobs.context import Context
+    from outlive.launch.from_cli import Launcher
+    from outlive.verbs.spec import Verb
 
 ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -27,8 +29,8 @@ ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 # after the name and the global options, and returns the exit status.
 SPECIAL = {
     "attach": ("outlive.cli.attach:main", "Join your terminal to a pty job's."),
-    "mcp": ("outlive.mcp.main:main", "Serve MCP on stdio."),
-    "serve": ("outlive.mcp.serve:main", "Serve MCP over HTTP, to clients that have a token."),
+    "mcp": ("outlive.mcp.stdio:main", "Serve MCP on stdio."),
+    "serve": ("outlive.mcp.http.serve:main", "Serve MCP over HTTP, to clients that have a token."),
     "demo": ("outlive.demo:main", "Show in a few seconds that a job outlives its server."),
 }
 # These answer also where the root is unsafe or full
@@ -53,13 +55,13 @@ class _Call:
         self.launcher = launcher or _Launcher()
 
     def log(self, level: int, text: str) -> None:
-        if output.level(self.options["verbose"], self.env) >= level:
-            output.note(f"outlive: {text}\n")
+        if stdio.level(self.options["verbose"], self.env) >= level:
+            stdio.note(f"outlive: {text}\n")
 
 
 def main(argv: list[str], launcher: Launcher | None = None) -> int:
     """`launcher`: one that has a pair under way, if there is one."""
-    output.open_standard_fds()
+    stdio.open_standard_fds()
     call = _Call(launcher)
     try:
         status = _dispatch(argv, call)
@@ -73,7 +75,7 @@ def main(argv: list[str], launcher: Launcher | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an error object
         _trace(call)
         status = _failed(call, OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
-    call.log(output.INFO, _summary(call, status))
+    call.log(stdio.INFO, _summary(call, status))
     return status
 
 
@@ -105,7 +107,7 @@ def _verb(words: list[str], call: _Call) -> int:
     name, words = parse.verb_name(words, SPECIAL)
     if name == "run" and not call.options["help"] and words[:1] not in (["--help"], ["-h"]):
         call.launcher.prepare()
-    verb = actions.load(name)
+    verb = verbs.load(name)
     if not verb.cli:
         raise invalid("verb", f"{name} is an action of the MCP server only", usage=True)
     call.verb = verb
@@ -133,20 +135,20 @@ def _follow(verb: Verb, call: _Call) -> int:
 
 def _print_line(found: dict[str, Any]) -> None:
     try:
-        output.write(envelope.encoded(found) + b"\n")
+        stdio.write(envelope.encoded(found) + b"\n")
     except OSError as error:
-        output.note(f"outlive: while writing: {error.strerror}\n")
+        stdio.note(f"outlive: while writing: {error.strerror}\n")
         raise SystemExit(ERROR) from None
 
 
 def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> Any:
     """What the verb answers. `start(context)` instead of `verb.run` with the values of the call."""
-    from outlive.actions import driver, spec
+    from outlive.jobs import context, waiting
 
     found = _configuration(verb, call)
-    call.log(output.DEBUG, f"config={found.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
+    call.log(stdio.DEBUG, f"config={found.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
     store = _open_store(verb, call)
-    call.context = spec.Context(
+    call.context = context.Context(
         store,
         found,
         face="cli",
@@ -160,7 +162,7 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> 
     )
     _collect_again()
     try:
-        return driver.drive(start(call.context) if start else verb.run(call.context, **call.values))
+        return waiting.drive(start(call.context) if start else verb.run(call.context, **call.values))
     finally:
         if store:
             store.close()
@@ -189,7 +191,7 @@ class _Launcher:
     """`launch.fork.Launcher`, imported at its first use: most verbs start nothing."""
 
     def __getattr__(self, name: str) -> Any:
-        from outlive.launch.fork import Launcher
+        from outlive.launch.from_cli import Launcher
 
         if "made" not in self.__dict__:
             self.__dict__["made"] = Launcher()
@@ -223,11 +225,11 @@ def _print(call: _Call, found: dict[str, Any]) -> None:
         if call.options["human"]:
             from outlive.cli import human
 
-            output.text(human.answer(found, human.Look.of_stdout(call.env)))
+            stdio.text(human.answer(found, human.Look.of_stdout(call.env)))
         else:
-            output.write(envelope.encoded(found) + b"\n")
+            stdio.write(envelope.encoded(found) + b"\n")
     except OSError as error:  # a full disk behind stdout: the caller sees half an object, so say why
-        output.note(f"outlive: while writing the answer: {error.strerror}\n")
+        stdio.note(f"outlive: while writing the answer: {error.strerror}\n")
         raise SystemExit(ERROR) from None
 
 
@@ -235,21 +237,21 @@ def _failed(call: _Call, error: OutliveError) -> int:
     if call.options["human"]:
         from outlive.cli import human
 
-        output.note(human.error(error.to_dict()))
+        stdio.note(human.error(error.to_dict()))
     else:
         _print(call, envelope.failure(error))
     if not error.usage:
         return ERROR
     from outlive.cli import help as help_
 
-    output.note(help_.short_usage(call.verb))
+    stdio.note(help_.short_usage(call.verb))
     return USAGE
 
 
 def _version() -> int:
     from outlive import __version__
 
-    output.text(f"outlive {__version__}\n")
+    stdio.text(f"outlive {__version__}\n")
     return ANSWERED
 
 
@@ -257,7 +259,7 @@ def _help(verb: Verb | None) -> int:
     from outlive.cli import help as help_
 
     width = help_.terminal_width()
-    output.text(help_.of_verb(verb, width) if verb else help_.overview(_verbs(), SPECIAL, width))
+    stdio.text(help_.of_verb(verb, width) if verb else help_.overview(_verbs(), SPECIAL, width))
     return ANSWERED
 
 
@@ -270,14 +272,14 @@ def _asks_about_several(words: list[str], call: _Call) -> bool:
 def _help_of_several(word: str) -> int:
     from outlive.cli import help as help_
 
-    output.text(
+    stdio.text(
         help_.of_several(word, [verb for verb in _verbs() if verb.name.startswith(f"{word} ")], help_.terminal_width())
     )
     return ANSWERED
 
 
 def _verbs() -> list[Verb]:
-    return [verb for verb in map(actions.load, actions.names()) if verb.cli]
+    return [verb for verb in map(verbs.load, verbs.names()) if verb.cli]
 
 
 def _interrupted(call: _Call) -> int:
@@ -287,15 +289,15 @@ def _interrupted(call: _Call) -> int:
         job = getattr(call.context, "job_id", None) or call.values.get("job") or call.values.get("jobs")
         name = ", ".join(job) if isinstance(job, list) else job
         text += f"; job {name} goes on" if name else "; a job that was started goes on (`outlive list` shows it)"
-    output.note(f"outlive: {text}\n")
+    stdio.note(f"outlive: {text}\n")
     return INTERRUPTED
 
 
 def _trace(call: _Call) -> None:
-    if output.level(call.options["verbose"], call.env) >= output.INFO:
+    if stdio.level(call.options["verbose"], call.env) >= stdio.INFO:
         import traceback
 
-        output.note(traceback.format_exc())
+        stdio.note(traceback.format_exc())
 
 
 def _summary(call: _Call, status: int) -> str:

@@ -12,17 +12,17 @@ ends them anywhere.
 
 from __future__ import annotations
 
-from outlive import actions
-from outlive.actions.spec import BOOL, ENV, ITEMS, PATH, STRS, WORDS, Arg
+from outlive import verbs
 from outlive.cli import values
 from outlive.errors import OutliveError, invalid, nearest
+from outlive.verbs.spec import BOOL, ENV, ITEMS, PATH, STRS, WORDS, Arg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from outlive.actions.spec import Verb
+    from outlive.verbs.spec import Verb
 
 GLOBALS = (
     Arg("root", PATH, "The job root, instead of OUTLIVE_ROOT or the platform's place."),
@@ -45,7 +45,7 @@ def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, Any], dict[
     options = no_options()
     words = leading(argv, options, cwd)
     name, words = verb_name(words)
-    verb = actions.load(name)
+    verb = verbs.load(name)
     return verb, arguments(verb, words, options, cwd), options
 
 
@@ -59,7 +59,7 @@ def verb_name(words: list[str], others: Iterable[str] = ()) -> tuple[str, list[s
     if not words:
         raise invalid("verb", "no verb given", hint="`outlive --help` lists the verbs.", usage=True)
     for count in (1, 2):  # `tag set` is two words
-        name = actions.canonical(" ".join(words[:count])) if len(words) >= count else None
+        name = verbs.canonical(" ".join(words[:count])) if len(words) >= count else None
         if name:
             return name, words[count:]
     if second := second_words(words[0]):
@@ -67,7 +67,7 @@ def verb_name(words: list[str], others: Iterable[str] = ()) -> tuple[str, list[s
         whole = [f"{words[0]} {one}" for one in second]
         hint = f"Verbs: {', '.join(whole)}." if len(whole) > 1 else f"Did you mean {whole[0]}?"
         raise invalid("verb", said, hint=hint, usage=True)
-    near = nearest(words[0], [*actions.names(), *actions.ALIASES, *others])
+    near = nearest(words[0], [*verbs.names(), *verbs.ALIASES, *others])
     known = f"`outlive --help` lists the verbs; to run a command: outlive run {words[0]} …"
     hint = f"Did you mean {near}?" if near else known
     raise invalid("verb", f"unknown verb: {words[0]}", hint=hint, usage=True)
@@ -75,7 +75,7 @@ def verb_name(words: list[str], others: Iterable[str] = ()) -> tuple[str, list[s
 
 def second_words(word: str) -> list[str]:
     """What may follow the first word of a verb of two words; none if it is not one."""
-    return [name.partition(" ")[2] for name in actions.names() if name.startswith(f"{word} ")]
+    return [name.partition(" ")[2] for name in verbs.names() if name.startswith(f"{word} ")]
 
 
 def arguments(verb: Verb, words: list[str], options: dict[str, Any], cwd: str | None) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 
-from outlive.actions.spec import BOOL, BYTES, ENV, FLOAT, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
 from outlive.errors import OutliveError, invalid, nearest
+from outlive.verbs.spec import BOOL, BYTES, ENV, FLOAT, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _float(arg: Arg, text: str) -> float:
 
 
 def _milliseconds(arg: Arg, text: str) -> int:
-    from outlive.job import duration_ms
+    from outlive.core.units import duration_ms
 
     try:
         return duration_ms(text, arg.cli)
@@ -95,7 +95,7 @@ def _milliseconds(arg: Arg, text: str) -> int:
 
 
 def _bytes(arg: Arg, text: str) -> int:
-    from outlive.job import byte_count
+    from outlive.core.units import byte_count
 
     try:
         return byte_count(text, arg.cli)

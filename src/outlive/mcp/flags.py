@@ -67,7 +67,7 @@ def tools(text: str | None) -> frozenset[str]:
 
 def usage_error(error: OutliveError, usage: str) -> int:
     """The answer to a command line that makes no sense; the exit status."""
-    from outlive.envelope import encoded, failure
+    from outlive.verbs.envelope import encoded, failure
 
     os.write(1, encoded(failure(error)) + b"\n")
     os.write(2, usage.encode())

@@ -19,15 +19,17 @@ from mcp.server.caching import CacheHint
 from mcp.server.stdio import stdio_server
 
 import outlive
-from outlive import envelope
 from outlive.errors import OutliveError
-from outlive.mcp import progress, schemas, subscribe, tasks, text
-from outlive.mcp.call import EXEC, PROCESS, WAIT_ARGUMENTS, Calls, Tools, defaults_of
+from outlive.mcp.caller import on_stdio
 from outlive.mcp.capabilities import HonestServer
-from outlive.mcp.channel import CAPABILITY, Channel
-from outlive.mcp.owner import on_stdio
-from outlive.mcp.resources import Resources
-from outlive.mcp.wire import encodable
+from outlive.mcp.json_safe import encodable
+from outlive.mcp.push import progress, tasks
+from outlive.mcp.push import subscriptions as subscriptions_module
+from outlive.mcp.push.channel import CAPABILITY, Channel
+from outlive.mcp.push.resources import Resources
+from outlive.mcp.tools import schemas, text
+from outlive.mcp.tools.call import EXEC, PROCESS, WAIT_ARGUMENTS, Calls, Tools, defaults_of
+from outlive.verbs import envelope
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -36,11 +38,12 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
 
-    from outlive.actions.spec import Context, Verb
     from outlive.config import Config
-    from outlive.mcp.call import Beside
-    from outlive.mcp.environment import JobEnvironment
-    from outlive.mcp.owner import Caller, Who
+    from outlive.jobs.context import Context
+    from outlive.mcp.caller import Caller, Who
+    from outlive.mcp.job_environment import JobEnvironment
+    from outlive.mcp.tools.call import Beside
+    from outlive.verbs.spec import Verb
 
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"  # in the _meta of each request, from protocol 2026-07-28 on
 _DAY_MS = 86_400_000
@@ -221,8 +224,8 @@ def build(
     who = who or (lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate))
     handlers = Handlers(calls, config, who, Channel(calls) if channel else None)
     resources = Resources(calls, who)
-    watches = subscribe.Watches(calls)
-    subscriptions = subscribe.Subscriptions(watches, who)
+    watches = subscriptions_module.Watches(calls)
+    subscriptions = subscriptions_module.Subscriptions(watches, who)
     fixed = CacheHint(ttl_ms=_DAY_MS, scope="public")
     server = HonestServer(
         "outlive",
@@ -232,7 +235,7 @@ def build(
         + (INSTRUCTIONS_PLACELESS if placeless else ""),
         # Of everything else the SDK says: private, stale at once.
         cache_hints={"tools/list": fixed, "prompts/list": fixed, "resources/templates/list": fixed},
-        lifespan=subscribe.Background(),
+        lifespan=subscriptions_module.Background(),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_prompts=handlers.list_prompts,
@@ -241,7 +244,7 @@ def build(
         on_read_resource=resources.read,
         on_subscribe_resource=subscriptions.subscribe,
         on_unsubscribe_resource=subscriptions.unsubscribe,
-        on_subscriptions_listen=subscribe.Listening(watches, who),
+        on_subscriptions_listen=subscriptions_module.Listening(watches, who),
     )
     if channel:
         server.experimental = {CAPABILITY: {}}

@@ -7,8 +7,8 @@ import os
 import stat
 
 from outlive import limits
+from outlive.core.ids import is_id, is_id_part
 from outlive.errors import OutliveError, from_os
-from outlive.job import is_id, is_id_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,16 +85,16 @@ class Store:
 
     def ids(self) -> list[str]:
         """The ids of all jobs, newest first. Costs one directory listing at most and opens no job."""
-        from outlive.store import names  # here and below: a call that names its job by the whole id needs none
+        from outlive.store import id_cache  # here and below: a call that names its job by the whole id needs none
 
-        return sorted(names.all_ids(self.fd), reverse=True)
+        return sorted(id_cache.all_ids(self.fd), reverse=True)
 
     def newest_ids(self) -> Iterator[str]:
         """The same, one by one: whoever needs the first few of many does not pay for the others. Where nothing has changed
         since the last look it costs no listing either."""
-        from outlive.store import names
+        from outlive.store import id_cache
 
-        return names.newest_ids(self.fd)
+        return id_cache.newest_ids(self.fd)
 
     def live_ids(self) -> list[str]:
         """The ids of the jobs that may still run, newest first."""
@@ -150,9 +150,9 @@ class Store:
             if self._has(wanted) and (exists is None or exists(wanted)):
                 return wanted
         elif is_id_part(wanted):
-            from outlive.store import names
+            from outlive.store import id_cache
 
-            found = names.ids_with(self.fd, wanted)
+            found = id_cache.ids_with(self.fd, wanted)
             found = found if exists is None else [job for job in found if exists(job)]
             if len(found) == 1:
                 return found[0]
@@ -170,9 +170,9 @@ class Store:
 
     def leftovers(self) -> Iterator[str]:
         """Names of half-made and half-deleted job directories."""
-        from outlive.store import names
+        from outlive.store import id_cache
 
-        yield from (name for name in names.entries(self.fd) if name.startswith((TEMPORARY, TRASH)))
+        yield from (name for name in id_cache.entries(self.fd) if name.startswith((TEMPORARY, TRASH)))
 
 
 def _check(path: str, found: os.stat_result) -> None:

@@ -13,9 +13,10 @@ import stat
 from contextlib import contextmanager
 
 from outlive import limits
+from outlive.core.records import Record
+from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os, invalid
-from outlive.job import Record, timestamp
-from outlive.store import files
+from outlive.store import atomic_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,9 +152,9 @@ class Tokens:
                 hint=f"Run: chmod 600 {self._path}",
             )
         try:
-            listed = files.load(files.read(self._store.fd, NAME))["tokens"]
+            listed = atomic_file.load(atomic_file.read(self._store.fd, NAME))["tokens"]
             tokens = [Token.of(one) for one in listed]
-        except (files.Damaged, KeyError, TypeError, RecursionError) as error:
+        except (atomic_file.Damaged, KeyError, TypeError, RecursionError) as error:
             raise OutliveError(
                 "config_error",
                 f"{self._path} cannot be read: {error}",
@@ -172,8 +173,8 @@ class Tokens:
             with self._locked():
                 tokens = change(list(self.all()))
                 content = {"format": 1, "tokens": [token.to_dict() for token in tokens]}
-                files.write_atomic(self._store.fd, NAME, files.dump(content))
-                files.sync(self._store.fd, (NAME,))
+                atomic_file.write_atomic(self._store.fd, NAME, atomic_file.dump(content))
+                atomic_file.sync(self._store.fd, (NAME,))
         except OSError as error:
             raise from_os(f"changing {self._path}", error) from error
 

@@ -4,8 +4,8 @@ must never touch the disk.
 
 from __future__ import annotations
 
-from outlive import lean
-from outlive.job import Record
+from outlive import fastjson
+from outlive.core.records import Record
 from outlive.system import fds
 
 TYPE_CHECKING = False
@@ -31,14 +31,14 @@ class Request(Record):
         "umask": 0o022,
         "sink_shell": ["sh", "-c"],
         "created": False,  # by `create`: if nothing can be run it is created again, not failed
-        "bounds": None,  # what of finished jobs is to be kept (store/retention.py), as the caller's configuration has it
+        "bounds": None,  # what of finished jobs is to be kept (store/cleanup/policy.py), as the caller's configuration has it
     }
 
     def to_file(self) -> int:
         """An fd that holds this request."""
         # ASCII with escapes: names and values that are not UTF-8 are lone surrogates here and come back as they were
-        return fds.memory_file("request", lean.dumps(self.to_dict(), ensure_ascii=True).encode())
+        return fds.memory_file("request", fastjson.dumps(self.to_dict(), ensure_ascii=True).encode())
 
     @classmethod
     def from_file(cls, fd: int) -> Request:
-        return cls.of(lean.loads(fds.read_all(fd)))
+        return cls.of(fastjson.loads(fds.read_all(fd)))

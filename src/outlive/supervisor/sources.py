@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.system import fds, splice, terminal
+from outlive.system import fds, pty, splice
 
 
 class Fifo:
@@ -63,7 +63,7 @@ class Master:
         return limits.TERMINAL_HELD_BYTES
 
     def is_open_again(self) -> bool:
-        return not terminal.is_hung_up(self.fd)
+        return not pty.is_hung_up(self.fd)
 
     def enlarge(self) -> bool:
         return False

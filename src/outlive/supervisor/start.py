@@ -6,14 +6,16 @@ import errno
 import os
 import time
 
-from outlive import lean, limits
-from outlive.job import Definition, State, timestamp
-from outlive.store.jobdir import FIFOS, STDIN_DATA, JobDir
-from outlive.supervisor import outcome
-from outlive.supervisor.control import STATE
-from outlive.supervisor.ends import Ends, open_readers
-from outlive.supervisor.supervise import Supervisor
-from outlive.system import cgroup, crash, fds, prctl, process, spawn, terminal, tree
+from outlive import fastjson, limits
+from outlive.core.records import Definition, State
+from outlive.core.units import timestamp
+from outlive.store.job_dir import FIFOS, STDIN_DATA, JobDir
+from outlive.supervisor.control_server import STATE
+from outlive.supervisor.ending import outcome
+from outlive.supervisor.job_fds import Ends, open_readers
+from outlive.supervisor.supervisor import Supervisor
+from outlive.system import cgroup, fault_points, fds, prctl, process, spawn, tree
+from outlive.system import pty as pty_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ def start(
     """Run the command of `request` and see it to its end. Was it a plain one, and did it run: is nothing of it left in
     this process but open files and garbage?"""
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
-    crash.at("start_told")
+    fault_points.at("start_told")
     job = open_job(request)
     definition: Definition = Definition.of(request.definition)
     state = State(job_id=request.job_id, boot_id=process.boot_id(), supervisor=_self(), phase="spawning")
@@ -54,13 +56,13 @@ def start(
         if ends.data is not None:
             escrow.put({"data": ends.data})
         stdin = _stdin(definition, job, stdin_fd, ends)
-        crash.at("start_ends")
+        fault_points.at("start_ends")
         job.write_state(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
-        crash.at("start_marked")
+        fault_points.at("start_marked")
         if not job.is_in_place():  # the launcher gave up on us, and said that nothing ran
             return False
         state = _spawn(job, request, definition, state, stdin, ends)
-        crash.at("start_recorded")
+        fault_points.at("start_recorded")
     except OSError as error:  # nothing ran: the launcher takes the job back, and says why
         _refuse(job, request, state, waiter, error)
         return False
@@ -86,7 +88,7 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
     except OSError:  # the disk is full: the launcher's answer is what counts
         pass
     if waiter is not None:
-        fds.send(waiter, lean.dumps({"failed": message, "errno": error.errno or 0}).encode())
+        fds.send(waiter, fastjson.dumps({"failed": message, "errno": error.errno or 0}).encode())
 
 
 def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:
@@ -94,7 +96,7 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
     adopter, which is nobody's. `files`: what the launcher gave us too."""
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     held = escrow.take()
-    crash.at("takeover_taken")
+    fault_points.at("takeover_taken")
     if request.mode == "adopt":  # the command runs already, or did
         if "listener" in held:
             os.close(held.pop("listener"))  # whoever still waits at it comes again, to the new one
@@ -110,7 +112,7 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
         return
     ends = Ends.taken(job, held, stdin_escrow)
     state = _recover(job, state, parent=True)
-    crash.at("takeover_recorded")
+    fault_points.at("takeover_recorded")
     Supervisor(job, request, state, ends, parent=True).run(None)
 
 
@@ -127,14 +129,14 @@ def adopt(
     running on somebody holds it: what a command that has ended left in a FIFO is gone with the last fd of it.
     """
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
-    crash.at("adopt_told")
+    fault_points.at("adopt_told")
     job = open_job(request)
     pty = Definition.of(request.definition).pty
     ends = Ends.reopened(job, escrow, stdin_escrow, held, pty=pty)
-    crash.at("adopt_opened")
+    fault_points.at("adopt_opened")
     state = job.read_state() or State(job_id=request.job_id)
     state = _recover(job, state, parent=False, command=request.command)
-    crash.at("adopt_recorded")
+    fault_points.at("adopt_recorded")
     Supervisor(job, request, state, ends, parent=False).run(waiter)
 
 
@@ -209,7 +211,7 @@ def _spawn(job: JobDir, request: Request, definition: Definition, state: State, 
     stdio = {} if definition.pty else _pipes(job)
     if stdin is not None:
         stdio[0] = stdin
-    tty = None if ends.slave is None else terminal.path_of(ends.slave)
+    tty = None if ends.slave is None else pty_module.path_of(ends.slave)
     group = cgroup.record()  # before the command runs: it inherits ours, and what is counted from here on may be it
     state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
     try:
@@ -222,7 +224,7 @@ def _spawn(job: JobDir, request: Request, definition: Definition, state: State, 
     finally:
         for fd in stdio.values():
             os.close(fd)
-    crash.at("start_spawned")
+    fault_points.at("start_spawned")
     state = state.replace(
         phase="running",
         pid=pid,

@@ -7,7 +7,7 @@ import fcntl
 import os
 import struct
 
-from outlive.lean import signal
+from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import os
 
-from outlive.lean import signal
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Iterable
+else:
+    try:
+        import _signal as signal  # the module `signal` loads `enum`, `functools` and `collections`
+    except ImportError:
+        import signal
+
+__all__ = [
+    "all_resettable",
+    "clean_slate",
+    "forget_wakeup",
+    "name_of",
+    "names",
+    "number_of",
+    "signal",
+    "survive",
+    "wakeup_pipe",
+]
 
 _UNCATCHABLE = {signal.SIGKILL, signal.SIGSTOP}
 _resettable: list[int] = []

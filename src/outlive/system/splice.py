@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.system import crash
+from outlive.system import fault_points
 
 IN_KERNEL = hasattr(os, "splice")
 
@@ -18,11 +18,11 @@ def move(source: int, target: int, offset: int, count: int) -> int:
 
     Errors: BlockingIOError when the pipe is empty; OSError of the file (ENOSPC, EDQUOT, EIO, EFBIG).
     """
-    crash.at("output_ordered")
+    fault_points.at("output_ordered")
     if IN_KERNEL:
         moved = os.splice(source, target, count, offset_dst=offset, flags=os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK)
         if moved:
-            crash.at("output_moved")
+            fault_points.at("output_moved")
         return moved
     data = os.read(source, count)
     at = 0
@@ -38,7 +38,7 @@ def relay(source: int, target: int, count: int) -> int:
     """
     if IN_KERNEL:
         moved = os.splice(source, target, count, flags=os.SPLICE_F_NONBLOCK)
-        crash.at("output_relayed")
+        fault_points.at("output_relayed")
         return moved
     data = os.read(source, min(count, 4096))  # PIPE_BUF: the pipe takes all of it or nothing
     return os.write(target, data)
@@ -51,7 +51,7 @@ def feed(source: int, target: int, count: int) -> int:
     """
     if IN_KERNEL:
         fed = os.splice(source, target, count, flags=os.SPLICE_F_NONBLOCK)
-        crash.at("input_moved")
+        fault_points.at("input_moved")
         return fed
     at = os.lseek(source, 0, os.SEEK_CUR)
     written = os.write(target, os.pread(source, count, at))

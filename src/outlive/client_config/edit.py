@@ -1,0 +1,162 @@
+"""An entry goes into a client's configuration, or out of it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from outlive.client_config import registry
+from outlive.client_config.jsonc import Misfit, Unreadable
+from outlive.client_config.registry import Client
+from outlive.client_config.safe_file import ConfigFile
+from outlive.errors import OutliveError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from outlive.client_config import jsonc, toml
+
+    Document = jsonc.Document | toml.Document
+    Entry = dict[str, Any]
+
+ADDED, UPDATED, REMOVED, NONE = "added", "updated", "removed", "none"
+
+
+class Change:
+    """What is to be done to one file. `kind`: added, updated, removed, none. Nothing is written before `write`."""
+
+    def __init__(self, client: Client, file: ConfigFile, name: str) -> None:
+        """Errors: io_error, also for a file that cannot be parsed: it names the line."""
+        self.client = client
+        self.file = file
+        self.name = name
+        self.kind = NONE
+        self._path = (*client.keys, name)
+        self._before = file.read()
+        with _told(self.file.path, client):
+            self._document = parsed(client, self._before or b"")
+            self.old: Any = self._document.get(self._path)
+        if self.old is not None and not registry.is_outlive(self.old):
+            raise OutliveError(
+                "invalid_state",
+                f"{file.path} has a server {name!r} already, and it is not outlive",
+                hint="Choose another name with --name, or take that one out first.",
+                details={"path": file.path},
+            )
+
+    def put(self, entry: Entry) -> Entry:
+        """The entry as it will stand there, with what else was in it."""
+        wanted = registry.merged(self.old, entry)
+        before = self._document.text
+        with _told(self.file.path, self.client):
+            if self.old is None:
+                self._document.set(self._path, wanted)
+            else:
+                self._rewrite(wanted)
+            if registry.uses_input(self.client, self.name, wanted):
+                self._ask_for_token()
+            else:
+                self._ask_no_more()
+        self._check({**self._others(), self.name: wanted})
+        if before != self._document.text:
+            self.kind = ADDED if self.old is None else UPDATED
+        return wanted
+
+    def take_out(self) -> None:
+        with _told(self.file.path, self.client):
+            if self._document.remove(self._path):
+                self.kind = REMOVED
+            self._ask_no_more()
+        self._check(self._others())
+
+    def write(self) -> str | None:
+        """The path of the backup; None: there was nothing to keep. Errors: io_error."""
+        text = self._document.text
+        return self.file.write(self._before, text.encode("utf-8", "surrogateescape"))
+
+    # --- pieces ---
+
+    def _rewrite(self, wanted: Entry) -> None:
+        """Member by member, so that comments inside of the entry stay too."""
+        for key in self.old:
+            if key not in wanted:
+                self._document.remove((*self._path, key))
+        for key, value in wanted.items():
+            if key not in self.old or self.old[key] != value:
+                self._document.set((*self._path, key), value)
+
+    def _ask_for_token(self) -> None:
+        asked = self._document.get(("inputs",))
+        if registry.input_id(self.name) not in _ids(asked):
+            self._document.append(("inputs",), registry.token_input(self.name))  # type: ignore[union-attr]
+
+    def _ask_no_more(self) -> None:
+        """VS Code's question for our token goes with the entry that used it."""
+        if self.old is None or not registry.uses_input(self.client, self.name, self.old):
+            return
+        for index in reversed(_places(self._document.get(("inputs",)), registry.input_id(self.name))):
+            self._document.drop(("inputs",), index)  # type: ignore[union-attr]
+
+    def _others(self) -> Entry:
+        servers = parsed(self.client, self._before or b"").get(self.client.keys)
+        return {name: entry for name, entry in (servers or {}).items() if name != self.name}
+
+    def _check(self, servers: Entry) -> None:
+        """What was made of the text is read once more, before it replaces anything: nothing else may have changed."""
+        before = parsed(self.client, self._before or b"").value
+        after = parsed(self.client, self._document.text.encode("utf-8", "surrogateescape")).value
+        found = _at(after, self.client.keys) or {}
+        rest = (self.client.keys[0], "inputs") if self.client.name == "vscode" else (self.client.keys[0],)
+        same = {key: value for key, value in before.items() if key not in rest} == {
+            key: value for key, value in after.items() if key not in rest
+        }
+        if not same or found != servers:
+            raise OutliveError(
+                "internal_error",
+                f"{self.file.path} is written in a way that this change would damage; nothing was written",
+                hint="Add the entry by hand: --print shows it. Please report this.",
+            )
+
+
+def parsed(client: Client, data: bytes) -> Document:
+    """Errors: Unreadable, Misfit."""
+    from outlive.client_config import jsonc, toml
+
+    text = data.decode("utf-8", "surrogateescape")
+    if client.syntax == registry.TOML:
+        return toml.Document(text)
+    document = jsonc.Document(text, strict=client.syntax == registry.JSON)
+    if not isinstance(document.value, dict):
+        raise Misfit("it holds no object")
+    return document
+
+
+@contextmanager
+def _told(path: str, client: Client) -> Iterator[None]:
+    """Errors of a text as ours, with what to do."""
+    try:
+        yield
+    except (Unreadable, Misfit) as error:
+        line = {"line": error.line, "column": error.column} if isinstance(error, Unreadable) else {}
+        raise OutliveError(
+            "io_error",
+            f"{path} cannot be read as {client.title}'s configuration: {error}; nothing was written",
+            hint="Mend it there, or merge what --print shows by hand.",
+            details={"path": path, **line},
+        ) from error
+
+
+def _at(value: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _places(asked: Any, wanted: str) -> list[int]:
+    items = asked if isinstance(asked, list) else []
+    return [number for number, item in enumerate(items) if isinstance(item, dict) and item.get("id") == wanted]
+
+
+def _ids(asked: Any) -> list[Any]:
+    return [item.get("id") for item in asked if isinstance(item, dict)] if isinstance(asked, list) else []

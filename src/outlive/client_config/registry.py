@@ -1,0 +1,235 @@
+"""The clients: where their configuration is, and what a server looks like in it. Facts alone; nothing here touches a file.
+
+Files are written instead of calling `claude mcp add`, `codex mcp add` and their like: a desktop client has no command, commands
+differ from version to version, refuse what is there already, may ask or log in, and cannot say what they would do. What
+a person would type instead is `own_command`.
+"""
+
+from __future__ import annotations
+
+import json
+import ntpath
+import posixpath
+import shlex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    Entry = dict[str, Any]
+
+USER, PROJECT = "user", "project"
+SCOPES = (USER, PROJECT)
+JSON, JSONC, TOML = "json", "jsonc", "toml"  # JSONC: with comments and trailing commas, up to JSON5
+# Of an entry these are ours; what else is in one is the user's, or the client's.
+OURS = ("type", "command", "args", "env", "url", "httpUrl", "transport", "headers", "bearer_token_env_var")
+
+
+class Client:
+    """`keys` lead to the object of all servers; `files`: scope → path below the place where that scope begins."""
+
+    __slots__ = ("name", "title", "syntax", "keys", "project", "needs_type")
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        syntax: str,
+        keys: tuple[str, ...],
+        *,
+        project: str | None,
+        needs_type: bool = False,
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.syntax = syntax
+        self.keys = keys
+        self.project = project  # the file of a project, below its directory; None: it knows none
+        self.needs_type = needs_type
+
+
+CLIENTS = {
+    client.name: client
+    for client in (
+        Client("claude-code", "Claude Code", JSON, ("mcpServers",), project=".mcp.json", needs_type=True),
+        Client("claude-desktop", "Claude Desktop", JSON, ("mcpServers",), project=None),
+        Client("cursor", "Cursor", JSONC, ("mcpServers",), project=".cursor/mcp.json"),
+        Client("vscode", "VS Code", JSONC, ("servers",), project=".vscode/mcp.json", needs_type=True),
+        Client("codex", "Codex", TOML, ("mcp_servers",), project=".codex/config.toml"),
+        Client("gemini", "Gemini CLI", JSONC, ("mcpServers",), project=".gemini/settings.json"),
+        Client("openclaw", "OpenClaw", JSONC, ("mcp", "servers"), project=None),
+    )
+}
+
+
+class Machine:
+    """Whose files: `system` is what platform.system() says. `home` and the paths in `env` are absolute."""
+
+    __slots__ = ("system", "home", "env", "cwd")
+
+    def __init__(self, system: str, home: str, env: Mapping[str, str], cwd: str | None) -> None:
+        self.system = system
+        self.home = home
+        self.env = env
+        self.cwd = cwd
+
+    def join(self, *parts: str) -> str:
+        if self.system == "Windows":
+            return ntpath.normpath(ntpath.join(*parts))
+        return posixpath.join(*parts)
+
+    def applications(self) -> str:
+        """Where desktop programs keep their settings."""
+        if self.system == "Darwin":
+            return self.join(self.home, "Library", "Application Support")
+        if self.system == "Windows":
+            return self.env.get("APPDATA") or self.join(self.home, "AppData", "Roaming")
+        return self.env.get("XDG_CONFIG_HOME") or self.join(self.home, ".config")
+
+
+def file_of(client: Client, scope: str, machine: Machine) -> str | None:
+    """The absolute path of the configuration; None: this client has none for that scope, or there is no directory."""
+    if scope == PROJECT:
+        if client.project is None or machine.cwd is None:
+            return None
+        return machine.join(machine.cwd, client.project)
+    env, home = machine.env, machine.home
+    if client.name == "claude-code":
+        return machine.join(env.get("CLAUDE_CONFIG_DIR") or home, ".claude.json")
+    if client.name == "claude-desktop":
+        return machine.join(machine.applications(), "Claude", "claude_desktop_config.json")
+    if client.name == "cursor":
+        return machine.join(home, ".cursor", "mcp.json")
+    if client.name == "vscode":
+        return machine.join(machine.applications(), "Code", "User", "mcp.json")
+    if client.name == "codex":
+        return machine.join(env.get("CODEX_HOME") or machine.join(home, ".codex"), "config.toml")
+    if client.name == "gemini":
+        return machine.join(home, ".gemini", "settings.json")
+    if env.get("OPENCLAW_CONFIG_PATH"):
+        return env["OPENCLAW_CONFIG_PATH"]
+    return machine.join(env.get("OPENCLAW_STATE_DIR") or machine.join(home, ".openclaw"), "openclaw.json")
+
+
+# --- what a server looks like ----------------------------------------------------------------------------------------
+
+
+def stdio_entry(client: Client, command: str, args: list[str], env: dict[str, str]) -> Entry:
+    kind = {"type": "stdio"} if client.needs_type else {}
+    return {**kind, "command": command, "args": args, **({"env": env} if env else {})}
+
+
+def http_entry(client: Client, name: str, url: str, token_env: str | None) -> Entry | None:
+    """`token_env` names the variable that holds the token, which itself is in no file; None for a client whose
+    configuration has no servers over HTTP."""
+    if client.name == "claude-desktop":
+        return None
+    if client.name == "codex":
+        return {"url": url, **({"bearer_token_env_var": token_env} if token_env else {})}
+    headers = {"headers": {"Authorization": f"Bearer {_reference(client, name, token_env)}"}} if token_env else {}
+    if client.name == "gemini":
+        return {"httpUrl": url, **headers}
+    if client.name == "openclaw":
+        return {"url": url, "transport": "streamable-http", **headers}
+    return {**({"type": "http"} if client.needs_type else {}), "url": url, **headers}
+
+
+def _reference(client: Client, name: str, token_env: str) -> str:
+    if client.name == "vscode":  # which replaces no ${env:…} in headers
+        return f"${{input:{input_id(name)}}}"
+    return f"${{env:{token_env}}}" if client.name == "cursor" else f"${{{token_env}}}"
+
+
+def input_id(name: str) -> str:
+    """Of what VS Code asks its user for, and keeps."""
+    return f"{name}-token"
+
+
+def token_input(name: str) -> dict[str, Any]:
+    return {"type": "promptString", "id": input_id(name), "description": f"Token of {name}", "password": True}
+
+
+def merged(old: Any, new: Entry) -> Entry:
+    """The new entry, with what else a user or client keeps in it: time-outs, permissions, further variables, headers."""
+    if not isinstance(old, dict):
+        return new
+    found = {key: value for key, value in old.items() if key not in OURS}
+    for key in ("env", "headers"):
+        if isinstance(old.get(key), dict) and ("url" in new or "httpUrl" in new) == (key == "headers"):
+            others = {name: value for name, value in old[key].items() if not _is_managed(name)}
+            new = {**new, key: {**others, **new.get(key, {})}} if others or key in new else new
+    return {**new, **found}
+
+
+MANAGED = ("OUTLIVE_ROOT", "OUTLIVE_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "Authorization")
+
+
+def _is_managed(name: str) -> bool:
+    return name in MANAGED
+
+
+def is_outlive(entry: Any) -> bool:
+    """Is this one of our servers, and not another one that has its name?"""
+    if not isinstance(entry, dict):
+        return False
+    if any(isinstance(entry.get(key), str) for key in ("url", "httpUrl")):
+        return True
+    args = entry.get("args")
+    words = [entry.get("command"), *(args if isinstance(args, list) else [])]
+    return any(isinstance(word, str) and ntpath.basename(word).removesuffix(".exe") == "outlive" for word in words)
+
+
+# --- for whoever would rather do it by hand --------------------------------------------------------------------------
+
+
+def fragment(client: Client, name: str, entry: Entry) -> str:
+    """What to merge into the client's file, as it has to stand there."""
+    if client.syntax == TOML:
+        from outlive.client_config import toml
+
+        document = toml.Document("")
+        document.set((*client.keys, name), entry)
+        return document.text
+    from outlive.client_config import jsonc
+
+    text = jsonc.Document("{}\n")
+    text.set((*client.keys, name), entry)
+    if uses_input(client, name, entry):
+        text.set(("inputs",), [token_input(name)])
+    return text.text
+
+
+def has_no_token(entry: Entry) -> bool:
+    """Does it lead to a server over HTTP that would refuse it?"""
+    return ("url" in entry or "httpUrl" in entry) and not (
+        "bearer_token_env_var" in entry or "Authorization" in (entry.get("headers") or {})
+    )
+
+
+def uses_input(client: Client, name: str, entry: Entry) -> bool:
+    return client.name == "vscode" and input_id(name) in json.dumps(entry.get("headers") or {})
+
+
+def own_command(client: Client, scope: str, name: str, entry: Entry) -> str | None:
+    """What the client's own command line would be given for a server on stdio; None: it has none."""
+    if "command" not in entry:
+        return None
+    words, env = (
+        [entry["command"], *entry["args"]],
+        [f"{key}={value}" for key, value in (entry.get("env") or {}).items()],
+    )
+    if client.name == "claude-code":
+        flags = [word for one in env for word in ("-e", one)]
+        return shlex.join(["claude", "mcp", "add", "--scope", scope, *flags, name, "--", *words])
+    if client.name == "codex" and scope == USER:
+        flags = [word for one in env for word in ("--env", one)]
+        return shlex.join(["codex", "mcp", "add", name, *flags, "--", *words])
+    if client.name == "gemini":
+        flags = [word for one in env for word in ("-e", one)]
+        return shlex.join(["gemini", "mcp", "add", "-s", scope, *flags, name, *words])
+    if client.name == "vscode" and scope == USER:
+        return shlex.join(["code", "--add-mcp", json.dumps({"name": name, **entry})])
+    if client.name == "openclaw":
+        return shlex.join(["openclaw", "mcp", "set", name, json.dumps(entry)])
+    return None

@@ -1,0 +1,62 @@
+"""Job ids: ULIDs (https://github.com/ulid/spec), 26 characters of Crockford base32: 48 bits of milliseconds, 80 random bits."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import limits
+
+TYPE_CHECKING = False
+
+# --- ids: ULIDs (https://github.com/ulid/spec), 26 characters of Crockford base32, 48 bits of ms + 80 random bits ---
+
+ID_CHARS = 26
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_last = (0, 0)  # (ms, random) of the newest id: ids of one process sort in the order they were made
+
+
+def new_id(now_ms: int | None = None) -> str:
+    """A ULID, larger than every one this process made before."""
+    global _last
+    ms = int(time.time() * 1000) if now_ms is None else now_ms
+    if ms <= _last[0]:  # same millisecond, or the clock went back
+        ms, random = _last[0], (_last[1] + 1) & ((1 << 80) - 1)
+    else:
+        random = int.from_bytes(os.urandom(10), "big") >> 1  # room to count up without overflow
+    _last = (ms, random)
+    value = (ms << 80) | random
+    return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -5, -5))
+
+
+def is_id(text: str) -> bool:
+    # No pattern: compiling one would cost every call of the command line 0.2 ms
+    return len(text) == ID_CHARS and text[0] <= "7" and not text.strip(_ALPHABET)
+
+
+def only_ids(names: list[str]) -> list[str]:
+    """Those of them that are ids. All at once: 100,000 take 3 ms, one by one 25."""
+    names = [name for name in names if len(name) == ID_CHARS]
+    text = "".join(names)
+    if text.isascii():
+        data = text.encode()
+        if not data.translate(None, _ALPHABET.encode()) and not data[::ID_CHARS].translate(None, b"01234567"):
+            return names
+    return list(filter(is_id, names))
+
+
+def is_id_part(text: str) -> bool:
+    """May this text name a job by a beginning or an end of its id? (Upper case.)"""
+    return limits.ID_PART_CHARS <= len(text) <= ID_CHARS and not text.strip(_ALPHABET)
+
+
+def id_time_ms(job_id: str) -> int:
+    """Unix milliseconds at which this id was made."""
+    value = 0
+    for char in job_id[:10]:
+        value = value * 32 + _ALPHABET.index(char)
+    return value
+
+
+def short_id(job_id: str) -> str:
+    return job_id[-limits.SHORT_ID_CHARS :]

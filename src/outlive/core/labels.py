@@ -1,0 +1,82 @@
+"""What a job is called: its tags, and the name that lists show."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.errors import OutliveError
+
+TYPE_CHECKING = False
+
+
+def _is_tag(text: str) -> bool:
+    """Segments of letters, digits and hyphens, joined by dots."""
+    return text.isascii() and all(part.replace("-", "0").isalnum() for part in text.split("."))
+
+
+def check_tags(tags: list[str]) -> list[str]:
+    """The tags without repeats, in the order given. Errors: invalid_tag."""
+    for tag in tags:
+        if not _is_tag(tag) or len(tag) > limits.MAX_TAG_CHARS:
+            raise OutliveError(
+                "invalid_tag",
+                f"not a tag: {tag!r}",
+                hint="A tag is letters, digits and hyphens in segments joined by dots, for example project.build; "
+                "`.*` belongs to list filters only.",
+                details={"field": "tag", "tag": tag},
+            )
+    found = list(dict.fromkeys(tags))
+    if len(found) > limits.MAX_TAGS:
+        raise OutliveError("invalid_tag", f"{len(found)} tags; at most {limits.MAX_TAGS} are kept")
+    return found
+
+
+def check_tag_pattern(pattern: str) -> str:
+    """A list filter: a tag, or `PREFIX.*`. Errors: invalid_tag."""
+    check_tags([pattern.removesuffix(".*")])
+    return pattern
+
+
+def tag_matches(pattern: str, tags: list[str]) -> bool:
+    """`a.b` is that tag; `a.*` is `a` and everything below it."""
+    if not pattern.endswith(".*"):
+        return pattern in tags
+    prefix = pattern[:-2]
+    return any(tag == prefix or tag.startswith(prefix + ".") for tag in tags)
+
+
+def name_of(command: list[str]) -> str:
+    """A name for lists: the verb and its first target, `npm run`, `pytest tests`."""
+    words = command if len(command) > 1 else _words(command[0])
+    words = [word for word in words if word.strip()]
+    if not words:
+        return command[0][: limits.NAME_CHARS].strip() or "command"
+    verb = words[0].rsplit("/", 1)[-1] or words[0]
+    target = next((word for word in words[1:] if not word.startswith("-")), None)
+    text = f"{verb} {target}" if target else verb
+    text = " ".join(text.split())
+    if len(text) <= limits.NAME_CHARS:
+        return text
+    half = (limits.NAME_CHARS - 1) // 2
+    return text[:half] + "…" + text[-half:]
+
+
+_WORD = r"""(?:'[^']*'|"[^"]*"|[^\s'";&|()<>])+"""
+_ASSIGNMENT = r"[A-Za-z_][A-Za-z0-9_]*="
+_SPECIAL = frozenset("'\";&|()<>=\n")
+
+
+def _words(text: str) -> list[str]:
+    """The first simple command of a shell string, roughly: for a name, not for execution."""
+    if not _SPECIAL.intersection(text):
+        return text.split()
+    import re
+
+    words: list[str] = []
+    end = 0
+    for match in re.finditer(_WORD, text):
+        if words and re.search(r"[;&|)\n]", text[end : match.start()]):
+            break
+        end = match.end()
+        if words or not re.match(_ASSIGNMENT, match[0]):
+            words.append(re.sub("['\"]", "", match[0]))
+    return [word for word in words if word]

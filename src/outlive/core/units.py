@@ -1,0 +1,68 @@
+"""Words for quantities: time stamps, durations, byte sizes."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.errors import invalid
+
+TYPE_CHECKING = False
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+
+def timestamp(seconds: float | None = None) -> str:
+    """RFC 3339 in UTC with milliseconds; now, if nothing is given."""
+    now = time.time() if seconds is None else seconds
+    whole, ms = divmod(round(now * 1000), 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{ms:03d}Z"
+
+
+def seconds_of(stamp: str) -> float:
+    """Unix seconds of an RFC 3339 time stamp; ValueError if it is none."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(stamp).timestamp()
+
+
+_UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+# Compiled at the first use, and `re` is imported there: it takes half as long as Python itself to start
+_DURATION = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\Z"
+
+
+def duration_ms(text: str, field: str, *, bare_unit: str | None = "ms") -> int:
+    """Milliseconds of `5s`, `30m`, `250`; `bare_unit` None: a unit is required. Errors: invalid_argument."""
+    import re
+
+    match = re.match(_DURATION, text.strip())
+    if match:
+        found = float(match[1]) * _UNITS[match[2]]
+    elif bare_unit and re.fullmatch(r"\d+(\.\d+)?", text.strip()):
+        found = float(text) * _UNITS[bare_unit]
+    else:
+        units = "a number with a unit: ms, s, m, h, d or w" + (f" (bare numbers are {bare_unit})" if bare_unit else "")
+        raise invalid(field, f"{field} is not a duration: {text!r}", hint=f"Write {units}; for example 30m.")
+    if found > limits.MAX_DURATION_MS:
+        raise invalid(field, f"{field} is longer than ten years: {text!r}")
+    return round(found)
+
+
+_SIZE = r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?b)?|b)?\Z"
+
+
+def byte_count(text: str, field: str) -> int:
+    """Bytes of `500`, `64K`, `500M`, `1.5GiB` (powers of 1024) or `2GB` (of 1000). Errors: invalid_argument."""
+    import re
+
+    match = re.match(_SIZE, text.strip(), re.IGNORECASE)
+    if not match or not text.isascii():
+        raise invalid(field, f"{field} is not a size: {text!r}", hint="Write bytes, or a number with K, M, G or T.")
+    power = " kmgt".index((match[2] or " ").lower())
+    unit = 1000 if (match[3] or "").lower() == "b" else 1024
+    number = float(match[1]) if "." in match[1] else int(match[1][:20])
+    found: float = number * unit**power
+    if found > limits.MAX_QUOTA_BYTES:
+        raise invalid(field, f"{field} is larger than any disk: {text[:40]!r}")
+    return round(found)

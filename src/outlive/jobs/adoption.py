@@ -1,0 +1,95 @@
+"""Inspect a job, and start a new supervisor for one whose supervisor and guardian have both died."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.errors import from_os
+from outlive.jobs.processes import survivors
+from outlive.store import inspect
+from outlive.store.job_dir import JobDir, Locks
+from outlive.system import fault_points, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.jobs.context import Context
+    from outlive.store.inspect import Inspection
+
+
+def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
+    """The truth about a job. One that runs without a supervisor gets a new one."""
+    found = inspect.inspect_job(ctx.store, job)
+    if found.orphaned or _nobody_told(ctx, job, found):
+        _adopt(ctx, job, found)
+        found = inspect.inspect_job(ctx.store, job)
+    return found
+
+
+def _nobody_told(ctx: Context, job: JobDir, found: Inspection) -> bool:
+    """Is it over, has it sinks, and did whoever had to tell them die before?"""
+    if found.just_ended:
+        return inspect.has_sinks(found.definition)
+    return found.state.finished and not found.supervised and inspect.is_end_owed(ctx.store, job, found.definition)
+
+
+def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
+    """The same, for whoever wants to end the job: what it left behind gets a supervisor too if its own was killed."""
+    found = inspect_and_adopt(ctx, job)
+    if found.state.finished and not found.supervised and survivors(found, job):
+        _adopt(ctx, job, found)
+        found = inspect.inspect_job(ctx.store, job)
+    return found
+
+
+def _adopt(ctx: Context, job: JobDir, found: Inspection) -> None:
+    """Start a supervisor that goes on with the job (or only tells its sinks about an end that nobody saw)."""
+    try:
+        locks = Locks(job)
+    except OSError:
+        return  # another reader was faster; or nobody can write here, and what there is can still be read
+    # Whatever fails: a server that kept them would be taken for the job's supervisor as long as it lives
+    try:
+        fault_points.at("adopt_locked")
+        _give_to_adopter(ctx, job, found, locks)
+    except OSError as error:
+        raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
+    finally:
+        locks.close()
+
+
+def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks) -> None:
+    """Errors: OSError."""
+    # Rare, and its modules cost a command line 3 ms
+    from contextlib import ExitStack
+
+    from outlive.supervisor.job_fds import take_hold
+    from outlive.supervisor.request import Request
+    from outlive.system import fds
+
+    command = found.state.identity
+    if command is None and not found.state.finished:
+        command = tree.oldest_with_cookie(job.job_id)
+    request = Request(
+        mode="adopt",
+        root=ctx.store.path,
+        job_id=job.job_id,
+        definition=found.definition.to_dict(),
+        command=command,
+        environment=ctx.env,
+        sink_shell=list(found.definition.shell or ctx.shell),
+        bounds=ctx.config.bounds(),
+    )
+    with ExitStack() as stack:
+        # Before anybody is told that it runs: a command may end while its new supervisor is still on its way
+        held = take_hold(job, command, pty=found.definition.pty)
+        for fd in held.values():
+            stack.callback(os.close, fd)
+        here, there = fds.pair()
+        stack.callback(here.close)
+        stack.callback(there.close)
+        memory = request.to_file()
+        stack.callback(os.close, memory)
+        files = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno(), **held}
+        # Nobody waits for it: the locks are held from here on, by what travels, so the next look says "supervised"
+        ctx.launcher.send(files)
+        fault_points.at("adopt_sent")

@@ -1,0 +1,207 @@
+"""Does a condition hold for a job now? What the job's own files tell; what lies outside of them is in outside.py."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.jobs import job_answer
+from outlive.jobs.conditions.condition import Probe
+from outlive.store.output.merged import Output
+from outlive.store.output.scanner import Scanner
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.conditions.condition import Fired
+    from outlive.jobs.conditions.parse import Condition
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+
+class _Happened(Probe):
+    """exit, output, input: what the job's own files tell."""
+
+    def __init__(self, name: str, job: JobDir, since: int) -> None:
+        self._name = name
+        self._job = job
+        self._since = since
+        self.needs_output = name != "exit"
+
+    def check(self, found: Inspection) -> Fired:
+        if self._name == "exit":
+            return {"condition": "exit"} if is_over(found) else None
+        with Output(self._job) as output:
+            if self._name == "output":
+                return {"condition": "output", "seq": self._since} if output.end > self._since else None
+            waiting = job_answer.waiting(found, output)
+        if not waiting["waiting_for_input"]:
+            return None
+        return {"condition": "input"} | ({"line": waiting["prompt"]} if waiting.get("prompt") else {})
+
+
+class Idle(Probe):
+    def __init__(self, condition: Condition, job: JobDir) -> None:
+        self._ms = condition.value
+        self._job = job
+
+    def check(self, found: Inspection) -> Fired:
+        with Output(self._job) as output:
+            quiet = job_answer.idle_ms(found, output)
+        if quiet is not None and quiet >= self._ms:
+            return {"condition": "idle_ms", "idle_ms": quiet}
+        self.again = None if quiet is None else time.monotonic() + max(1, self._ms - quiet) / 1000
+        return None
+
+
+class Matches(Probe):
+    """All regex and fail_regex conditions of one job together: the match that came first in the output counts."""
+
+    needs_output = True
+
+    def __init__(self, conditions: list[Condition], job: JobDir, since: int) -> None:
+        self._conditions = conditions
+        self._job = job
+        with Output(job) as output:
+            offsets = output.offsets_at(since)
+        wanted = {one.more["stream"] for one in conditions}
+        self._streams = [_Stream(conditions, job, stream, offsets[stream]) for stream in _streams(wanted)]
+
+    def check(self, found: Inspection) -> Fired:
+        until = time.monotonic() + limits.SCAN_S
+        over = is_over(found) and not found.supervised
+        waits = [stream.look(until, final=over) for stream in self._streams]
+        if any(wait == 0 for wait in waits):  # more to search: let others have a turn
+            self.again = time.monotonic()
+            return None
+        hits = [stream.hit for stream in self._streams if stream.hit is not None]
+        if hits:
+            with Output(self._job) as output:
+                return min((hit.told(output) for hit in hits), key=lambda told: int(told["seq"]))
+        times = [wait for wait in waits if wait is not None]
+        self.again = time.monotonic() + min(times) if times else None
+        return None
+
+    @property
+    def skipped(self) -> int:
+        """Bytes that were gone before they could be searched."""
+        return sum(stream.skipped for stream in self._streams)
+
+    def close(self) -> None:
+        for stream in self._streams:
+            stream.close()
+
+
+def _streams(wanted: set[str]) -> tuple[int, ...]:
+    if wanted == {"stdout"}:
+        return (0,)
+    return (1,) if wanted == {"stderr"} else (0, 1)
+
+
+class _Match:
+    """The first match in one stream."""
+
+    def __init__(self, condition: Condition, stream: int, offset: int, line: str, match: str) -> None:
+        self._condition = condition
+        self._stream = stream
+        self.offset = offset
+        self._line = line
+        self._match = match
+
+    def told(self, output: Output) -> dict[str, Any]:
+        return {
+            "condition": self._condition.name,
+            "pattern": self._condition.value.text,
+            "match": self._match,
+            "line": self._line,
+            "seq": output.seq_of(self._stream, self.offset),
+            "stream": ("stdout", "stderr")[self._stream],
+        }
+
+
+class _Stream:
+    """The search in one stream, from where it stopped the last time."""
+
+    def __init__(self, conditions: list[Condition], job: JobDir, stream: int, offset: int) -> None:
+        self._conditions = [one for one in conditions if one.more["stream"] in ("both", ("stdout", "stderr")[stream])]
+        self._stream = stream
+        self._scanner = Scanner(job, stream, offset)
+        self._unfinished = (-1, 0.0)  # (its end, since when it has ended there)
+        self.hit: _Match | None = None
+
+    @property
+    def skipped(self) -> int:
+        return self._scanner.skipped
+
+    def look(self, until: float, *, final: bool) -> float | None:
+        """None: nothing to do before there is output; 0: there is more to search now; else seconds to wait."""
+        while self.hit is None:
+            at, text = self._scanner.whole_lines()
+            if not text:
+                return self._look_at_unfinished(final)
+            self._search(at, text)
+            self._scanner.searched()
+            if time.monotonic() > until and self.hit is None:
+                return 0
+        return None
+
+    def _look_at_unfinished(self, final: bool) -> float | None:
+        """A prompt has no newline. What matches up to the very end may go on and not match then: wait a moment."""
+        at, text = self._scanner.unfinished()
+        if not text:
+            return None
+        end = at + len(text)
+        if self._unfinished[0] != end:
+            self._unfinished = (end, time.monotonic())
+        quiet = time.monotonic() - self._unfinished[1]
+        settled = final or quiet >= limits.UNFINISHED_QUIET_S
+        self._search(at, text, settled=settled)
+        return None if settled or self.hit is not None else limits.UNFINISHED_QUIET_S - quiet
+
+    def _search(self, at: int, text: bytes, *, settled: bool = True) -> None:
+        first: tuple[int, _Match] | None = None
+        for condition in self._conditions:
+            hit = next(condition.value.hits(text), None)
+            if hit is None or (not settled and hit.reaches_end_of(text)):
+                continue
+            if first is None or hit.start < first[0]:
+                first = hit.start, _Match(condition, self._stream, at + hit.start, hit.line, hit.match)
+        self.hit = first[1] if first else None
+
+    def close(self) -> None:
+        self._scanner.close()
+
+
+def is_over(found: Inspection) -> bool:
+    """Has the command ended, as far as anybody can tell?"""
+    return found.state.finished or (found.state.state == "unknown" and not found.supervised)
+
+
+def made(
+    conditions: list[Condition], job: JobDir, found: Inspection, *, output_since: int, match_since: int
+) -> list[Probe]:
+    """The probes of one job. Errors: OSError; then none is left open."""
+    probes: list[Probe] = []
+    if {"file", "port", "http"} & {one.name for one in conditions}:
+        from outlive.jobs.conditions import external  # sockets and ctypes, for those who wait for such
+    try:
+        matches = [one for one in conditions if one.name in ("regex", "fail_regex")]
+        if matches:
+            probes.append(Matches(matches, job, match_since))
+        for condition in conditions:
+            if condition.name == "idle_ms":
+                probes.append(Idle(condition, job))
+            elif condition.name == "file":
+                probes.append(external.File(condition, found))
+            elif condition.name == "port":
+                probes.append(external.Port(condition, job))
+            elif condition.name == "http":
+                probes.append(external.Http(condition))
+            elif condition not in matches:
+                probes.append(_Happened(condition.name, job, output_since))
+    except BaseException:
+        for probe in probes:
+            probe.close()
+        raise
+    return probes

@@ -1,0 +1,219 @@
+"""What can be waited for: from what the caller wrote to conditions, checked before anything is waited for.
+
+A condition is a word (`exit`, `output`, `input`), an object ({"regex": "ready", "stream": "stdout"}), or a word with a
+value (`regex=ready`, `port=127.0.0.1:8080`), which is how a command line writes it and what models sometimes send.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive import fastjson, limits
+from outlive.errors import OutliveError, invalid, nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+WORDS = ("exit", "output", "input")
+# name → what else its object may hold
+OBJECTS: dict[str, tuple[str, ...]] = {
+    "regex": ("stream",),
+    "fail_regex": ("stream",),
+    "port": ("host",),
+    "http": ("status",),
+    "file": (),
+    "idle_ms": (),
+}
+NAMES = (*WORDS, *OBJECTS)
+_STREAMS = ("both", "stdout", "stderr")
+# What models and people write instead; the edit distance would lead from `text` to `exit`.
+_MEANT = {
+    "regex": "pattern contains text line match string log",
+    "http": "url health",
+    "port": "listen listening",
+    "file": "path",
+    "idle_ms": "quiet silence",
+    "exit": "done finished completed ended state status exit_code",
+    "input": "prompt stdin",
+}
+
+
+class Condition:
+    """`name` is one of NAMES, `value` what stands behind it, `more` the other members, checked."""
+
+    __slots__ = ("more", "name", "value")
+
+    def __init__(self, name: str, value: Any = None, more: dict[str, Any] | None = None) -> None:
+        self.name = name
+        self.value = value
+        self.more = more or {}
+
+
+def parsed(until: Any) -> list[Condition]:
+    """In the order given; `exit` if nothing is. Errors: invalid_argument."""
+    given = [until] if isinstance(until, (str, dict)) else list(until)
+    if len(given) > limits.MAX_CONDITIONS:
+        raise invalid("until", f"{len(given)} conditions; at most {limits.MAX_CONDITIONS}")
+    found = [_condition(one) for one in given]
+    if found and all(one.name == "fail_regex" for one in found):  # it says what ends the wait early, of something else
+        found.append(Condition("exit"))
+    return found or [Condition("exit")]
+
+
+def _condition(given: Any) -> Condition:
+    if isinstance(given, dict):
+        return _from_object(given)
+    text = given.strip()
+    if text in WORDS:
+        return Condition(text)
+    if text[:1] == "{":
+        try:
+            found = fastjson.loads(text)
+        except ValueError:
+            raise invalid("until", f"not JSON: {text[:60]}") from None
+        if isinstance(found, dict):
+            return _from_object(found)
+    name, equals, value = text.partition("=")
+    name = _name(name.strip())
+    if name in WORDS:
+        raise invalid("until", f"{name} takes no value", hint=f"Write {name} alone.")
+    if not equals or not value:
+        raise invalid("until", f"{name} needs a value", hint=f"Write {name}=… , for example {_EXAMPLES[name]}.")
+    return _CHECKS[name](value, {})
+
+
+def _from_object(given: dict[str, Any]) -> Condition:
+    found = {name: value for name, value in given.items() if value is not None}
+    names = [_known(name) for name in found if _known(name)]
+    if len(names) != 1 or names[0] is None:
+        if not names and found:
+            _name(next((key for key in found if _meant(key)), next(iter(found))))
+        hint = "Give several conditions as several objects." if names else _hint()
+        raise invalid("until", f"a condition is an object with one of {', '.join(OBJECTS)}", hint=hint)
+    name = names[0]
+    if name in WORDS:
+        return Condition(name)
+    value = next(value for key, value in found.items() if _known(key) == name)
+    more = {key: value for key, value in found.items() if _known(key) != name}
+    for key in more:
+        if key not in OBJECTS[name]:
+            near = nearest(key, list(OBJECTS[name]))
+            hint = f"Did you mean {near}?" if near else f"It takes: {', '.join((name, *OBJECTS[name]))}."
+            raise invalid("until", f"{name} has no {key!r}", hint=hint)
+    return _CHECKS[name](value, more)
+
+
+def _known(name: str) -> str | None:
+    folded = name.replace("_", "").replace("-", "").lower()
+    return {known.replace("_", ""): known for known in NAMES}.get("idlems" if folded == "idle" else folded)
+
+
+def _name(given: str) -> str:
+    found = _known(given)
+    if found is None:
+        near = _meant(given) or nearest(given, list(NAMES))
+        hint = f"Did you mean {_EXAMPLES.get(near, near)}?" if near else _hint()
+        raise invalid("until", f"unknown condition {given!r}", hint=hint)
+    return found
+
+
+def _meant(name: str) -> str | None:
+    return next((known for known, words in _MEANT.items() if name.lower() in words.split()), None)
+
+
+def _hint() -> str:
+    return (
+        f'Known: {", ".join(WORDS)}, {", ".join(f"{name}=…" for name in OBJECTS)}; or an object: {{"regex": "ready"}}.'
+    )
+
+
+_EXAMPLES = {
+    "regex": "regex=listening",
+    "fail_regex": "fail_regex=ERROR",
+    "port": "port=8080",
+    "http": "http=http://127.0.0.1:8080/health",
+    "file": "file=build/out.bin",
+    "idle_ms": "idle_ms=5s",
+}
+
+
+# --- the check of each -----------------------------------------------------------------------------------------------
+
+
+def _pattern(name: str) -> Callable[[Any, dict[str, Any]], Condition]:
+    def check(value: Any, more: dict[str, Any]) -> Condition:
+        from outlive.store.output.patterns import Pattern
+
+        if not isinstance(value, str):
+            raise invalid("until", f"{name} is an RE2 pattern (a string)")
+        stream = more.get("stream", "both")
+        if stream not in _STREAMS:
+            raise invalid("until", f"stream is one of {', '.join(_STREAMS)}, not {stream!r}")
+        return Condition(name, Pattern(value, field="until"), {"stream": stream})
+
+    return check
+
+
+def _port(value: Any, more: dict[str, Any]) -> Condition:
+    host = more.get("host")
+    if isinstance(value, str):
+        before, colon, digits = value.rpartition(":")
+        if colon and before:
+            host = before.strip("[]")
+        value = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else digits
+    if isinstance(value, float) and value.is_integer():  # some clients write every number so
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 65_535:
+        raise invalid("until", f"a port is a number from 1 to 65535, not {value!r}")
+    if host is not None and (not isinstance(host, str) or not host.strip() or "\0" in host):
+        raise invalid("until", "host is a name or an address")
+    return Condition("port", value, {"host": host})
+
+
+def _http(value: Any, more: dict[str, Any]) -> Condition:
+    from urllib.parse import urlsplit
+
+    status = more.get("status")
+    if isinstance(status, str) and status.isascii() and status.isdigit():
+        status = int(status)
+    if status is not None and (not isinstance(status, int) or isinstance(status, bool) or not 100 <= status <= 599):
+        raise invalid("until", f"status is a number from 100 to 599, not {status!r}")
+    try:
+        parts = urlsplit(value if isinstance(value, str) else "")
+        good = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good or any(ord(char) <= 32 for char in value):
+        raise invalid("until", f"http is a URL, not {value!r}", hint=f"For example {_EXAMPLES['http']}.")
+    return Condition("http", value, {"status": status})
+
+
+def _file(value: Any, _more: dict[str, Any]) -> Condition:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise invalid("until", "file is a path (a string)")
+    return Condition("file", os.path.expanduser(value))
+
+
+def _idle(value: Any, _more: dict[str, Any]) -> Condition:
+    from outlive.core.units import duration_ms
+
+    if isinstance(value, str):
+        try:
+            value = duration_ms(value, "until")
+        except OutliveError as error:
+            raise invalid("until", f"idle_ms: {error.message}", hint=error.hint) from None
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 1 <= value <= limits.MAX_DURATION_MS:
+        raise invalid("until", f"idle_ms is a number of milliseconds, at least 1, not {value!r}")
+    return Condition("idle_ms", round(value))
+
+
+_CHECKS: dict[str, Callable[[Any, dict[str, Any]], Condition]] = {
+    "regex": _pattern("regex"),
+    "fail_regex": _pattern("fail_regex"),
+    "port": _port,
+    "http": _http,
+    "file": _file,
+    "idle_ms": _idle,
+}

@@ -1,0 +1,138 @@
+"""The line to a job's supervisor."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import fastjson, limits
+from outlive.errors import OutliveError
+from outlive.jobs.waiting import Pause
+from outlive.store.job_dir import CONTROL, IO, JobDir
+from outlive.system import fds, process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+    from outlive.jobs.waiting import Waiting
+
+
+class ControlClient:
+    """A connection to a job's supervisor: hints that something changed, and answers to requests.
+
+    While there is nobody to connect to (it is being started, or was just killed) the files are looked at again at
+    growing intervals instead.
+    """
+
+    def __init__(self, job: JobDir, *, output: bool, sock: socket.socket | None = None) -> None:
+        self._job = job
+        self._output = output
+        self._sock = sock
+        self._retry_s = 0.005
+        self._answers: list[dict[str, Any]] = []
+        if sock is not None:
+            sock.setblocking(False)
+        else:
+            self._connect()
+
+    def _connect(self) -> bool:
+        try:
+            io = self._job.open_file(IO, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            return False
+        sock = fds.new_socket()
+        try:
+            sock.setblocking(False)
+            sock.connect(fds.socket_path(io, os.path.basename(CONTROL)))
+            fds.send(sock, fastjson.dumps({"op": "watch", "output": self._output}).encode())
+        except OSError:
+            sock.close()
+            return False
+        finally:
+            os.close(io)
+        self._sock = sock
+        self._retry_s = 0.005
+        return True
+
+    @property
+    def connected(self) -> bool:
+        return self._sock is not None
+
+    def request(self, content: dict[str, Any], files: tuple[int, ...] = ()) -> bool:
+        """Ask the supervisor for something; False if there is nobody to ask now."""
+        if self._sock is None:
+            self._connect()
+        if self._sock is None:
+            return False
+        try:
+            fds.send(self._sock, fastjson.dumps(content).encode(), files)
+        except OSError:
+            self._hang_up()
+            return False
+        return True
+
+    def pause(self, deadline: float | None) -> Waiting[None]:
+        """Wait until there may be something new, or until `deadline` (time.monotonic seconds)."""
+        if self._sock is None:
+            if self._connect():
+                return  # what happened before we were connected was told to nobody: look first
+            self._retry_s = min(self._retry_s * 2, 0.25)
+            again = time.monotonic() + self._retry_s
+            yield Pause((), again if deadline is None else min(deadline, again))
+            return
+        yield Pause((self._sock.fileno(),), deadline)
+        self.drain()
+
+    def answer(self, deadline: float) -> Waiting[dict[str, Any] | None]:
+        """The answer to the last request; None if the supervisor went away or was too slow."""
+        while not self._answers and self._sock is not None and time.monotonic() < deadline:
+            yield Pause((self._sock.fileno(),), deadline)
+            self.drain()
+        return self._answers.pop(0) if self._answers else None
+
+    def forget_answers(self) -> None:
+        """For whoever asks without waiting for what is said."""
+        self._answers.clear()
+
+    def drain(self) -> None:
+        while self._sock is not None:
+            try:
+                message = self._sock.recv(limits.CONTROL_BYTES)
+            except BlockingIOError:
+                return
+            except OSError:
+                message = b""
+            if not message:
+                self._hang_up()
+            elif message[:1] == b"{":
+                self._answers.append(fastjson.loads(message))
+
+    def _hang_up(self) -> None:
+        if self._sock is not None:
+            self._sock.close()
+            self._sock = None
+
+    def close(self) -> None:
+        self._hang_up()
+
+
+def require_supervisor(job: JobDir) -> OutliveError:
+    return OutliveError(
+        "io_error",
+        f"the supervisor of job {job.job_id} did not answer within {limits.CONTROL_S:.0f} s",
+        retryable=True,
+        hint=_why(job),
+    )
+
+
+def _why(job: JobDir) -> str:
+    try:
+        supervisor = (state := job.read_state()) and state.supervisor
+        fields = process.stat_fields(supervisor["pid"]) if supervisor else None
+    except (OSError, OutliveError):
+        fields = None
+    if supervisor and fields and fields[0] in (b"T", b"t") and int(fields[19]) == supervisor["start_time"]:
+        return f"It is stopped: `kill -CONT {supervisor['pid']}` continues it. Then try again."
+    return "It may be stopped or the machine very busy; try again."

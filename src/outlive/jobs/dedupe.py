@@ -1,0 +1,67 @@
+"""One running job for each `dedupe_key` of an owner in a directory."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from outlive import limits
+from outlive.errors import OutliveError, from_os
+from outlive.jobs import adoption, lookup
+from outlive.jobs.waiting import Pause
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.core.records import Definition
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+
+
+def _keyed(definition: Definition) -> tuple[str | None, ...]:
+    return definition.dedupe_key, definition.owner, definition.scope, definition.cwd
+
+
+class Deduplication:
+    """One start at a time for all jobs with a key: two clients that ask at once get one job."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._fd = -1
+
+    def acquire(self) -> Waiting[None]:
+        """Errors: io_error, also if somebody else keeps the lock."""
+        until = time.monotonic() + limits.CONTROL_S
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._fd = os.open(".dedupe.lock", flags, 0o600, dir_fd=self._ctx.store.fd)
+            while True:
+                try:
+                    fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return
+                except BlockingIOError:
+                    if time.monotonic() >= until:
+                        raise
+                yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+        except OSError as error:
+            raise from_os(f"locking {self._ctx.store.path}/.dedupe.lock", error) from error
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def running(self, wanted: Definition) -> str | None:
+        """The id of the running job of this owner and directory with the same key."""
+        for job_id in lookup.live_ids(self._ctx):
+            try:
+                with lookup.open_known(self._ctx, job_id) as job:
+                    other = job.read_meta()
+                    if (
+                        _keyed(other) == _keyed(wanted)
+                        and adoption.inspect_and_adopt(self._ctx, job).state.state == "running"
+                    ):
+                        return job_id
+            except (OSError, OutliveError):
+                continue
+        return None

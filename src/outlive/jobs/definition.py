@@ -1,0 +1,346 @@
+"""From the arguments of run and create to a definition: everything that can be wrong is found before anything exists."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from outlive import limits
+from outlive.core.labels import check_tags, name_of
+from outlive.core.records import Definition
+from outlive.core.units import timestamp
+from outlive.errors import OutliveError, from_os, invalid
+from outlive.jobs import watch_spec
+from outlive.verbs.spec import BOOL, BYTES, ENV, INT, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+
+# What a job is: the arguments that create keeps for later, and run and restart use at once.
+ARGS = (
+    Arg("command", WORDS, "The command: a shell string, or several words that run as they stand.", required=True,
+        cli="COMMAND", metavar="COMMAND [ARG...]"),
+    Arg("cwd", PATH, "Directory to run in; must exist.", mcp="workdir", aliases=("cwd",), metavar="DIR"),
+    Arg("env", ENV, "Environment variables to set, literal values.", metavar="NAME=VALUE"),
+    Arg("env_file", STRS, "File of NAME=VALUE lines; a later file wins, --env wins over files.", default=(), mcp="",
+        metavar="FILE"),
+    Arg("mask", STRS, "Names of variables whose values are shown as *** and never stored.", default=(), metavar="NAME"),
+    Arg("timeout_ms", MS, "End the job after this long; 0: never.", default=0, minimum=0, cli="--timeout", mcp="",
+        metavar="DURATION"),
+    Arg("timeout_ms", SECONDS, "Seconds after which the job itself is ended; 0: never.", minimum=0, cli="",
+        mcp="timeout", aliases=("timeoutSeconds", "timeout_seconds"), mcp_default=limits.MCP_TIMEOUT_S),
+    Arg("idle_timeout_ms", MS, "End the job after so long without output; 0: never.", default=0, minimum=0,
+        cli="--idle-timeout", metavar="DURATION"),
+    Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends it.", default=0, minimum=0,
+        cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, metavar="DURATION"),
+    Arg("pty", BOOL, "Run it in a terminal (120x30): for programs that ask, edit or draw.", default=False),
+    Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (our own stdin), @FILE.",
+        default="closed", metavar="open|closed|-|@FILE"),
+    Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT"),
+    Arg("notify_command", STR, "Shell command that gets the job.finished event on its stdin.", metavar="COMMAND"),
+    Arg("notify_file", PATH, "File that gets the job.finished event as one line.", metavar="FILE"),
+    *watch_spec.ARGS,
+    Arg("tags", STRS, "Tags, such as project.build.", default=(), cli="--tag", metavar="TAG"),
+    Arg("title", STR, "Short name for lists.", metavar="TEXT"),
+    Arg("shell", STR, 'Program and flags that run a shell string, such as "bash -lc".', cli="--shell-wrapper",
+        metavar="PROG FLAGS"),
+    Arg("progress_every_ms", MS, "Rewrite updated_at this often; 0: never.", default=0, minimum=0,
+        cli="--progress-every", mcp="", metavar="DURATION"),
+    Arg("quota_bytes", BYTES, "Most bytes of output to keep: of more, head and tail; 0: all (default: the configuration's, "
+        "10G).", minimum=0, hidden="mcp", metavar="SIZE"),
+    Arg("dedupe_key", STR, "Answer a running job of this directory with the same key instead of starting another.",
+        metavar="KEY"),
+    Arg("scope", STR, "systemd: put the job into a transient scope of its own, which outlives a logout and the restart "
+        "of the service that starts it (default: the configuration's, none).", choices=("none", "systemd"), mcp="",
+        metavar="none|systemd"),
+    Arg("elevated", BOOL, "Run outside the sandbox. There is none, so this changes nothing.", default=False, cli=""),
+)  # fmt: skip
+
+# What of the output an answer shows.
+SHOW_ARGS = (
+    Arg("tail_lines", INT, "Lines of each stream in snapshot.", default=limits.TAIL_LINES, minimum=0, mcp="",
+        metavar="N"),
+    Arg("max_bytes", INT, f"Most bytes of output shown (default: output {limits.SHOWN_BYTES}, snapshot "
+        f"{limits.TAIL_BYTES} a stream).", minimum=1, maximum=limits.MAX_SHOWN_BYTES, metavar="N"),
+    Arg("raw", BOOL, "Output as it came, with escape sequences.", default=False),
+)  # fmt: skip
+
+# How long run, start and restart wait before they answer.
+WAIT_ARGS = (
+    Arg("yield_ms", MS, "Answer after this long if it still runs; 0: at once.", default=limits.YIELD_MS, minimum=0,
+        cli="--snapshot-after", aliases=("yieldMs",), metavar="DURATION"),
+    Arg("background", BOOL, "Answer at once.", default=False, cli=""),
+    Arg("wait", BOOL, "Answer when it has ended.", default=False, mcp=""),
+    Arg("propagate", BOOL, "With --wait: exit with the job's exit code.", default=False, mcp=""),
+    Arg("wait_poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--wait-poll-ms",
+        hidden=True),
+)  # fmt: skip
+
+
+def _is_env_name(text: str) -> bool:
+    return text.isascii() and text.isidentifier()
+
+
+class Plan:
+    """What is to be started: the definition, what the job gets on top of the inherited environment, and its input."""
+
+    __slots__ = ("definition", "hint", "overrides", "stdin_data", "stdin_fd")
+
+    def __init__(
+        self,
+        definition: Definition,
+        overrides: dict[str, str],
+        *,
+        stdin_data: bytes | None = None,
+        stdin_fd: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.definition = definition
+        self.overrides = overrides
+        self.stdin_data = stdin_data
+        self.stdin_fd = stdin_fd
+        self.hint = hint
+
+
+def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
+    """Check everything and say what the job is. Errors: invalid_argument, invalid_tag, io_error."""
+    given = args["command"]
+    if ctx.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
+        given = given[0]
+    words = _command(given)
+    wrapper = _wrapper(ctx, args.get("shell"))
+    cwd = working_directory(ctx, args.get("cwd"))
+    env = check_env(args.get("env") or {})
+    mask = _mask(args.get("mask") or ())
+    env_files = [os.path.abspath(os.path.join(ctx.cwd or "/", path)) for path in args.get("env_file") or ()]
+    from_files = read_env_files(env_files)  # also for create: a file that cannot be read is found now
+    masked = {name for name in mask if name in env}
+    if masked and not start_now:
+        raise invalid(
+            "env",
+            f"the values of {', '.join(sorted(masked))} are masked, and create would have to store them",
+            hint="Start the job at once instead, or (on the command line) put them into a file for --env-file.",
+        )
+    stdin, data, stdin_fd, stdin_path = _stdin(ctx, args, start_now=start_now)
+    tags = check_tags(list(args.get("tags") or ()))
+    title = _title(args.get("title"))
+    watched = watch_spec.parsed(ctx, args, [])
+    watches = {"watches": watched} if watched else {}
+    definition = Definition(
+        job_id=job_id,
+        command=words,
+        shell=list(wrapper) if isinstance(given, str) else None,
+        cwd=cwd,
+        env={name: value for name, value in env.items() if name not in mask},
+        env_files=env_files,
+        mask=mask,
+        masked_env=sorted(masked),
+        timeout_ms=args.get("timeout_ms") or 0,
+        idle_timeout_ms=args.get("idle_timeout_ms") or 0,
+        kill_after_ms=args.get("kill_after_ms") or 0,
+        progress_every_ms=args.get("progress_every_ms") or 0,
+        pty=bool(args.get("pty")),
+        stdin=stdin,
+        stdin_path=stdin_path,
+        tags=tags,
+        title=title,
+        name=title or name_of(words),
+        owner=ctx.owner,
+        scope=ctx.scope,
+        notification=notification(ctx, args.get("notify_command"), args.get("notify_file")) | watches,
+        quota_bytes=_quota(ctx, args.get("quota_bytes")),
+        dedupe_key=args.get("dedupe_key"),
+        systemd_scope=(args.get("scope") or ctx.config.get("exec", "scope")) == "systemd",
+        created_at=timestamp(),
+        root=ctx.store.path,
+    )
+    hint = "elevated has no effect: no sandbox is configured." if args.get("elevated") else None
+    return Plan(definition, {**from_files, **env}, stdin_data=data, stdin_fd=stdin_fd, hint=hint)
+
+
+def _command(given: str | list[str]) -> list[str]:
+    words = [given] if isinstance(given, str) else list(given)
+    if not words or not words[0] or (isinstance(given, str) and not given.strip()):
+        raise invalid(
+            "command", "the command is empty", hint="Give a shell string, or an array of program and arguments."
+        )
+    for word in words:
+        if "\0" in word:
+            raise invalid("command", "the command holds a NUL character, which no argument may")
+        if len(word.encode("utf-8", "surrogateescape")) > limits.MAX_COMMAND_BYTES:
+            raise invalid(
+                "command",
+                f"one argument is longer than {limits.MAX_COMMAND_BYTES:,} bytes, which the kernel refuses",
+                hint="Put the text into a file, or pass it with stdin_data.",
+            )
+    return words
+
+
+def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
+    if given is None:
+        return ctx.shell
+    import shlex
+    import shutil
+
+    try:
+        words = tuple(shlex.split(given))
+    except ValueError as error:
+        raise invalid("shell", f"the shell wrapper cannot be split into words: {error}") from error
+    if not words or not shutil.which(words[0]):
+        raise invalid("shell", f"the shell wrapper {given!r} names no program", hint='For example "bash -lc".')
+    return words
+
+
+_WHERE = "Give an absolute path: workdir in a tool call, --cwd on the command line."
+
+
+def working_directory(ctx: Context, given: str | None) -> str:
+    """The absolute directory a job runs in. Errors: invalid_argument if it is not one."""
+    if given is None:
+        if ctx.cwd is None:
+            why = "the caller is in none: it was deleted, or the server was given none (outlive serve --workdir)"
+            raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint=_WHERE)
+        given = ctx.cwd
+    if not given.strip() or "\0" in given:
+        raise invalid("cwd", f"not a directory: {given!r}; nothing was run")
+    if ctx.cwd is None and not os.path.isabs(given):
+        raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint=_WHERE)
+    path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
+    if not os.path.isdir(path):
+        what = "is not a directory" if os.path.exists(path) else "does not exist"
+        raise invalid("cwd", f"the directory {path} {what}; nothing was run", hint="Name an existing directory.")
+    if not os.access(path, os.X_OK):
+        raise invalid("cwd", f"the directory {path} may not be entered; nothing was run")
+    return path
+
+
+def check_env(env: dict[str, str]) -> dict[str, str]:
+    """Errors: invalid_argument for a name or value that no environment can hold."""
+    for name, value in env.items():
+        if not _is_env_name(name):
+            raise invalid("env", f"not the name of a variable: {name!r}", hint="Letters, digits and _, no digit first.")
+        if "\0" in value:
+            raise invalid("env", f"the value of {name} holds a NUL character")
+    return dict(env)
+
+
+def _mask(names: Any) -> list[str]:
+    for name in names:
+        if not _is_env_name(name):
+            raise invalid("mask", f"not the name of a variable: {name!r}", hint="mask takes names, not values.")
+    return list(dict.fromkeys(names))
+
+
+def read_env_files(paths: list[str]) -> dict[str, str]:
+    """NAME=VALUE lines; blank and # lines are skipped, a later file wins. Errors: invalid_argument, io_error."""
+    found: dict[str, str] = {}
+    for path in paths:
+        try:
+            data = _read_regular(path)
+        except OSError as error:
+            raise from_os(f"reading the env file {path}", error) from error
+        if len(data) > limits.MAX_ENV_FILE_BYTES:
+            raise invalid("env_file", f"{path} is larger than {limits.MAX_ENV_FILE_BYTES:,} bytes")
+        for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
+            text = line.strip(" \t\r")
+            if not text or text.startswith("#"):
+                continue
+            name, equals, value = text.partition("=")
+            if not equals or not _is_env_name(name.strip()):
+                raise invalid("env_file", f"{path}:{number} is not NAME=VALUE", hint="Quotes and export are not read.")
+            found.update(check_env({name.strip(): value}))
+    return found
+
+
+def _read_regular(path: str) -> bytes:
+    """The beginning of a plain file; a FIFO or a device could hold us up for ever."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise invalid("env_file", f"{path} is not a plain file")
+        return file.read(limits.MAX_ENV_FILE_BYTES + 1)
+
+
+def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str, bytes | None, int | None, str | None]:
+    """(kind, data to keep, fd to pass on, path of a file)."""
+    given, data = args.get("stdin") or "closed", args.get("stdin_data")
+    if data is not None and given not in ("open", "closed"):
+        raise invalid("stdin_data", "stdin_data goes with stdin open or closed only")
+    if data is not None:
+        encoded = data.encode("utf-8", "surrogateescape")
+        return ("open" if given == "open" else "data"), encoded, None, None
+    if given in ("open", "closed"):
+        return given, None, None, None
+    if given.startswith("@") and ctx.face == "cli":
+        if not given[1:]:
+            raise invalid("stdin", "@ names no file", hint="Write --stdin @FILE.")
+        path = os.path.abspath(given[1:])
+        return "file", None, open_stdin(path), path
+    if given == "-" and ctx.face == "cli":
+        if not start_now:
+            raise invalid("stdin", "create cannot keep this command's own stdin", hint="Use --stdin @FILE.")
+        if os.isatty(0):
+            raise invalid("stdin", "stdin is a terminal", hint="Pipe something into it, or use --stdin open and write.")
+        return "caller", None, os.dup(0), None
+    known = "open, closed, - or @FILE" if ctx.face == "cli" else "open or closed"
+    raise invalid("stdin", f"stdin is {known}, not {given!r}")
+
+
+def open_stdin(path: str) -> int:
+    """The file a job reads. Errors: io_error."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO without a writer would hold us up
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        os.set_blocking(fd, True)
+        return fd
+    except OSError as error:
+        raise from_os(f"opening {path} for the job's stdin", error) from error
+
+
+def _quota(ctx: Context, given: int | None) -> int:
+    """0: everything is kept."""
+    found: int = ctx.config.get("exec", "quota_bytes") if given is None else given
+    if 0 < found < limits.MIN_QUOTA_BYTES:
+        raise invalid("quota_bytes", f"quota_bytes is at least {limits.MIN_QUOTA_BYTES:,}, not {found:,}; 0: no quota")
+    return found
+
+
+def _title(given: str | None) -> str | None:
+    if given is None:
+        return None
+    text = " ".join(given.split())
+    if len(text) > limits.MAX_TITLE_CHARS:
+        raise invalid("title", f"the title is longer than {limits.MAX_TITLE_CHARS} characters")
+    return text or None
+
+
+def notification(ctx: Context, command: str | None, file: str | None) -> dict[str, Any]:
+    """The sinks as they are stored."""
+    found: dict[str, Any] = {}
+    if command is not None:
+        if not command.strip():
+            raise invalid("notify_command", "the notification command is empty")
+        found["notify_command"] = command
+    if file is not None:
+        if not file.strip():
+            raise invalid("notify_file", "the notification file is empty")
+        found["notify_file"] = os.path.normpath(os.path.join(ctx.cwd or "/", file))
+    return found
+
+
+def refuse_unstored(definition: Definition, env: dict[str, str]) -> None:
+    """A masked value is not on disk: whoever starts the job again has to give it again. Errors: invalid_argument."""
+    missing = [name for name in definition.masked_env if name not in env]
+    if missing:
+        raise OutliveError(
+            "invalid_argument",
+            f"the masked {', '.join(missing)} must be given again: masked values are not stored",
+            hint=f"Pass env with {missing[0]}.",
+            details={"field": "env", "missing": missing},
+        )

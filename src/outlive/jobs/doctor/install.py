@@ -1,0 +1,38 @@
+"""What runs here, and with which settings."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+from outlive import __version__
+from outlive.config import KEYS
+from outlive.jobs.doctor.finding import Finding, fail, ok, warn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.jobs.doctor.finding import Place
+
+
+def python(place: Place) -> Finding:
+    there = f"outlive {__version__}, Python {platform.python_version()} ({sys.executable}), {_system()}"
+    if os.uname().sysname == "Linux":
+        return ok(there, version=__version__, python=platform.python_version())
+    return warn(there, "Linux is what outlive is made and tested for; here some promises are weaker.")
+
+
+def _system() -> str:
+    return f"{platform.system()} {platform.release()} {platform.machine()}"
+
+
+def configuration(place: Place) -> Finding:
+    if place.config is None:
+        error = place.config_error
+        return fail(
+            str(error),
+            (error and error.hint) or "Mend the file or the variable; until then every verb fails like this.",
+        )
+    told = [f"{section}.{key}" for section in KEYS for key in KEYS[section] if place.config.is_set(section, key)]
+    where = place.config.path or "no file; defaults"
+    return ok(f"{where}{'; set: ' + ', '.join(told) if told else ''}", path=place.config.path, set=told)

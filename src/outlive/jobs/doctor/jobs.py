@@ -1,0 +1,107 @@
+"""The jobs of the root: how many, how large, and whether somebody looks after those that run."""
+
+from __future__ import annotations
+
+import time
+
+from outlive.errors import OutliveError
+from outlive.jobs.control_client import ControlClient
+from outlive.jobs.doctor.finding import Finding, ok, warn
+from outlive.jobs.waiting import drive
+from outlive.store import inspect
+from outlive.store.job_dir import JobDir
+from outlive.system import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.core.records import State
+    from outlive.jobs.doctor.finding import Place
+
+_LISTED = 10
+_ANSWER_S = 1.0  # of one supervisor; all that answer take microseconds
+_ALL_ANSWERS_S = 10.0
+_STOPPED = (b"T", b"t")  # proc_pid_stat(5)
+
+
+def jobs(place: Place) -> Finding:
+    if place.store is None:
+        return warn("not looked at: the root cannot be opened", "Mend the root first.")
+    ids, size = place.store.ids(), 0
+    for job_id in ids:
+        try:
+            with JobDir.open(place.store, job_id) as job:
+                size += job.disk_bytes()
+        except (OSError, OutliveError):
+            continue
+    left = len(list(place.store.leftovers()))
+    facts = {"jobs": len(ids), "running": len(place.store.live_ids()), "bytes": size, "leftovers": left}
+    told = f"{len(ids):,} in the root, {size / 1024**2:,.1f} MiB; {facts['running']:,} may still run"
+    if left:
+        told += f"; {left} half-made or half-deleted directories, which `outlive gc` deletes when they are an hour old"
+    return ok(told, **facts)
+
+
+def supervision(place: Place) -> Finding:
+    """An end that nobody saw is written down by this look, as by every other one."""
+    if place.store is None:
+        return warn("not looked at: the root cannot be opened", "Mend the root first.")
+    found: dict[str, list[str]] = {"orphaned": [], "lost": [], "unresponsive": [], "unreadable": []}
+    running, deadline = 0, time.monotonic() + _ALL_ANSWERS_S
+    for job_id in place.store.live_ids():
+        try:
+            with JobDir.open(place.store, job_id) as job:
+                look = inspect.inspect_job(place.store, job)
+                silent = look.supervised and not _answers(job, look.state, deadline)
+        except (OSError, OutliveError):
+            continue  # it was removed just now
+        if look.damage is not None:
+            found["unreadable"].append(job_id)
+        elif look.just_ended:
+            found["lost"].append(job_id)
+        elif look.orphaned:
+            found["orphaned"].append(job_id)
+        elif silent:
+            found["unresponsive"].append(job_id)
+        running += look.state.state == "running"
+    return _told(running, found)
+
+
+def _answers(job: JobDir, state: State, deadline: float) -> bool:
+    """Does its supervisor say anything to a question that means nothing? One that is gone meanwhile is not silent."""
+    supervisor = state.supervisor
+    if not supervisor or process.start_time(supervisor["pid"]) != supervisor["start_time"]:
+        return True
+    fields = process.stat_fields(supervisor["pid"])
+    if fields is not None and fields[0] in _STOPPED:
+        return False
+    line = ControlClient(job, output=False)
+    try:
+        if not line.request({"op": "ping"}):
+            return True
+        answer = drive(line.answer(min(deadline, time.monotonic() + _ANSWER_S)))
+        return answer is not None or not line.connected or time.monotonic() > deadline
+    finally:
+        line.close()
+
+
+_ADVICE = {
+    "orphaned": "{0} run without a supervisor: `outlive list --all` or `status` gives them a new one.",
+    "lost": "{0} were found ended just now, and nobody saw their end: `outlive status` says what is known.",
+    "unresponsive": "The supervisor of {0} is stopped or stuck: continue it with kill -CONT.",
+    "unreadable": "The files of {0} are damaged: `outlive status` says which.",
+}
+
+
+def _told(running: int, found: dict[str, list[str]]) -> Finding:
+    facts = {name: ids[:_LISTED] for name, ids in found.items()}
+    wrong = [name for name, ids in found.items() if ids]
+    if not wrong:
+        return ok(f"{running} running, each with a supervisor that answers", running=running)
+    told = f"{running} running; " + ", ".join(f"{name}: {len(found[name])}" for name in wrong)
+    advice = " ".join(_ADVICE[name].format(_names(found[name])) for name in wrong)
+    return warn(told, advice, running=running, **facts)
+
+
+def _names(ids: list[str]) -> str:
+    more = f" and {len(ids) - 3} others" if len(ids) > 3 else ""
+    return ", ".join(ids[:3]) + more

@@ -1,0 +1,202 @@
+"""What the kernel offers, found out by doing it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from outlive.jobs.doctor.finding import Finding, fail, ok, warn
+from outlive.system import hole_punch, locks, prctl, process, splice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from outlive.jobs.doctor.finding import Place
+
+_YAMA = "/proc/sys/kernel/yama/ptrace_scope"
+_CHILD_S = 2.0
+# What is weaker without it. Those of _NEEDED are what outlive cannot do without.
+_WITHOUT = {
+    "pidfd": "a pid that is used again might be signalled",
+    "exit_info": "the exit code of a job is lost if its supervisor and its guardian are both killed (Linux 6.15 has it)",
+    "subreaper": "descendants that leave the session of a job are found by their environment only",
+    "ofd_locks": "whether a job is looked after cannot be told",
+    "fifo": "no job can be started",
+    "splice": "a supervisor that is killed while it moves output may lose some",
+    "punch_hole": "of output beyond the quota only the head is kept",
+    "memfd": "a job's request lies in a temporary file for an instant",
+    "close_range": "starting a command takes longer where many files are open",
+    "proc": "what a job consists of cannot be seen",
+}
+_NEEDED = frozenset({"ofd_locks", "fifo"})
+
+
+def features(place: Place) -> Finding:
+    found = {**_of_processes(), **_of_files(None if place.store is None else place.store.path)}
+    missing = [name for name, there in found.items() if not there]
+    told = f"has {', '.join(name for name, there in found.items() if there)}"
+    if not missing:
+        return ok(told, **found)
+    told += f"; has not: {', '.join(missing)}"
+    advice = " ".join(f"Without {name}: {_WITHOUT[name]}." for name in missing)
+    return fail(told, advice, **found) if _NEEDED.intersection(missing) else warn(told, advice, **found)
+
+
+def _of_processes() -> dict[str, bool]:
+    with _child(lambda: int(not prctl.become_subreaper())) as (pid, pidfd):
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        told = pidfd is not None and process.exit_status(pidfd) is not None
+    return {
+        "proc": process.stat_fields(os.getpid()) is not None,
+        "pidfd": pidfd is not None,
+        "exit_info": told,
+        "subreaper": code == 0,
+        "memfd": hasattr(os, "memfd_create"),
+        "close_range": _has_close_range(),
+    }
+
+
+def _has_close_range() -> bool:
+    import ctypes
+
+    try:  # an empty range: first above last is EINVAL, no such call is ENOSYS (close_range(2))
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.syscall(436, ctypes.c_uint(2), ctypes.c_uint(1), 0)
+    except AttributeError:
+        return False
+    import errno
+
+    return ctypes.get_errno() == errno.EINVAL
+
+
+def _of_files(root: str | None) -> dict[str, bool]:
+    """Of the file system that the root is on. Without a root nothing is said about it."""
+    if root is None or not os.access(root, os.W_OK | os.X_OK):
+        return {}
+    import tempfile
+
+    # The name of a half-made job: should we be killed here, the next gc deletes it
+    with tempfile.TemporaryDirectory(prefix=".tmp-doctor-", dir=root) as place:
+        path = os.path.join(place, "file")
+        tries: dict[str, Callable[[str], None]] = {
+            "ofd_locks": _lock,
+            "fifo": _fifo,
+            "splice": _splice,
+            "punch_hole": _punch,
+        }
+        return {name: _works(attempt, path) for name, attempt in tries.items()}
+
+
+def _works(attempt: Callable[[str], None], path: str) -> bool:
+    try:
+        attempt(path)
+    except OSError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _opened(path: str, flags: int) -> Iterator[int]:
+    fd = os.open(path, flags | os.O_CLOEXEC, 0o600)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _lock(path: str) -> None:
+    with _opened(path, os.O_RDWR | os.O_CREAT) as one, _opened(path, os.O_RDWR) as other:
+        if not locks.take(one, 0) or not locks.is_held(other, 0) or locks.is_held(other, 1):
+            raise OSError("a lock that one holds is not seen by the other")
+
+
+def _fifo(path: str) -> None:
+    os.mkfifo(path + ".fifo", 0o600)
+    with _opened(path + ".fifo", os.O_RDONLY | os.O_NONBLOCK), _opened(path + ".fifo", os.O_WRONLY):
+        return
+
+
+def _splice(path: str) -> None:
+    if not splice.IN_KERNEL:
+        raise OSError("this Python has no splice")
+    read_end, write_end = os.pipe()
+    try:
+        os.write(write_end, b"x")
+        with _opened(path, os.O_WRONLY | os.O_CREAT) as file:
+            os.splice(read_end, file, 1, offset_dst=0)
+    finally:
+        os.close(read_end)
+        os.close(write_end)
+
+
+def _punch(path: str) -> None:
+    with _opened(path, os.O_RDWR | os.O_CREAT) as file:
+        os.pwrite(file, b"x" * 131_072, 0)
+        hole_punch.punch(file, 0, 65_536)
+
+
+@contextlib.contextmanager
+def _child(body: Callable[[], int]) -> Iterator[tuple[int, int | None]]:
+    """(pid, pidfd) of a child that ends with the result of `body`. Whoever uses it waits for it."""
+    pid = os.fork()
+    if pid == 0:
+        code = 70
+        try:
+            code = body()
+        finally:
+            os._exit(code)
+    pidfd = process.open_pidfd(pid)
+    try:
+        yield pid, pidfd
+    finally:
+        if pidfd is not None:
+            os.close(pidfd)
+
+
+def blocked(place: Place) -> Finding:
+    """May /proc/PID/syscall of our own children be read? A job that waits for input is known by it."""
+    read_end, write_end = os.pipe()
+
+    def sleep() -> int:
+        os.close(write_end)
+        os.read(read_end, 1)
+        return 0
+
+    with _child(sleep) as (pid, _):
+        os.close(read_end)
+        try:
+            readable = _is_readable(pid)
+        finally:
+            os.close(write_end)
+            os.waitpid(pid, 0)
+    scope = _yama()
+    told = f"{'can' if readable else 'cannot'} be read{'' if scope is None else f' (Yama ptrace_scope {scope})'}"
+    facts = {"readable": readable, "ptrace_scope": scope}
+    if readable:
+        return ok(f"/proc/PID/syscall of what we start {told}", **facts)
+    advice = "Whether a job waits for input is then guessed from an unfinished last line. "
+    advice += f"A ptrace_scope of at most 1 allows it: {_YAMA}." if scope is not None and scope > 1 else ""
+    return warn(f"/proc/PID/syscall of what we start {told}", advice.strip(), **facts)
+
+
+def _is_readable(pid: int) -> bool:
+    deadline = time.monotonic() + _CHILD_S
+    while time.monotonic() < deadline:
+        try:
+            with open(f"/proc/{pid}/syscall", "rb") as file:
+                if file.read().split()[:1] != [b"running"]:
+                    return True
+        except OSError:
+            return False
+        time.sleep(0.005)
+    return False
+
+
+def _yama() -> int | None:
+    try:
+        with open(_YAMA, "rb") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return None

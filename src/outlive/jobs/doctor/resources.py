@@ -1,0 +1,122 @@
+"""What bounds the processes: open files, memory of pipes, memory at all, and who takes dead ones away."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+
+from outlive.jobs.doctor.finding import Finding, ok, warn
+from outlive.system import cgroup, oom, process, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.jobs.doctor.finding import Place
+
+_FEW_FILES = 256  # a server holds about two a running job that somebody waits for
+_PIPE_PAGES = "/proc/sys/fs/pipe-user-pages-soft"
+_PAGES_A_JOB = 32  # two pipes of 64 KiB (pipe(7))
+_FEW_JOBS = 100
+_REAPED_S = 1.0
+
+
+def open_files(place: Place) -> Finding:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    facts = {"soft": _number(soft), "hard": _number(hard)}
+    told = f"{_shown(soft)} of {_shown(hard)} in one process"
+    if soft != resource.RLIM_INFINITY and soft < _FEW_FILES:
+        advice = f"A server that is asked much at once may run out of them: raise it with `ulimit -n {_FEW_FILES * 4}`."
+        return warn(told, advice, **facts)
+    return ok(told, **facts)
+
+
+def _number(limit: int) -> int | None:
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _shown(limit: int) -> str:
+    return "any number" if limit == resource.RLIM_INFINITY else f"{limit:,}"
+
+
+def pipes(place: Place) -> Finding:
+    try:
+        with open(_PIPE_PAGES, "rb") as file:
+            pages = int(file.read())
+    except (OSError, ValueError):
+        return ok("the kernel does not say how much memory the pipes of a user may take")
+    if os.geteuid() == 0 or pages == 0:
+        return ok(f"pipes of this user are not limited (pipe-user-pages-soft {pages:,})", pages=pages)
+    full = pages // _PAGES_A_JOB
+    told = f"pipe-user-pages-soft {pages:,}: enough for {full:,} running jobs with pipes of full size"
+    if full < _FEW_JOBS:
+        return warn(told, f"With more jobs pipes are small and output is slow: raise {_PIPE_PAGES}.", pages=pages)
+    return ok(told, pages=pages)
+
+
+def memory(place: Place) -> Finding:
+    protected = oom.may_fall()
+    scores = "the kernel lets supervisors be spared" if protected else "supervisors are spared as much as their caller"
+    group = cgroup.memory()
+    if group is None:
+        return ok(f"no control group accounts for the memory of jobs; {scores}", limit_bytes=None, protected=protected)
+    limit, kills, as_one = group.memory_limit(), group.oom_kills(), group.dies_as_one()
+    facts = {
+        "group": group.path,
+        "limit_bytes": limit,
+        "oom_kills": kills,
+        "dies_as_one": as_one,
+        "protected": protected,
+    }
+    told = f"limit of {group.path}: {f'{limit / 1024**2:,.0f} MiB' if limit else 'none'}; {scores}"
+    told += f"; the kernel has ended {kills} of its processes so far" if kills else ""
+    if as_one:
+        advice = (
+            "memory.oom.group is set: if one process takes too much memory, the kernel ends all of them, supervisors too. Give "
+            'jobs groups of their own: [exec] scope = "systemd".'
+        )
+        return warn(told, advice, **facts)
+    return ok(told, **facts)
+
+
+def zombies(place: Place) -> Finding:
+    """Does whoever gets orphans take dead ones away? Found out with one."""
+    told, tell = os.pipe()
+    gate, opener = os.pipe()
+    middle = os.fork()
+    if middle == 0:
+        _leave_an_orphan(tell, gate, opener)
+    for fd in (tell, gate):
+        os.close(fd)
+    os.waitpid(middle, 0)
+    orphan = int(os.read(told, 32) or b"0")
+    heir = process.parent(orphan)
+    for fd in (told, opener):  # the gate opens: it ends, as a child of somebody else by now
+        os.close(fd)
+    return _judged(orphan, heir)
+
+
+def _leave_an_orphan(tell: int, gate: int, opener: int) -> None:
+    try:
+        os.close(opener)
+        orphan = os.fork()
+        if orphan == 0:
+            os.read(gate, 1)
+        else:
+            os.write(tell, b"%d" % orphan)
+    finally:
+        os._exit(0)
+
+
+def _judged(orphan: int, heir: int | None) -> Finding:
+    name = tree.comm(heir).decode("utf-8", "replace") if heir else ""
+    who = f"process {heir} ({name})" if heir else "nobody that can be seen"
+    deadline = time.monotonic() + _REAPED_S
+    while process.stat_fields(orphan) is not None:
+        if time.monotonic() > deadline:
+            advice = (
+                "Put a small init in front of it (docker run --init, tini, shareProcessNamespace): supervisors take care of what "
+                "jobs leave, but not of what is orphaned elsewhere, nor of themselves."
+            )
+            return warn(f"orphans go to {who}, which does not take dead ones away", advice, heir=heir)
+        time.sleep(0.005)
+    return ok(f"orphans go to {who}, which takes dead ones away", heir=heir)

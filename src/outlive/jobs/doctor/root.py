@@ -1,0 +1,111 @@
+"""The job root: which, why that one, on what kind of file system, and how much room there is."""
+
+from __future__ import annotations
+
+import os
+
+from outlive import limits
+from outlive.jobs.doctor.finding import Finding, fail, ok, warn
+from outlive.store.root import default_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.jobs.doctor.finding import Place
+
+_MOUNTS = "/proc/self/mountinfo"
+# Locks, renames or what another machine sees of them are not what outlive counts on.
+_NETWORK = frozenset(
+    "nfs nfs4 cifs smb3 smbfs 9p ceph glusterfs afs coda lustre beegfs gfs2 ocfs2 gpfs pvfs2 orangefs ncpfs".split()
+)
+_IN_MEMORY = frozenset({"tmpfs", "ramfs"})
+_SHARED_BY_FUSE = ("fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.glusterfs", "fuse.ceph", "fuse.gcsfuse")
+_SMALL_BYTES = 64 * 1024**2
+_FEW_FILES = 1_000  # a job takes about a dozen
+
+
+def _why(place: Place) -> str:
+    if place.flags.get("root"):
+        return "--root"
+    if place.env.get("OUTLIVE_ROOT"):
+        return "OUTLIVE_ROOT"
+    base = place.env.get("XDG_DATA_HOME")
+    return "XDG_DATA_HOME" if base and os.path.isabs(base) else "the default"
+
+
+def root(place: Place) -> Finding:
+    if place.store is None:
+        error = place.store_error
+        advice = (error and error.hint) or "Choose another root with --root or OUTLIVE_ROOT."
+        return fail(f"{error} (from {_why(place)})", advice, path=place.flags.get("root") or default_path(place.env))
+    path = place.store.path
+    facts = {"path": path, "source": _why(place)}
+    if not os.access(path, os.W_OK | os.X_OK) or os.statvfs(path).f_flag & os.ST_RDONLY:
+        advice = "Its jobs can be read and none can be started; choose another one with --root or OUTLIVE_ROOT."
+        return fail(f"{path} (from {_why(place)}) cannot be written", advice, **facts)
+    return ok(f"{path} (from {_why(place)}); it is yours, and nobody else may write into it", **facts)
+
+
+def file_system(place: Place) -> Finding:
+    if place.store is None:
+        return warn("not looked at: the root cannot be opened", "Mend the root first.")
+    kind, mounted = type_of(place.store.path)
+    told = f"{kind or 'of an unknown kind'}{f', mounted at {mounted}' if mounted else ''}"
+    if kind in _NETWORK or kind.startswith(_SHARED_BY_FUSE):
+        advice = (
+            "Network file systems are not supported as a root: locks and renames may not hold, and other machines see old "
+            "states. Choose a directory on a local disk with --root or OUTLIVE_ROOT."
+        )
+        return fail(f"{told}: a network file system", advice, type=kind)
+    if kind in _IN_MEMORY:
+        return warn(f"{told}: in memory", "Jobs and their output are gone with the next reboot.", type=kind)
+    if kind.startswith("fuse"):
+        return warn(f"{told}: served by a program", "Jobs depend on that program; a local disk is safer.", type=kind)
+    return ok(told, type=kind)
+
+
+def type_of(path: str) -> tuple[str, str]:
+    """(type, mount point) of the file system that `path` lies on; ("", "") where the system does not say."""
+    try:
+        with open(_MOUNTS, "rb") as file:
+            lines = file.read().decode("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return "", ""
+    best = ("", "")
+    for line in lines:  # proc_pid_mountinfo(5)
+        left, _, right = line.partition(" - ")
+        point = _unescaped(left.split(" ")[4])
+        holds = path == point or path.startswith(point.rstrip("/") + "/")
+        if holds and len(point) >= len(best[1]):  # of two at one place the later one is on top
+            best = (right.split(" ")[0], point)
+    return best
+
+
+def _unescaped(text: str) -> str:
+    r"""Blanks, tabs, newlines and backslashes are written as \040 and so on."""
+    head, *rest = text.split("\\")
+    return head + "".join(chr(int(part[:3], 8)) + part[3:] for part in rest)
+
+
+def space(place: Place) -> Finding:
+    if place.store is None:
+        return warn("not looked at: the root cannot be opened", "Mend the root first.")
+    found = os.statvfs(place.store.fd)
+    free, files = found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None
+    quota = limits.QUOTA_BYTES if place.config is None else place.config.get("exec", "quota_bytes")
+    facts = {"free_bytes": free, "free_files": files, "quota_bytes": quota}
+    told = f"{_gib(free)} free" + ("" if files is None else f", room for {files:,} files")
+    told += f"; a job may keep {_gib(quota)} of output" if quota else "; a job may keep all of its output"
+    if free < _SMALL_BYTES or (files is not None and files < _FEW_FILES // 10):
+        advice = "Free some space: `outlive gc --older-than 7d` deletes old finished jobs."
+        return fail(told, advice, **facts)
+    if (quota and free < quota) or (files is not None and files < _FEW_FILES):
+        advice = (
+            "One job could fill the disk: set [exec] quota_bytes lower, or free some space with `outlive gc`. A full disk ends "
+            "no job; what finds no room is dropped and counted."
+        )
+        return warn(told, advice, **facts)
+    return ok(told, **facts)
+
+
+def _gib(count: int) -> str:
+    return f"{count / 1024**3:.1f} GiB" if count >= 1024**3 // 10 else f"{count / 1024**2:.0f} MiB"

@@ -1,0 +1,262 @@
+"""The parts that answers share."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.core.ids import short_id
+from outlive.core.units import seconds_of, timestamp
+from outlive.jobs import processes, read_cursor
+from outlive.store.job_dir import LOGS
+from outlive.store.output.merged import Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+
+# Names of the fields that `describe` and `run_answer` fill, for the verbs that repeat them.
+DESCRIBING = (
+    "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
+    "dropped_bytes? missing_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
+    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? "
+)
+RUN = (
+    "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
+    "truncated gaps? requested_ms? effective_ms? deduplicated? hint? " + DESCRIBING
+)
+
+
+def describe(found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
+    """Who and what the job is, and how it ended if it did."""
+    definition, state = found.definition, found.state
+    answer: dict[str, Any] = {
+        "short_id": short_id(job.job_id),
+        "name": definition.name,
+        "pid": state.pid,
+        "cwd": definition.cwd or None,
+        "command": definition.command,
+        "tags": definition.tags,
+        "owner": definition.owner,
+        "created_at": definition.created_at,
+        "timeout_ms": definition.timeout_ms,
+    }
+    answer |= waiting(found, output)
+    answer |= unresponsive(found)
+    if state.started_at is not None:
+        answer["started_at"] = state.started_at
+    if state.finished:
+        answer |= outcome(found)
+    optional = {
+        "message": state.message,
+        "damage": found.damage,
+        "dropped_bytes": state.dropped_bytes or None,
+        "missing_bytes": output.missing_bytes or None,
+        "adopted": state.adopted or None,
+        "restarted_from": definition.restarted_from,
+    }
+    return answer | {name: value for name, value in optional.items() if value is not None}
+
+
+def waiting(found: Inspection, output: Output) -> dict[str, Any]:
+    """Does it wait for input; if so, the prompt (if one stands there) and, on a terminal, whether typing is shown."""
+    record = found.state.waiting
+    # Its supervisor clears the record too, but a reader may be faster
+    if not record or found.state.state != "running" or not found.supervised or output.end != record["seq"]:
+        return {"waiting_for_input": False}
+    answer: dict[str, Any] = {"waiting_for_input": True}
+    prompt = _prompt(found, output)
+    if prompt:
+        answer["prompt"] = prompt
+    if record["echo"] is not None:  # whoever reads key by key shows what is typed itself (an editor, a shell)
+        answer["echo"] = record["echo"] or not record["canonical"]
+    return answer
+
+
+def unresponsive(found: Inspection) -> dict[str, Any]:
+    """Does its supervisor stand still? Then output waits in its pipes, and nothing that is asked of it is done."""
+    pid = processes.stopped_supervisor(found)
+    return {} if pid is None else {"supervisor": "unresponsive", "supervisor_pid": pid}
+
+
+def input_hint(found: Inspection, answer: dict[str, Any]) -> str | None:
+    """How to answer a job that waits for input, or how to get one to go on whose supervisor does not."""
+    if answer.get("supervisor"):
+        pid = answer["supervisor_pid"]
+        return (
+            f"Its supervisor (pid {pid}) is stopped: output is not taken, its end is not seen, and write and kill are not "
+            f"answered until it goes on. Nothing is lost. `kill -CONT {pid}` continues it."
+        )
+    if not answer.get("waiting_for_input"):
+        return None
+    if answer.get("echo") is False:
+        return (
+            "It waits for a password (what is typed is not shown). Have a person type it: "
+            f"`outlive attach {short_id(found.definition.job_id)}` in a terminal."
+        )
+    if found.definition.pty:
+        return (
+            "It waits for input. Answer with write (a line needs its newline) or send-keys; screen shows the terminal."
+        )
+    return "It waits for input. Answer with write (a line needs its newline); eof ends the input."
+
+
+def _prompt(found: Inspection, output: Output) -> str:
+    """The unfinished last line; a program that fills the screen has none."""
+    terminal = found.state.terminal or {}
+    if (terminal.get("modes") or {}).get("alternate_screen"):
+        return ""
+    from outlive.render.decode import decode  # late, as below: `status` and `list` show no output
+    from outlive.render.plain_text import readable
+
+    text, _ = decode(output.pieces(max(0, output.end - limits.PROMPT_BYTES), output.end), more=False)
+    return readable(text).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]
+
+
+def outcome(found: Inspection) -> dict[str, Any]:
+    """How a finished job ended."""
+    state = found.state
+    answer: dict[str, Any] = {
+        "exit_code": state.exit_code,
+        "signal": state.signal,
+        "reason": state.reason,
+        "finished_at": state.finished_at,
+        "duration_ms": state.duration_ms,
+    }
+    if state.errno is not None:
+        answer["errno"] = state.errno
+    if state.ending and state.reason == state.ending["cause"]:
+        answer["ended_by"] = state.ending["by"]
+    return answer
+
+
+def losses(found: Inspection, output: Output) -> dict[str, Any]:
+    """Output that no disk would take, or that somebody cut away: said in every answer that shows output."""
+    found_losses = [*_missing(output), *_dropped(found, output)]
+    if not found_losses:
+        return {}
+    hint = " ".join(hint for _, _, hint in found_losses)
+    return {**{name: count for name, count, _ in found_losses}, "hint": hint}
+
+
+def _missing(output: Output) -> list[tuple[str, int, str]]:
+    count = output.missing_bytes
+    if not count:
+        return []
+    where = [
+        f"bytes {start:,} to {stop:,} of {name}"
+        for name, spans in zip(LOGS, output.missing, strict=True)
+        for start, stop in spans
+    ]
+    told = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
+    how = f"somebody cut or deleted a log ({told}). Positions still count them."
+    return [("missing_bytes", count, f"{count:,} bytes of output are missing: {how}")]
+
+
+def _dropped(found: Inspection, output: Output) -> list[tuple[str, int, str]]:
+    lost, quota = found.state.dropped_bytes, found.definition.quota_bytes
+    if not lost:
+        return []
+    why = "the disk under the job root was full. Free some space."
+    if 0 < quota <= output.end and not output.gap.merged.stop:
+        why = f"they came after the job's quota of {quota:,} bytes, and this file system cannot punch holes into files."
+    return [("dropped_bytes", lost, f"{lost:,} bytes of output are lost, because {why}")]
+
+
+def paths(job: JobDir) -> dict[str, str]:
+    return {"stdout_log_path": job.log_path(0), "stderr_log_path": job.log_path(1)}
+
+
+def env_vars(found: Inspection) -> list[str]:
+    definition = found.definition
+    shown = {**definition.env, **dict.fromkeys(definition.masked_env, "***")}
+    return [f"{name}={value}" for name, value in shown.items()]
+
+
+def elapsed_ms(found: Inspection) -> int:
+    """Age of the job; once it ended, how long it ran."""
+    state = found.state
+    if state.duration_ms is not None:
+        return int(state.duration_ms)
+    started = state.started_at or found.definition.created_at
+    end = seconds_of(state.finished_at) if state.finished_at else time.time()
+    return max(0, round((end - seconds_of(started)) * 1000)) if started else 0
+
+
+def idle_ms(found: Inspection, output: Output) -> int | None:
+    """How long a running job has been quiet."""
+    if found.state.state != "running":
+        return None
+    last = output.last_time()
+    if last is None:
+        last = seconds_of(found.state.started_at) if found.state.started_at else time.time()
+    return max(0, round((time.time() - last) * 1000))
+
+
+def retry_after_ms(found: Inspection, output: Output) -> int | None:
+    """Half of the quiet so far, between one second and one minute: it grows with every poll that finds nothing."""
+    quiet = idle_ms(found, output)
+    if quiet is None:
+        return None
+    low, high = limits.RETRY_MS
+    return min(high, max(low, quiet // 2))
+
+
+def run_answer(
+    ctx: Context, found: Inspection, job: JobDir, *, began: float, max_bytes: int | None, tail_lines: int, raw: bool
+) -> dict[str, Any]:
+    """The answer of run, start and restart. `began`: when the call came (time.monotonic)."""
+    from outlive.render import window
+
+    descendants = processes.descendants(found, job)
+    with Output(job) as output:
+        shown = window.show(
+            job,
+            output,
+            0,
+            output.end,
+            max_bytes=max_bytes or ctx.config.get("exec", "max_output_bytes"),
+            raw=raw,
+            more=not found.state.finished,
+        )
+        snapshot = window.tails(output, tail_lines, max_bytes or limits.TAIL_BYTES)
+        lost = losses(found, output)
+        described = describe(found, job, output)
+    read_cursor.mark_seen(ctx, job, shown.next_seq)
+    answer = {
+        "job_id": job.job_id,
+        "state": found.state.state,
+        **shown.to_dict(),
+        **described,
+        "started_at": found.state.started_at or found.definition.created_at or timestamp(),
+        "snapshot": snapshot,
+        **paths(job),
+        "waited_ms": round((time.monotonic() - began) * 1000),
+        "elapsed_ms": elapsed_ms(found),
+        "env_vars": env_vars(found),
+        "descendants": len(descendants),
+    }
+    hint = lost.get("hint") or input_hint(found, answer) or next_step(found, len(descendants))
+    return answer | ({"hint": hint} if hint else {})
+
+
+def next_step(found: Inspection, descendants: int) -> str | None:
+    """One sentence for whoever has to act on the answer."""
+    state = found.state
+    if not state.finished:
+        return "It still runs. Use wait to be told when it ends, poll or log to read on, kill to end it."
+    if descendants:
+        what = "1 process it started is" if descendants == 1 else f"{descendants} processes it started are"
+        return f"{what} still alive; kill ends them, and their output still arrives."
+    if state.reason == "timeout":
+        return "It was ended by its time-out. Start it with a larger timeout (0: none) if it should run longer."
+    if state.reason in ("lost", "reboot"):
+        return "Its output up to then is complete. Check what it did before running it again."
+    if state.reason == "launch":
+        return "The command never ran: check its name and PATH."
+    return None

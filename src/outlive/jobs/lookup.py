@@ -1,0 +1,71 @@
+"""From the text that names a job to the truth about it, and the line to its supervisor."""
+
+from __future__ import annotations
+
+from outlive.errors import OutliveError, from_os
+from outlive.store import atomic_file
+from outlive.store.job_dir import JobDir
+from outlive.store.root import not_found
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from outlive.core.records import Definition
+    from outlive.jobs.context import Context
+
+
+def open_job(ctx: Context, text: str) -> JobDir:
+    """Errors: job_not_found, ambiguous_job_id. Of jobs behind the caller's wall neither tells anything."""
+    return JobDir.open(ctx.store, ctx.store.find(text, None if ctx.wall is None else lambda found: _exists(ctx, found)))
+
+
+def open_known(ctx: Context, job_id: str) -> JobDir:
+    """The same for a whole id. Errors: job_not_found, io_error."""
+    job = JobDir.open(ctx.store, job_id)
+    if not _is_inside(ctx, job):
+        job.close()
+        raise not_found(job_id)
+    return job
+
+
+def job_ids(ctx: Context) -> Iterator[str]:
+    """The ids of all jobs that exist for this caller, newest first."""
+    return _inside(ctx, ctx.store.newest_ids())
+
+
+def live_ids(ctx: Context) -> Iterator[str]:
+    """Of these the ones that may still run."""
+    return _inside(ctx, ctx.store.live_ids())
+
+
+def _inside(ctx: Context, job_ids: Iterable[str]) -> Iterator[str]:
+    return iter(job_ids) if ctx.wall is None else (job_id for job_id in job_ids if _exists(ctx, job_id))
+
+
+def _exists(ctx: Context, job_id: str) -> bool:
+    try:
+        with JobDir.open(ctx.store, job_id) as job:
+            return _is_inside(ctx, job)
+    except OutliveError:
+        return False
+
+
+def _is_inside(ctx: Context, job: JobDir) -> bool:
+    """The wall. A job whose definition cannot be read is nobody's: it exists for those alone who see all."""
+    if ctx.wall is None:
+        return True
+    try:
+        return bool(job.read_meta().scope == ctx.wall)
+    except (OSError, OutliveError):
+        return False
+
+
+def change_meta(job: JobDir, change: Callable[[Definition], Definition]) -> Definition:
+    """`JobDir.change_meta`, with its errors as ours: io_error."""
+    try:
+        return job.change_meta(change)
+    except atomic_file.Damaged as error:
+        raise OutliveError("io_error", f"the definition of job {job.job_id} cannot be read: {error.why}") from error
+    except OSError as error:
+        raise from_os(f"changing the definition of job {job.job_id}", error) from error

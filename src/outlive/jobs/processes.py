@@ -1,0 +1,46 @@
+"""Which processes of a job are alive, and whether its supervisor is stopped."""
+
+from __future__ import annotations
+
+from outlive.store.job_dir import JobDir
+from outlive.system import process, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.store.inspect import Inspection
+
+
+def stopped_supervisor(found: Inspection) -> int | None:
+    """The pid of a job's supervisor if somebody stopped it (SIGSTOP, a debugger). Reads one file of /proc."""
+    supervisor, command = found.state.supervisor, found.state.identity
+    if not found.supervised or not supervisor:
+        return None
+    fields = process.stat_fields(supervisor["pid"])
+    if fields is None or fields[0] not in (b"T", b"t") or int(fields[19]) != supervisor["start_time"]:
+        return None
+    if command and command.get("pid_ns") != process.pid_namespace():  # a pid of another container
+        return None
+    return int(supervisor["pid"])
+
+
+def descendants(found: Inspection, job: JobDir) -> list[tree.Member]:
+    """The living processes of a supervised job besides the command itself."""
+    supervisor = found.state.supervisor
+    if not found.supervised or not supervisor:
+        return []
+    if process.start_time(supervisor["pid"]) != supervisor["start_time"]:
+        return []
+    alive = tree.below(supervisor["pid"])
+    if alive and not job.is_supervised():
+        return []  # it was let go meanwhile, which is when none is left: what was found may be the next job of that pair
+    return [m for m in alive if m.pid != found.state.pid and not tree.is_sink(m.pid)]
+
+
+def survivors(found: Inspection, job: JobDir) -> list[tree.Member]:
+    """Everything of the job that is alive, the command too."""
+    known = {member.pid: member for member in descendants(found, job)}
+    known.update((member.pid, member) for member in tree.with_cookie(job.job_id))
+    state = found.state
+    if state.pid is not None and process.is_same(state.identity) and process.is_alive(state.pid):
+        known.setdefault(state.pid, tree.Member(state.pid, state.identity["start_time"]))
+    return [known[pid] for pid in sorted(known)]

@@ -1,0 +1,57 @@
+"""Where a client's last answer about a job ended."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.store.job_dir import SEEN, JobDir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.jobs.context import Context
+
+
+# --- where a client's last answer ended ---
+
+
+def _seen_name(client: str) -> str:
+    from outlive.store.pending_notices import mark_of
+
+    return f"{SEEN}/{mark_of(client)}"
+
+
+def seen(ctx: Context, job: JobDir) -> int:
+    """Where this client's last answer about the job ended; 0 if there was none, or no position is kept."""
+    if ctx.client is None:
+        return 0
+    try:
+        fd = job.open_file(_seen_name(ctx.client))
+    except OSError:
+        return 0
+    try:
+        return int(os.read(fd, 32).strip() or b"0")
+    except ValueError:
+        return 0
+    finally:
+        os.close(fd)
+
+
+def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
+    """Remember where this answer ends. A lost position costs a repetition, so nothing here may fail a call."""
+    if ctx.client is None:
+        return
+    name = _seen_name(ctx.client)
+    try:
+        try:
+            fd = job.open_file(name, os.O_WRONLY | (os.O_CREAT if next_seq else 0))
+        except FileNotFoundError:
+            if not next_seq:  # that is what is not noted
+                return
+            os.mkdir(SEEN, 0o700, dir_fd=job.fd)
+            fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
+        try:
+            os.pwrite(fd, b"%020d\n" % next_seq, 0)  # one write of fixed width: old or new, never between
+        finally:
+            os.close(fd)
+    except OSError:
+        return

@@ -1,0 +1,280 @@
+"""From a plan to a job that runs: the order that must hold is directory and locks, definition, rename, start."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import fastjson, limits
+from outlive.errors import OutliveError, from_os
+from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.control_client import ControlClient
+from outlive.jobs.waiting import Pause
+from outlive.store import atomic_file
+from outlive.store.job_dir import META, STDIN_DATA, Locks
+from outlive.store.new_job import NewJob
+from outlive.store.output.merged import Output
+from outlive.store.pending_notices import PendingNotices
+from outlive.supervisor.request import Request
+from outlive.system import fault_points, fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.definition import Plan
+    from outlive.jobs.waiting import Waiting
+    from outlive.launch import systemd_scope as scope_launch
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+
+def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
+    """The job's directory, complete and visible, its locks held. Errors: io_error; then nothing is left of it."""
+    new: NewJob | None = None
+    ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
+    try:
+        blank = ctx.launcher.blank() if live else None
+        new = None if blank is None else blank.claimed(ctx.store, plan.definition.job_id)
+        new = new or NewJob(ctx.store, plan.definition.job_id)
+        if plan.stdin_data is not None:
+            _write_new(new.dir, STDIN_DATA, plan.stdin_data)
+        _write_new(new.dir, META, atomic_file.dump(plan.definition.to_dict()))
+        fault_points.at("make_meta")
+        if live:
+            ctx.store.mark_live(plan.definition.job_id, new.spare())
+        else:
+            from outlive.core.records import State
+
+            new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
+        if ctx.client is not None:
+            PendingNotices(ctx.store, ctx.client).add(plan.definition.job_id, new.spare())
+        fault_points.at("make_live")
+        new.publish()
+    except OSError as error:
+        ctx.job_id = None
+        if new is not None:
+            new.discard()
+        raise from_os(f"creating the job directory under {ctx.store.path}", error) from error
+    return new
+
+
+def _write_new(job: JobDir, name: str, data: bytes) -> None:
+    """In a directory that nobody can see yet: half of it would be nobody's."""
+    fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
+    try:
+        fds.write_all(fd, data)
+    finally:
+        os.close(fd)
+
+
+def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> Waiting[socket.socket]:
+    """Hand the job to a supervisor; the socket hears from it. Errors: launch_failed."""
+    definition = plan.definition
+    request = Request(
+        root=ctx.store.path,
+        job_id=definition.job_id,
+        definition=definition.to_dict(),
+        environment=ctx.env,
+        overrides=plan.overrides,
+        umask=_umask(),
+        created=created,
+        sink_shell=list(definition.shell or ctx.shell),
+        bounds=ctx.config.bounds(),
+    )
+    here = there = scope = None
+    memory = -1
+    try:
+        if definition.systemd_scope:
+            scope = yield from _entered(definition.job_id, ctx.env)
+        here, there = fds.pair()
+        memory = request.to_file()
+        sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
+        if plan.stdin_fd is not None:
+            sent["stdin"] = plan.stdin_fd
+        fault_points.at("send_request")
+        (scope or ctx.launcher).send(sent)
+        fault_points.at("send_done")
+    except OSError as error:
+        if here is not None:
+            here.close()
+        raise from_os("starting a supervisor", error, code="launch_failed") from error
+    finally:
+        if there is not None:
+            there.close()
+        if scope is not None:
+            scope.close()
+        for fd in (memory, plan.stdin_fd):
+            if fd is not None and fd >= 0:
+                os.close(fd)
+    return here
+
+
+def _entered(job_id: str, env: dict[str, str]) -> Waiting[scope_launch.Launcher]:
+    """The way into a scope of the job's own. Errors: launch_failed; then nothing was asked of anybody."""
+    from outlive.launch import systemd_scope as scope_launch
+
+    found: scope_launch.Launcher | None = None
+    deadline = time.monotonic() + limits.LAUNCH_S
+    try:
+        found = scope_launch.Launcher(job_id, env)
+        while not found.is_there():
+            if time.monotonic() >= deadline:
+                raise OSError(f"systemd-run made no scope within {limits.LAUNCH_S:.0f} s")
+            yield Pause((found.fileno(),), deadline)
+    except BaseException as error:
+        if found is not None:
+            found.give_up()
+        if isinstance(error, OSError):
+            raise OutliveError("launch_failed", f"{error}; nothing was run", hint=_NO_SCOPE) from error
+        raise
+    return found
+
+
+_NO_SCOPE = (
+    "A scope needs a systemd that can be reached (`systemctl --user status`); `outlive doctor` tells. Without one: scope none "
+    "(--scope none, or [exec] scope)."
+)
+
+
+def _umask() -> int:
+    """The umask of this process; reading it means setting it (umask(2))."""
+    old = os.umask(0o077)
+    os.umask(old)
+    return old
+
+
+def started(job: JobDir, sock: socket.socket, locks: Locks) -> Waiting[None]:
+    """Wait for the supervisor's first word; its locks are its own then. Errors: launch_failed; then nothing ran."""
+    sock.setblocking(False)
+    deadline = time.monotonic() + limits.LAUNCH_S
+    while time.monotonic() < deadline:
+        try:
+            message = sock.recv(limits.CONTROL_BYTES)
+        except BlockingIOError:
+            yield Pause((sock.fileno(),), deadline)
+            continue
+        except OSError:
+            message = b""
+        if message[:1] == b"{":
+            failed = fastjson.loads(message)
+            raise from_os("starting the command", OSError(failed["errno"], failed["failed"]), code="launch_failed")
+        locks.close()
+        fault_points.at("send_answered")
+        if message or _goes_on(job):
+            return
+        raise OutliveError("launch_failed", "the supervisor ended before it could start the command", retryable=True)
+    raise OutliveError(
+        "launch_failed",
+        f"no supervisor answered within {limits.LAUNCH_S:.0f} s",
+        retryable=True,
+        hint="The machine is very busy; try again.",
+    )
+
+
+def _goes_on(job: JobDir) -> bool:
+    """The line broke. Is there a guardian that goes on with the start, or a record that tells the truth?"""
+    try:
+        return job.is_supervised() or job.read_state() is not None
+    except (OSError, OutliveError):
+        return False
+
+
+class Observation:
+    """How a start is watched and shown: the values of define.WAIT_ARGS and define.SHOW_ARGS."""
+
+    NAMES = ("yield_ms", "background", "wait", "propagate", "wait_poll_ms", "tail_lines", "max_bytes", "raw")
+
+    def __init__(
+        self,
+        *,
+        yield_ms: int,
+        background: bool = False,
+        wait: bool = False,
+        propagate: bool = False,
+        wait_poll_ms: int | None = None,
+        tail_lines: int = 0,
+        max_bytes: int | None = None,
+        raw: bool = False,
+    ) -> None:
+        self.began = time.monotonic()
+        self.until = None if wait else self.began + (0 if background else yield_ms / 1000)
+        self.show: dict[str, Any] = {"tail_lines": tail_lines, "max_bytes": max_bytes, "raw": raw}
+
+    @classmethod
+    def taken_from(cls, args: dict[str, Any]) -> Observation:
+        """Takes its values out of the arguments of a call."""
+        return cls(**{name: args.pop(name) for name in cls.NAMES if name in args})
+
+
+def run_job(ctx: Context, plan: Plan, seen: Observation) -> Waiting[dict[str, Any]]:
+    """Make and start a job and answer when it has ended, or when `seen` says."""
+    new = make(ctx, plan, live=True)
+    return (yield from start_made(ctx, plan, new, seen))
+
+
+def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Waiting[dict[str, Any]]:
+    """Start a job whose directory is made. If nothing could be run, the directory is taken back."""
+    sock: socket.socket | None = None
+    try:
+        assert new.locks is not None
+        sock = yield from begin(ctx, plan, new.locks)
+        from outlive.render import window  # noqa: F401 - what the answer needs, while the supervisor starts the command
+
+        yield from started(new.dir, sock, new.locks)
+    except OutliveError:
+        if sock is not None:
+            sock.close()
+        new.discard()
+        ctx.job_id = None
+        raise
+    except BaseException as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
+        if sock is not None:
+            sock.close()
+        elif isinstance(error, GeneratorExit):  # while it waited for its scope: it was sent to nobody
+            new.discard()
+            ctx.job_id = None
+        new.close()
+        raise
+    job_dir = lookup.open_known(ctx, plan.definition.job_id)
+    new.close()
+    with job_dir as job:
+        return (yield from watch(ctx, job, sock, seen, hint=plan.hint, told=True))
+
+
+def watch(
+    ctx: Context,
+    job: JobDir,
+    sock: socket.socket | None,
+    seen: Observation,
+    *,
+    hint: str | None = None,
+    told: bool = False,
+) -> Waiting[dict[str, Any]]:
+    """Wait for the end of a started job as long as `seen` says, and answer. `told`: that it runs; its end will be told too."""
+    line = ControlClient(job, output=False, sock=sock)
+    try:
+        if told and (
+            seen.until is None or time.monotonic() < seen.until
+        ):  # a look now would take a core from the start
+            yield from line.pause(seen.until)
+        while True:
+            found = adoption.inspect_and_adopt(ctx, job)
+            if found.state.finished or (seen.until is not None and time.monotonic() >= seen.until):
+                break
+            if seen.until is not None and _waits_for_input(found, job):
+                break  # nothing will happen before somebody answers it
+            yield from line.pause(seen.until)
+    finally:
+        line.close()
+    answer = job_answer.run_answer(ctx, found, job, began=seen.began, **seen.show)
+    return answer | ({"hint": f"{hint} {answer.get('hint', '')}".strip()} if hint else {})
+
+
+def _waits_for_input(found: Inspection, job: JobDir) -> bool:
+    if not found.state.waiting:
+        return False
+    with Output(job) as output:
+        return bool(job_answer.waiting(found, output)["waiting_for_input"])

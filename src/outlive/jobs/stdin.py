@@ -1,0 +1,146 @@
+"""Putting bytes into a job's stdin or terminal: what write, send-keys, submit and paste have in common."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import limits
+from outlive.errors import OutliveError, invalid
+from outlive.jobs import adoption
+from outlive.jobs.control_client import ControlClient, require_supervisor
+from outlive.system import fds
+from outlive.verbs.spec import JOB, MS, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+_TIMEOUT = Arg(
+    "timeout_ms",
+    MS,
+    "How long the job may take to read it.",
+    default=limits.WRITE_MS,
+    minimum=0,
+    metavar="DURATION",
+)
+_RESULT = "job_id state timeout_ms bytes_written stdin warnings? requested_ms? effective_ms?"
+
+
+def verb(name: str, help: str, run: Callable[..., Waiting[dict[str, Any]]], *args: Arg, detail: str = "") -> Verb:
+    """One that puts something into a job. `args`: what it takes besides the job and the time."""
+    return Verb(name, help, run, args=(JOB, *args, _TIMEOUT), result=_RESULT, detail=detail)
+
+
+def deliver(ctx: Context, job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Waiting[dict[str, Any]]:
+    """Write, then end the input if `eof`; answers when the job took it all, or after `timeout_ms`.
+
+    Errors: stdin_closed, invalid_state, invalid_argument, io_error.
+    """
+    if len(data) > limits.MAX_STDIN_WRITE_BYTES:
+        raise invalid("data", f"at most {limits.MAX_STDIN_WRITE_BYTES:,} bytes can be written at once")
+    found = adoption.inspect_and_adopt(ctx, job)
+    require_open(found)
+    memory = fds.memory_file("stdin", data)
+    try:
+        asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
+        answer = yield from ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in")
+    except OutliveError as error:
+        if error.code == "io_error":  # it may have ended since the look, and its supervisor with it
+            require_open(adoption.inspect_and_adopt(ctx, job))
+        raise
+    finally:
+        os.close(memory)
+    written = int(answer["written"])
+    if answer["closed"] and not eof and written < len(data):
+        raise _closed(written)
+    return {
+        "job_id": job.job_id,
+        "state": adoption.inspect_and_adopt(ctx, job).state.state,
+        "timeout_ms": found.definition.timeout_ms,
+        "bytes_written": written,
+        "stdin": "closed" if answer["closed"] else "open",
+        **_warnings(written, len(data), eof and not answer["eof"]),
+    }
+
+
+def ask(
+    job: JobDir, request: dict[str, Any], files: tuple[int, ...] = (), *, wait_s: float = 0.0, changes: str = ""
+) -> Waiting[dict[str, Any]]:
+    """One request to a job's supervisor, and its answer. `changes`: what may have happened if it is killed meanwhile.
+
+    Errors: io_error, and what the supervisor answers.
+    """
+    line = ControlClient(job, output=False)
+    deadline = time.monotonic() + wait_s + limits.CONTROL_S
+    try:
+        asked = line.request(request, files)
+        answer = (yield from line.answer(deadline)) if asked else None
+        if answer is None and asked and not line.connected and changes:
+            raise OutliveError(
+                "io_error",
+                f"the job's supervisor was killed during the {request['op']}; {changes}",
+                hint="Look at what the job makes of it before you repeat it.",
+            )
+    finally:
+        line.close()
+    if answer is None:
+        raise require_supervisor(job)
+    if not answer["ok"]:
+        raise OutliveError(answer["code"], answer["message"])
+    return answer
+
+
+def require_open(found: Inspection) -> None:
+    """Errors: invalid_state, stdin_closed."""
+    state = found.state
+    if state.state == "created":
+        raise OutliveError("invalid_state", "the job was not started yet", hint="start runs it.")
+    if state.finished:
+        raise OutliveError("stdin_closed", f"the job has ended ({state.state}); nothing reads its input")
+    if found.definition.stdin != "open" and not found.definition.pty:
+        raise OutliveError(
+            "stdin_closed",
+            "the job was started with its stdin closed",
+            hint='Start it with stdin "open" (CLI: --stdin open), or with pty for a terminal, to be able to write to it.',
+        )
+    if state.stdin == "closed":
+        raise OutliveError("stdin_closed", "the job's stdin was ended by an eof, or the job closed it")
+
+
+def require_pty(found: Inspection, *, running: bool = True) -> None:
+    """Errors: not_a_pty, invalid_state, stdin_closed."""
+    if not found.definition.pty:
+        raise OutliveError(
+            "not_a_pty",
+            "the job was started without a terminal",
+            hint="write puts text into its stdin if that is open; start it with pty (CLI: --pty) for keys and a screen.",
+        )
+    if running:
+        require_open(found)
+
+
+def _closed(written: int) -> OutliveError:
+    return OutliveError(
+        "stdin_closed",
+        f"the job closed its input after {written} bytes",
+        hint="It may have ended: poll shows.",
+        details={"bytes_written": written},
+    )
+
+
+def _warnings(written: int, wanted: int, not_ended: bool) -> dict[str, Any]:
+    if written == wanted:
+        return {}
+    lost = "; its input was not ended either" if not_ended else ""
+    return {
+        "warnings": [
+            f"the job took {written} of {wanted} bytes in time{lost}: write the rest, from byte {written} on, later"
+        ]
+    }

@@ -1,0 +1,163 @@
+"""What is watched for: from the arguments of run, create and notify set to the form in which it is stored."""
+
+from __future__ import annotations
+
+import os
+
+from outlive import fastjson, limits
+from outlive.errors import invalid, nearest
+from outlive.store.output.patterns import CONTAINS, MATCH_TYPES, REGEX, Pattern, check_length
+from outlive.verbs.spec import BOOL, ITEMS, PATH, STR, Arg
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+
+    Watch = dict[str, Any]
+
+STREAMS = ("both", "stdout", "stderr")
+_KEYS = ("pattern", "match_type", "stream", "once", "command", "file")
+_MEANT = {"regex": "pattern", "text": "pattern", "line": "pattern", "contains": "pattern, with match_type contains"}
+
+WATCH = Arg(
+    "watch",
+    ITEMS,
+    "Lines to be told of: RE2 patterns, or {pattern, match_type regex|contains, stream, once, command, file}; "
+    "hits are events.",
+    default=(),
+    metavar="PATTERN",
+)
+# On a command line patterns are words; what else there is to say of them stands beside.
+ARGS = (
+    WATCH,
+    Arg("watch_match_type", STR, "How --watch patterns match.", default=REGEX, choices=MATCH_TYPES, mcp=""),
+    Arg("watch_stream", STR, "Where they are looked for.", default="both", choices=STREAMS, mcp=""),
+    Arg("watch_once", BOOL, "Tell of the first hit only.", default=False, mcp=""),
+    Arg("watch_command", STR, "Shell command that gets each hit on its stdin.", mcp="", metavar="COMMAND"),
+    Arg("watch_file", PATH, "File that gets each hit as one line.", mcp="", metavar="FILE"),
+)
+NAMES = tuple(arg.name for arg in ARGS)
+
+
+def parsed(
+    ctx: Context, args: dict[str, Any], known: list[Watch], *, number: int = 0, from_seq: int = 0
+) -> list[Watch]:
+    """`known` and behind them the new ones, with ids of their own. `number`: of the last watch the job ever had.
+
+    Errors: invalid_argument; nothing is kept then.
+    """
+    given = args.get("watch") or ()
+    common = {
+        "match_type": args.get("watch_match_type") or REGEX,
+        "stream": args.get("watch_stream") or "both",
+        "once": bool(args.get("watch_once")),
+        "command": args.get("watch_command"),
+        "file": args.get("watch_file"),
+    }
+    for sink in ("watch_command", "watch_file"):
+        if not given and args.get(sink) is not None:
+            flag = f"--{sink.replace('_', '-')}"
+            raise invalid(sink, f"{flag} needs --watch", hint="Say what it waits for: --watch PATTERN.")
+    found = list(known)
+    for item in given:
+        asked = _asked(item)
+        _check_keys(asked)
+        watch = checked(ctx, f"w{number + 1}", {**common, **asked}, from_seq)
+        if not any(_is_same(watch, other) for other in found):
+            number += 1
+            found.append(watch)
+    if len(found) > limits.MAX_WATCHES:
+        raise invalid("watch", f"{len(found)} watches; a job has at most {limits.MAX_WATCHES}")
+    return found
+
+
+def _is_same(one: Watch, other: Watch) -> bool:
+    """Would every hit be told twice? A call that is repeated must not do that; `once` may be wanted once more."""
+    return not one["once"] and one | {"id": "", "from_seq": 0} == other | {"id": "", "from_seq": 0}
+
+
+def _asked(item: Any) -> Watch:
+    """A pattern, or an object; on a command line and from some clients as a text of JSON."""
+    if isinstance(item, str) and item.lstrip()[:1] == "{":
+        try:
+            found = fastjson.loads(item)
+        except ValueError:
+            found = None  # a pattern that begins with a brace
+        if isinstance(found, dict) and "pattern" in found:
+            return found
+    return {"pattern": item} if isinstance(item, str) else _snake(item)
+
+
+def _snake(item: dict[str, Any]) -> dict[str, Any]:
+    return {"match_type" if name == "matchType" else name: value for name, value in item.items() if value is not None}
+
+
+def _check_keys(watch: Watch) -> None:
+    for name in watch:
+        if name not in _KEYS:
+            near = _MEANT.get(name) or nearest(name, list(_KEYS))
+            hint = f"Did you mean {near}?" if near else f"A watch has: {', '.join(_KEYS)}."
+            raise invalid("watch", f"a watch has no {name!r}", hint=hint)
+
+
+def checked(ctx: Context, name: str, watch: Watch, from_seq: int, field: str = "watch") -> Watch:
+    """One watch as it is stored. Errors: invalid_argument."""
+    pattern, kind, stream = watch.get("pattern"), watch["match_type"], watch["stream"]
+    if not isinstance(pattern, str):
+        raise invalid(field, "a watch needs a pattern (a string)")
+    if kind not in MATCH_TYPES:
+        raise invalid(field, f"match_type is one of {', '.join(MATCH_TYPES)}, not {kind!r}")
+    stream = "both" if stream == "either" else stream
+    if stream not in STREAMS:
+        raise invalid(field, f"stream is one of {', '.join(STREAMS)}, not {stream!r}")
+    if not isinstance(watch["once"], bool):
+        raise invalid(field, "once is true or false")
+    if kind == CONTAINS:
+        check_length(pattern, field)
+    else:
+        Pattern(pattern, kind, field)
+    return {
+        "id": name,
+        "pattern": pattern,
+        "match_type": kind,
+        "stream": stream,
+        "once": watch["once"],
+        "command": _command(watch["command"], field),
+        "file": _file(ctx, watch["file"], field),
+        "from_seq": from_seq,
+    }
+
+
+def _command(given: Any, field: str) -> str | None:
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given.strip() or "\0" in given:
+        raise invalid(field, "the command of a watch is a shell command (a string that is not empty)")
+    return given
+
+
+def _file(ctx: Context, given: Any, field: str) -> str | None:
+    if given is None:
+        return None
+    if not isinstance(given, str) or not given.strip() or "\0" in given:
+        raise invalid(field, "the file of a watch is a path (a string that is not empty)")
+    return os.path.normpath(os.path.join(ctx.cwd or "/", given))
+
+
+def last_number(watches: list[Watch], before: int) -> int:
+    """Of the last watch the job ever had: an id is never given twice, because the history tells of it."""
+    return max([before, *(int(watch["id"][1:]) for watch in watches)])
+
+
+def without(watches: list[Watch], remove: Any) -> list[Watch]:
+    """Less those named by id or by pattern. Errors: invalid_argument for one that is not there."""
+    left = list(watches)
+    for name in remove:
+        kept = [watch for watch in left if name not in (watch["id"], watch["pattern"])]
+        if len(kept) == len(left):
+            known = ", ".join(f"{watch['id']} ({watch['pattern']})" for watch in left) or "none"
+            raise invalid("remove_watch", f"no watch {name!r}", hint=f"There are: {known}.")
+        left = kept
+    return left

@@ -1,0 +1,137 @@
+"""The nursery's own process: keeps one pair ready, gives it the next job, forks the next pair."""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+
+from outlive import fastjson, limits
+from outlive.store import preallocated  # noqa: F401 - for its pairs, which may live longer than the file
+from outlive.supervisor.fork_protocol import AHEAD, LEND, NOT_LENT, Pair, read
+from outlive.supervisor.worker import fork_pair
+from outlive.system import fault_points, fds, prctl, process, signals, tree
+from outlive.system.signals import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+
+_SOCKET_FD = 3
+
+
+def main() -> None:
+    """Until the server's end of the socket is closed."""
+    fds.close_others({_SOCKET_FD})
+    os.chdir("/")
+    signals.clean_slate()
+    prctl.rename(tree.NURSERY)
+    process.boot_id()  # known to every pair from here on
+    gc.collect()
+    gc.freeze()  # what is here now is shared with every pair
+    sock = fds.socket_of(_SOCKET_FD)
+    children = signals.wakeup_pipe((signal.SIGCHLD,))
+    poller = select.poll()
+    poller.register(sock, select.POLLIN)
+    poller.register(children, select.POLLIN)
+    spare, pause_s = _fork(), limits.SPARE_PAIR_S
+    while True:
+        ready = {fd for fd, _ in poller.poll(None if spare else pause_s * 1000)}
+        if spare is None and not ready:
+            spare = _fork()
+            # No process may be made now: trying again and again would not help whoever has too many
+            pause_s = limits.SPARE_PAIR_S if spare else min(2 * pause_s, limits.SPARE_RETRY_S)
+        if children in ready:
+            os.read(children, 4096)
+            _reap()
+        if sock.fileno() not in ready:
+            continue
+        message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
+        if not message:
+            break
+        fault_points.at("nursery_asked")
+        _give(spare, *read(message, numbers), sock)
+        fault_points.at("nursery_given")
+        for fd in numbers:
+            os.close(fd)
+        if spare is not None:
+            spare.close()
+        spare = None  # not now: forking would keep a core from the job that is being started
+    if spare is not None:
+        spare.close()
+    os._exit(0)
+
+
+def once() -> None:
+    """One job, in the scope that we were put into (launch/systemd_scope.py); then it is done."""
+    sock = fds.socket_of(os.dup(0))
+    fds.null_stdio()
+    fds.close_others({sock.fileno()})
+    os.chdir("/")
+    signals.clean_slate()
+    prctl.rename(tree.NURSERY)
+    fds.send(sock, b"there")
+    message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
+    if message:
+        fault_points.at("scope_asked")
+        _give(None, *read(message, numbers), None)
+        fault_points.at("scope_given")
+    os._exit(0)
+
+
+def _fork() -> Pair | None:
+    try:
+        return fork_pair(away=False, spare=True)
+    except OSError:
+        return None
+
+
+def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
+    """Hand the job on; if there is no pair, one is forked now, and if that fails its launcher is told why. `server`: where
+    to lend it, if that is among the words; None: there is none, and we end now."""
+    try:
+        if spare is not None:
+            try:
+                _send(spare, files, words, server)
+                return
+            except (BrokenPipeError, ConnectionResetError):  # it was killed while it waited: nothing was taken
+                pass
+        pair = fork_pair(away=server is None)
+        try:
+            _send(pair, files, words, server)
+        finally:
+            pair.close()
+    except OSError as error:
+        _lend(None, words, server)
+        waiter = fds.socket_of(os.dup(files["waiter"]))
+        fds.send(waiter, fastjson.dumps({"failed": error.strerror or str(error), "errno": error.errno or 0}).encode())
+        waiter.close()
+
+
+def _send(pair: Pair, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
+    pair.send(files, ahead=AHEAD in words)
+    _lend(pair, words, server)
+
+
+def _lend(pair: Pair | None, words: list[str], server: socket.socket | None) -> None:
+    """Answer whoever asked for a pair to use again; without one if there is none."""
+    if server is None or LEND not in words:
+        return
+    try:
+        if pair is None:
+            fds.send(server, NOT_LENT, wait=False)
+        else:
+            pair.lend(server)
+    except OSError:  # its server has ended
+        return
+
+
+def _reap() -> None:
+    """Guardians whose job is over."""
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return

@@ -1,0 +1,193 @@
+"""A long-lived server does not fork: it is large and may have threads. It keeps a small process beside it, outside of its
+process tree, that has a pair ready; a start is then one message and one posix_spawn. The nursery ends with its server.
+
+A few pairs it lends to the server, which gives them the next job itself when theirs is over: nothing is forked then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+
+from outlive import limits
+from outlive.store.preallocated import Blank
+from outlive.supervisor.fork_protocol import AHEAD, FREE, LEND, Pair
+from outlive.system import fault_points, fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+
+_SOCKET_FD = 3
+# Without site, which costs 5 ms; our own package first on the path, behind everything the few libraries that a supervisor
+# may need one day. It leaves the server's process tree before it imports.
+_CODE = (
+    "import os\n"
+    "if os.fork(): os._exit(0)\n"
+    "os.setsid()\n"
+    "import sys; sys.path.insert(0, sys.argv[1]); sys.path += sys.argv[2].split(os.pathsep)\n"
+    "from outlive.launch.fork_server import main\n"
+    "main()\n"
+)
+_OF_A_BLANK = 3  # open files
+_PADDING = " " * 64  # argv is where the name in the process table is written
+
+
+class Launcher:
+    """The server's line to its nursery; started again if it was killed. May be called from any thread."""
+
+    def __init__(self) -> None:
+        self._sock: socket.socket | None = None
+        self._middle: int | None = None
+        self._lent: list[Pair] = []  # their jobs run
+        self._free: list[Pair] = []
+        self._blanks: list[Blank] = []
+        self._asked: list[bool] = []  # for pairs that the nursery has not lent yet: shall each make a blank?
+        self._lock = threading.Lock()
+        self._start()
+
+    def _start(self) -> None:
+        here, there = fds.pair()
+        argv = interpreter(_CODE)
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            moves = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
+            moves.append((os.POSIX_SPAWN_DUP2, there.fileno(), _SOCKET_FD))
+            # No environment: nothing of ours is for it, and an outer job's cookie would make it part of that job
+            self._middle = os.posix_spawn(sys.executable, argv, fault_points.carried(), file_actions=moves)
+        finally:
+            os.close(null)
+            there.close()
+        self._sock = here
+
+    def blank(self) -> Blank | None:
+        """A directory that one of our pairs has made ahead. It is the caller's from here on."""
+        with self._lock:
+            self._look()
+            return self._blanks.pop() if self._blanks else None
+
+    def send(self, files: dict[str, int]) -> None:
+        """Hand a job to a pair. `files` as in `Pair.send`. Errors: OSError."""
+        with self._lock:
+            self._reap_middle()
+            self._look()
+            while self._free:
+                pair = self._free.pop()
+                try:
+                    pair.send(files, ahead=self._wants_blank())
+                except OSError as error:
+                    pair.close()
+                    if not isinstance(error, BrokenPipeError | ConnectionResetError):
+                        raise
+                    continue  # it was killed while it waited: nothing was taken
+                self._lent.append(pair)
+                return
+            self._ask(files)
+
+    def _look(self) -> None:
+        """Which of the pairs that were lent have done with their job?"""
+        self._borrow()
+        for pair in list(self._lent):
+            found = pair.said()
+            if found is None:
+                continue
+            self._lent.remove(pair)
+            said, numbers = found
+            free, _, blank = said.partition(" ")
+            if blank and len(numbers) == _OF_A_BLANK:
+                self._blanks.append(Blank(blank, numbers))
+            if free == FREE:
+                self._free.append(pair)
+            else:
+                pair.close()
+
+    def _borrow(self) -> None:
+        """What the nursery has lent since."""
+        with contextlib.suppress(OSError):  # no answer yet; or it was killed, and asking it will tell
+            while self._sock is not None and self._asked:
+                pair = Pair.borrowed(self._sock)
+                ahead = self._asked.pop(0)
+                if pair is not None:
+                    pair.ahead = ahead
+                    self._lent.append(pair)
+
+    def _wants_blank(self) -> bool:
+        return len(self._blanks) + sum(pair.ahead for pair in self._lent) + sum(self._asked) < limits.BLANKS
+
+    def _ask(self, files: dict[str, int]) -> None:
+        # None is free now, or we would not ask
+        lend = [LEND] if len(self._lent) + len(self._asked) < limits.LENT_PAIRS else []
+        ahead = bool(lend) and self._wants_blank()
+        lend += [AHEAD] if ahead else []
+        message, numbers = ",".join([*files, *lend]).encode(), tuple(files.values())
+        for last in (False, True):
+            if self._sock is None:
+                self._start()
+                self._reap_middle()
+            assert self._sock is not None
+            try:
+                fds.send(self._sock, message, numbers)
+                self._asked += [ahead] if lend else []
+                return
+            except (BrokenPipeError, ConnectionResetError):  # it was killed: nothing was taken, so once more
+                self._sock.close()
+                self._sock, self._asked = None, []
+                if last:
+                    raise
+
+    def _reap_middle(self) -> None:
+        """The process that left the nursery behind is our child for some milliseconds."""
+        if self._middle is None:
+            return
+        deadline = time.monotonic() + limits.CONTROL_S
+        while time.monotonic() < deadline:
+            try:
+                done, _ = os.waitpid(self._middle, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if done:
+                break
+            time.sleep(0.001)
+        self._middle = None
+
+    def close(self) -> None:
+        """The nursery, and the pairs that wait, end when they see this. Jobs do not notice."""
+        if self._sock is not None:
+            self._sock.close()
+            self._sock = None
+        for blank in self._blanks:
+            blank.close()
+        for pair in (*self._lent, *self._free):
+            pair.close()
+        self._blanks, self._lent, self._free = [], [], []
+        self._reap_middle()
+
+
+def interpreter(code: str) -> list[str]:
+    """The words that run `code` with our package in sys.argv[1] and the libraries a supervisor may need in sys.argv[2]."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return [sys.executable, "-I", "-S", "-c", code, package, _libraries(), _PADDING]
+
+
+def _libraries() -> str:
+    """Where RE2 (a job with a watch) and pyte (a terminal that is asked for its cursor) are, without importing them."""
+    from importlib.machinery import PathFinder
+
+    found = []
+    for name in ("re2", "pyte", "wcwidth"):
+        spec = PathFinder.find_spec(name)
+        if spec is None or not spec.origin:
+            continue
+        place = os.path.dirname(os.path.abspath(spec.origin))
+        place = os.path.dirname(place) if spec.submodule_search_locations else place
+        if place not in found:
+            found.append(place)
+    return os.pathsep.join(found)
+
+
+def start() -> Launcher:
+    """Start a nursery in the background; returns at once."""
+    return Launcher()

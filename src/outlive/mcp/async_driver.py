@@ -1,0 +1,86 @@
+"""Actions in an event loop: what `jobs/waiting.py` does with poll(2), without stopping the other calls."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+
+from outlive.jobs.waiting import is_waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Pause
+    from outlive.verbs.spec import Verb
+
+# stdio reads and writes through threads too; slow verbs must never take all of anyio's.
+_SLOW_AT_ONCE = 4
+_slow = anyio.CapacityLimiter(_SLOW_AT_ONCE)
+
+
+async def run(verb: Verb, ctx: Context, args: dict[str, Any]) -> Any:
+    """The result of an action. Cancelling the call closes the action; what it started goes on."""
+    if verb.slow:
+        # Abandoned on cancel: a client that went away must not wait for a thread that walks thousands of files.
+        start = partial(verb.run, ctx, **args)
+        found = await anyio.to_thread.run_sync(start, abandon_on_cancel=True, limiter=_slow)
+    else:
+        found = verb.run(ctx, **args)
+    return await drive(found, slow=verb.slow) if is_waiting(found) else found
+
+
+async def drive(found: Generator[Pause, None, Any], *, slow: bool = False) -> Any:
+    """The result of a waiting action."""
+    try:
+        while True:
+            # Not abandoned: a generator cannot be closed while a thread is inside it.
+            ended, value = await anyio.to_thread.run_sync(_step, found, limiter=_slow) if slow else _step(found)
+            if ended:
+                return value
+            await _sleep(value)
+    finally:
+        found.close()
+
+
+def _step(found: Generator[Pause, None, Any]) -> tuple[bool, Any]:
+    """(False, the next pause) or (True, the result): StopIteration cannot cross a future."""
+    try:
+        return False, next(found)
+    except StopIteration as stop:
+        return True, stop.value
+
+
+async def _sleep(pause: Pause) -> None:
+    fds = set(pause.fds)
+    with anyio.move_on_after(pause.timeout_s()):
+        if not fds:
+            await anyio.sleep_forever()
+        elif len(fds) == 1:
+            await _readable(fds.pop())
+        else:
+            await _any_readable(fds)
+
+
+async def _any_readable(fds: set[int]) -> None:
+    async with anyio.create_task_group() as group:
+
+        async def one(fd: int) -> None:
+            await _readable(fd)
+            group.cancel_scope.cancel()
+
+        for fd in fds:
+            group.start_soon(one, fd)
+
+
+async def _readable(fd: int) -> None:
+    try:
+        await anyio.wait_readable(fd)
+    except PermissionError:
+        # epoll(7) refuses regular files, which poll(2) calls readable at any time.
+        await anyio.lowlevel.checkpoint()

@@ -1,0 +1,89 @@
+"""The server over HTTP: streamable HTTP at /mcp and SSE at /sse, behind the door."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp.server.sse import SseServerTransport
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import Response
+from starlette.routing import Route
+
+from outlive import limits
+from outlive.mcp.http.auth import MESSAGES, Door, refused
+from outlive.mcp.http.sessions import CallsAtOnce, Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from mcp.server.lowlevel import Server
+    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
+
+    from outlive.mcp.http.auth import Hosts
+    from outlive.store.tokens import Tokens
+
+STREAMABLE, SSE = "/mcp", "/sse"
+
+
+def app(
+    server: Server[Any],
+    tokens: Tokens,
+    hosts: Hosts,
+    *,
+    stateless: bool = False,
+    log: Callable[[str], None] = lambda line: None,
+    verbose: bool = False,
+) -> Door:
+    """The ASGI application, for any server that runs such. `stateless`: clients of the handshake era get no session
+    either, so that another replica may answer their next request; they then cannot subscribe to resources. `log`, `verbose`: as of the door."""
+    # Both of its checks are the door's, which knows more about where a connection came in
+    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    server.middleware.append(CallsAtOnce())
+    sse = _Sse(server, checked)
+    stream = Route(SSE, sse.stream, methods=["GET"])
+    stream.methods = {"GET"}  # starlette adds HEAD, whose answer would be a stream without end
+    inside = server.streamable_http_app(
+        streamable_http_path=STREAMABLE,
+        stateless_http=stateless,
+        max_request_body_size=limits.HTTP_BODY_BYTES,
+        session_idle_timeout=limits.HTTP_SESSION_IDLE_S,
+        max_sessions=limits.HTTP_SESSIONS,
+        transport_security=checked,
+        custom_starlette_routes=[
+            stream,
+            Route(MESSAGES, _Post(sse), methods=["POST"]),
+        ],
+    )
+    inside.add_exception_handler(404, _nothing_there)
+    return Door(Sessions(inside), tokens, hosts, log=log, verbose=verbose)
+
+
+async def _nothing_there(_request: Request, _error: Exception) -> Response:
+    return refused(404, f"There is nothing at this path: MCP is at {STREAMABLE} (streamable HTTP) and at {SSE} (SSE).")
+
+
+class _Sse:
+    """The transport of 2024-11-05: one stream down, one POST up for each message."""
+
+    def __init__(self, server: Server[Any], checked: TransportSecuritySettings) -> None:
+        self._server = server
+        self.transport = SseServerTransport(
+            MESSAGES, security_settings=checked, max_request_body_size=limits.HTTP_BODY_BYTES
+        )
+
+    async def stream(self, request: Request) -> Response:
+        async with self.transport.connect_sse(request.scope, request.receive, request._send) as (read, write):
+            await self._server.run(read, write, self._server.create_initialization_options())
+        return Response()  # the stream was the answer; starlette wants one all the same
+
+
+class _Post:
+    """An ASGI application to starlette's routes, which take a function for a handler of requests."""
+
+    def __init__(self, sse: _Sse) -> None:
+        self._sse = sse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._sse.transport.handle_post_message(scope, receive, send)

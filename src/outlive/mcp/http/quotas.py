@@ -1,0 +1,156 @@
+"""How much one client may ask of the HTTP server: requests a second, connections, bytes and time of one request."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.lowlevel
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from starlette.responses import Response
+
+from outlive import limits
+from outlive.errors import OutliveError
+from outlive.mcp.http.auth import _tell, refused
+from outlive.mcp.http.connections import ABORT, ADMITTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from outlive.store.tokens import Tokens
+
+
+class Bucket:
+    """How often something may happen: so many at once, and so many a second."""
+
+    def __init__(self, rate: tuple[float, float]) -> None:
+        self._a_second, self._most = rate
+        self._left = self._most
+        self._at = time.monotonic()
+
+    def take(self) -> float:
+        """0, or in how many seconds there is room again."""
+        now = time.monotonic()
+        self._left = min(self._most, self._left + (now - self._at) * self._a_second)
+        self._at = now
+        if self._left < 1:
+            return (1 - self._left) / self._a_second
+        self._left -= 1
+        return 0
+
+
+class Gate:
+    """Behind the look at the token: who has none goes; who has one gets his share."""
+
+    def __init__(self, app: ASGIApp, tokens: Tokens, log: Callable[[str], None]) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._log = log
+        self._peers: OrderedDict[str, Bucket] = OrderedDict()
+        self._rates: dict[str, Bucket] = {}
+        self._open: dict[str, int] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        user = scope.get("user")
+        if not isinstance(user, AuthenticatedUser):
+            await self._stranger(scope)(scope, receive, send)
+            return
+        # Within the token's own share only: nobody else's calls, right or wrong, count here
+        token = user.access_token.token
+        room_s = self._rates.setdefault(token, Bucket(limits.HTTP_RATE)).take()
+        if room_s:
+            await refused(429, "Too many requests.", retry_s=room_s)(scope, receive, send)
+        elif self._open.get(token, 0) >= limits.HTTP_CALLS or sum(self._open.values()) >= limits.HTTP_STREAMS:
+            await refused(429, "Too many calls at a time: wait for one to end.", retry_s=1)(scope, receive, send)
+        else:
+            self._open[token] = self._open.get(token, 0) + 1
+            _tell(scope, ADMITTED)
+            try:
+                await self._served(user.access_token.token, scope, receive, send)
+            finally:
+                self._open[token] -= 1
+                if not self._open[token]:
+                    del self._open[token]
+
+    def _stranger(self, scope: Scope) -> Response:
+        """Guessing is hopeless, and slow. Who has a client to set up reads what it has to send."""
+        peer = scope["client"][0] if scope.get("client") else ""
+        bucket = self._peers.setdefault(peer, Bucket(limits.HTTP_REFUSALS))
+        self._peers.move_to_end(peer)
+        if len(self._peers) > limits.HTTP_PEERS:
+            self._peers.popitem(last=False)
+        room_s = bucket.take()
+        if room_s:  # and no line: a log is not to be filled by strangers
+            return refused(429, "Too many requests without a valid token.", retry_s=room_s)
+        given = any(name == b"authorization" for name, _ in scope["headers"])
+        self._log(f"refused {peer or 'a client'}: {'not a token of this root' if given else 'no token'}")
+        what = "This is not a token of this server" if given else "This server asks for a token"
+        answer = refused(401, f"{what}. Send `Authorization: Bearer TOKEN`; `outlive token add NAME` makes one.")
+        # RFC 6750, 3.1: no error is named to who came without
+        answer.headers["WWW-Authenticate"] = 'Bearer error="invalid_token"' if given else 'Bearer realm="outlive"'
+        return answer
+
+    async def _served(self, token: str, scope: Scope, receive: Receive, send: Send) -> None:
+        async with anyio.create_task_group() as group:
+            exchange = _Exchange(receive, send, group.cancel_scope)
+            group.start_soon(self._until_revoked, token, group.cancel_scope)
+            await self._app(scope, exchange.receive, exchange.send)
+            exchange.over = True
+            group.cancel_scope.cancel()
+        if exchange.late and not exchange.answered:
+            await refused(408, "The request did not arrive in time.")(scope, receive, send)
+        elif not exchange.over:
+            _tell(scope, ABORT)  # closing the connection would wait for its client to take what is left
+
+    async def _until_revoked(self, token: str, scope: anyio.CancelScope) -> None:
+        """What was let in with a token ends with it."""
+        while True:
+            await anyio.sleep(limits.HTTP_REVOKED_S)
+            try:
+                if any(one.hash == token for one in self._tokens.all()):
+                    continue
+            except OutliveError:
+                pass  # as for a new request: nobody gets in
+            scope.cancel()
+            return
+
+
+class _Exchange:
+    """One request and its answer, neither of which may take for ever to cross the wire. `scope` is cancelled if one does.
+    `answered`: has the answer begun? `over`: has it ended as it should?"""
+
+    def __init__(self, receive: Receive, send: Send, scope: anyio.CancelScope) -> None:
+        self._receive = receive
+        self._send = send
+        self._scope = scope
+        self._deadline = time.monotonic() + limits.HTTP_BODY_S
+        self._whole = False  # is the request here?
+        self.late = False
+        self.answered = False
+        self.over = False
+
+    async def receive(self) -> Message:
+        if self._whole:
+            return await self._receive()
+        with anyio.move_on_after(max(0.0, self._deadline - time.monotonic())):
+            message = await self._receive()
+            self._whole = message["type"] != "http.request" or not message.get("more_body", False)
+            return message
+        self.late = True
+        return await self._end()
+
+    async def send(self, message: Message) -> None:
+        self.answered = True
+        with anyio.move_on_after(limits.HTTP_SEND_S):
+            await self._send(message)
+            return
+        await self._end()  # nobody reads
+
+    async def _end(self) -> Message:
+        self._scope.cancel()
+        await anyio.lowlevel.checkpoint()  # the cancellation arrives here
+        return {"type": "http.disconnect"}

@@ -1,0 +1,160 @@
+"""What one token may take of the server behind the door, where the door cannot see it: calls whose answer comes on another
+stream, or to nobody any more, and sessions that nobody ends.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mcp import MCPError, types
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from outlive import limits
+from outlive.mcp.http.auth import MESSAGES
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_SESSION, _VERSION = MCP_SESSION_ID_HEADER.encode(), MCP_PROTOCOL_VERSION_HEADER.encode()
+_OLDER = {version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS}
+
+
+class CallsAtOnce:
+    """Middleware of the SDK's server: bounds how many requests of one token are worked on. Over SSE each is answered on the
+    one stream, and a client that drops the connection of its call has not ended the call."""
+
+    def __init__(self) -> None:
+        self._running: Counter[str] = Counter()
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Errors: MCPError when the share is used up."""
+        if ctx.request_id is None:  # a notification: nothing is worked on
+            return await call_next(ctx)
+        request: Any = ctx.request  # the HTTP request, which the door lets nobody through without a token
+        token: str = request.user.access_token.token
+        if self._running[token] >= limits.HTTP_CALLS:
+            raise MCPError(types.INTERNAL_ERROR, "Too many calls at a time: wait for one to end.")
+        self._running[token] += 1
+        try:
+            return await call_next(ctx)
+        finally:
+            self._running[token] -= 1
+            if not self._running[token]:
+                del self._running[token]
+
+
+@dataclass
+class _Session:
+    opened_by: Scope  # the request, without its headers and its connection
+    busy: int = 0  # requests that are being answered
+    used_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def token(self) -> str:
+        user: AuthenticatedUser = self.opened_by["user"]
+        return user.access_token.token
+
+
+class Sessions:
+    """ASGI application between the door and the protocol: sessions are not refused when all are taken, since many clients
+    never end theirs. The token that has most of them loses the one it has not used for longest, and opens it anew."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._open: OrderedDict[str, _Session] = OrderedDict()  # the one not used for longest first
+        self._opening = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"]) if scope["type"] == "http" else {}
+        if _SESSION in headers:
+            await self._used(headers[_SESSION].decode("latin-1"), scope, receive, send)
+        elif scope["type"] == "http" and _may_open(scope, headers):
+            await self._opened(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _used(self, session_id: str, scope: Scope, receive: Receive, send: Send) -> None:
+        session = self._open.get(session_id)
+        if session is None or session.token != scope["user"].access_token.token:
+            await self._app(scope, receive, send)
+            return
+        session.busy += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._left(session_id, session)
+            if scope["method"] == "DELETE":
+                self._open.pop(session_id, None)
+
+    async def _opened(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A request that may open a session: the answer tells whether it has."""
+        made: tuple[str, _Session] | None = None
+        opened_by = {**scope, "headers": [], "state": {}}
+        self._opening += 1
+
+        async def noted(message: Message) -> None:
+            nonlocal made
+            if message["type"] == "http.response.start" and message["status"] < 400 and made is None:
+                found = dict(message.get("headers", ())).get(_SESSION)
+                if found is not None:
+                    made = found.decode("latin-1"), _Session(opened_by, busy=1)
+                    self._open[made[0]] = made[1]
+                    self._opening -= 1
+            await send(message)
+
+        try:
+            await self._make_room()
+            await self._app(scope, receive, noted)
+        finally:
+            if made is None:
+                self._opening -= 1
+            else:
+                self._left(*made)
+
+    def _left(self, session_id: str, session: _Session) -> None:
+        session.busy -= 1
+        session.used_at = time.monotonic()
+        if session_id in self._open:
+            self._open.move_to_end(session_id)
+
+    async def _make_room(self) -> None:
+        ended = time.monotonic() - limits.HTTP_SESSION_IDLE_S
+        for session_id, session in list(self._open.items()):
+            if not session.busy and session.used_at < ended:  # the SDK has let go of it by itself
+                del self._open[session_id]
+        while len(self._open) + self._opening > limits.HTTP_SESSIONS:
+            missed = self._least_missed()
+            if missed is None:
+                return  # the SDK refuses
+            await self._end(missed, self._open.pop(missed))
+
+    def _least_missed(self) -> str | None:
+        taken = Counter(session.token for session in self._open.values())
+        idle = [session_id for session_id, session in self._open.items() if not session.busy]
+        return max(idle, key=lambda one: taken[self._open[one].token], default=None)
+
+    async def _end(self, session_id: str, session: _Session) -> None:
+        """As its own client would."""
+
+        async def nothing() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def ignored(_message: Message) -> None:
+            pass
+
+        headers = [(b"host", b"localhost"), (_SESSION, session_id.encode("latin-1"))]
+        await self._app({**session.opened_by, "method": "DELETE", "headers": headers}, nothing, ignored)
+
+
+def _may_open(scope: Scope, headers: dict[bytes, bytes]) -> bool:
+    older = headers.get(_VERSION) in {None, *_OLDER}
+    return bool(older and scope["method"] == "POST" and not scope["path"].endswith(MESSAGES))

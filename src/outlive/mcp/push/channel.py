@@ -1,0 +1,181 @@
+"""`--channel`: a client that takes `notifications/claude/channel` is woken when a job that it started ends or hits a
+watch. Best effort: nothing is stored, and a client that does not listen loses nothing that a call would not tell.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from contextlib import aclosing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp import types
+
+from outlive import limits
+from outlive.core.ids import short_id
+from outlive.core.records import FINISHED
+from outlive.errors import OutliveError
+from outlive.jobs import lookup, read_cursor
+from outlive.mcp.json_safe import encodable
+from outlive.mcp.push import follow
+from outlive.mcp.tools import text
+from outlive.mcp.tools.call import SPAWNING
+from outlive.render import window
+from outlive.store import history
+from outlive.store.output.merged import Output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.session import ServerSession
+
+    from outlive.jobs.context import Context
+    from outlive.mcp.caller import Caller
+    from outlive.mcp.tools.call import Calls
+    from outlive.store.job_dir import JobDir
+    from outlive.verbs.spec import Verb
+
+    Found = dict[str, Any]
+
+CAPABILITY = "claude/channel"
+METHOD = f"notifications/{CAPABILITY}"
+REMOVED = "removed"  # no state of a job: it is not there
+
+
+class _Followed:
+    """A job whose end its client has not been told of. `signalled`: the client itself sent it a signal."""
+
+    def __init__(self, session: ServerSession) -> None:
+        self.session = session
+        self.scope = anyio.CancelScope()
+        self.signalled = False
+        self.offset = 0  # in its history: what was looked at
+
+
+class Channel:
+    """Follows the jobs that clients start through this server, until somebody told the client of their end."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._followed: dict[tuple[Caller, str], _Followed] = {}
+
+    @contextmanager
+    def starting(self, ctx: ServerRequestContext[Any], caller: Caller, verb: Verb, call: Context) -> Iterator[None]:
+        """Around an action: what it starts is followed, also if the client takes the call back."""
+        try:
+            yield
+        finally:
+            if verb.name in SPAWNING and call.job_id is not None:
+                self._begin(ctx, caller, call.job_id)
+
+    def told(self, ctx: ServerRequestContext[Any], caller: Caller, found: Found) -> None:
+        """After an answer: the ends that it tells need no message."""
+        if found.get("deduplicated") and found.get("state") not in FINISHED:
+            self._begin(ctx, caller, found["job_id"])
+        for job in (found, *(found.get("jobs") or ()), *(found.get("notices") or ())):
+            followed = self._followed.get((caller, str(job.get("job_id"))))
+            if followed is None:
+                continue
+            if job.get("state") in FINISHED or (job is found and found["type"] == "remove"):
+                followed.scope.cancel()
+            elif job is found and found["type"] == "kill":
+                followed.signalled = True
+
+    def _begin(self, ctx: ServerRequestContext[Any], caller: Caller, job_id: str) -> None:
+        if (caller, job_id) not in self._followed:
+            followed = self._followed[caller, job_id] = _Followed(ctx.session)
+            ctx.lifespan_context.start_soon(self._follow, caller, job_id, followed)
+
+    async def _follow(self, caller: Caller, job_id: str, followed: _Followed) -> None:
+        try:
+            with followed.scope:
+                await self._until_its_end(caller, job_id, followed)
+        except (OutliveError, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return  # the job is gone already, or the client is
+        except Exception:  # noqa: BLE001 - no message is worth the server
+            traceback.print_exc(file=sys.stderr)
+        finally:
+            self._followed.pop((caller, job_id), None)
+
+    async def _until_its_end(self, caller: Caller, job_id: str, followed: _Followed) -> None:
+        found: Found = {}
+        with lookup.open_job(self._calls.observer(caller), job_id) as job:
+            async with aclosing(follow.changes(job, output=False, every_s=limits.CHANNEL_EVERY_S)) as changes:
+                async for _ in changes:
+                    now = await self._status(caller, job)
+                    found |= now
+                    if now["state"] == REMOVED:
+                        break
+                    await self._tell_hits(caller, found, job, followed)
+                    if found["state"] in FINISHED:
+                        break
+            # Whoever waits for the job is being told in this moment; `told` then cancels us.
+            await anyio.sleep(limits.CHANNEL_EVERY_S)
+            by_client = found.get("ended_by") == caller.owner or (
+                followed.signalled and found.get("reason") == "signal"
+            )
+            if "name" in found and not by_client:
+                await _send(followed.session, self._words(found, job), _meta(found, history.FINISHED))
+
+    async def _status(self, caller: Caller, job: JobDir) -> Found:
+        """The answer of status; of a job that is not there any more, also if that was seen half-way, the state alone."""
+        try:
+            found = await self._calls.show("status", caller, job_id=job.job_id)
+        except OutliveError:
+            if job.is_in_place():
+                raise
+            return {"state": REMOVED}
+        return found if job.is_in_place() else {"state": REMOVED}
+
+    def _words(self, found: Found, job: JobDir) -> str:
+        if found["state"] == REMOVED:
+            return f"{_name(found)} was removed, with its output."
+        return f"{_name(found)}: {text.ended(found)}{_last_line(job)} {self._next(job.job_id)}"
+
+    async def _tell_hits(self, caller: Caller, found: Found, job: JobDir, followed: _Followed) -> None:
+        """One message for all that came since the last look, but for lines that the client has read itself."""
+        ctx = self._calls.observer(caller)
+        ctx.client = caller.client
+        fresh, followed.offset = history.read(job, offset=followed.offset)
+        unread = read_cursor.seen(ctx, job)
+        hits = [event for event in fresh if event["type"] == history.WATCH_HIT and event["seq"] >= unread]
+        if not hits:
+            return
+        last = hits[-1]
+        more = f", {len(hits)} times" if len(hits) > 1 else ""
+        line = repr(last["line"][: limits.LAST_LINE_CHARS])
+        words = f"{_name(found)} printed what {last['watch']} watches for{more}: {line}. {self._next(job.job_id)}"
+        meta = {"watch": last["watch"], "seq": str(last["seq"]), "hits": str(len(hits))}
+        await _send(followed.session, words, _meta(found, history.WATCH_HIT) | meta)
+
+    def _next(self, job_id: str) -> str:
+        if self._calls.tools.exec_alone:
+            return f"`outlive log {short_id(job_id)}` in a shell shows its output."
+        return f"process action=poll job_id={job_id} shows what is new."
+
+
+def _name(found: Found) -> str:
+    return f"Job {found['short_id']} ({found['name']})"
+
+
+def _last_line(job: JobDir) -> str:
+    try:
+        with Output(job) as output:
+            last = window.last_line(output)
+    except OSError:  # removed since it ended
+        return ""
+    return f" Last line: {last!r}." if last else " It printed nothing."
+
+
+def _meta(found: Found, event: str) -> dict[str, str]:
+    """Clients make attributes of these: plain names, and strings only."""
+    names = ("job_id", "name", "state", "reason", "exit_code", "signal")
+    told = {name: found[name] for name in names if found.get(name) is not None}
+    return {"event": event} | {name: str(value) for name, value in told.items()}
+
+
+async def _send(session: ServerSession, content: str, meta: dict[str, str]) -> None:
+    params = encodable({"content": content, "meta": meta})
+    await session.send_notification(types.Notification[dict[str, Any], str](method=METHOD, params=params))  # type: ignore[arg-type]

@@ -1,0 +1,48 @@
+"""A job that changes, for whoever wants to be told: subscriptions, progress, tasks. The truth stays in the files; what
+comes from here says "look"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from outlive.errors import OutliveError
+from outlive.jobs.control_client import ControlClient
+from outlive.mcp import async_driver
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from outlive.store.job_dir import JobDir
+
+
+async def changes(job: JobDir, *, output: bool, every_s: float) -> AsyncGenerator[None]:
+    """Once at the start, then after each change of the job's state, events or (`output`) output, at most once in
+    `every_s` seconds. Ends when the job is over or was removed; the last item comes after the last change.
+
+    Costs one connection to the job's supervisor and no CPU while nothing happens. Close the job afterwards.
+    """
+    line = ControlClient(job, output=output)
+    try:
+        while True:
+            over = _is_over(job)
+            yield
+            if over:
+                return
+            await async_driver.drive(line.pause(None))
+            await anyio.sleep(every_s)
+            line.drain()
+    finally:
+        line.close()
+
+
+def _is_over(job: JobDir) -> bool:
+    """Can nothing change any more?"""
+    try:
+        if not job.is_in_place():
+            return True
+        state = job.read_state()
+        return state is not None and state.finished and not job.is_supervised()
+    except (OSError, OutliveError):  # removed or damaged under us
+        return True

@@ -1,0 +1,93 @@
+"""Progress of a call that blocks, for clients that ask for it: how long it takes, and the last line of the job."""
+
+from __future__ import annotations
+
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from outlive import limits
+from outlive.errors import OutliveError
+from outlive.jobs import lookup
+from outlive.mcp.tools.call import SPAWNING, waiting_argument
+from outlive.render import window
+from outlive.store.output.merged import Output
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from typing import Any
+
+    from mcp.server.context import ServerRequestContext
+
+    from outlive.jobs.context import Context
+    from outlive.verbs.spec import Verb
+
+    # (seconds so far, seconds at most or None, message)
+    Report = Callable[[float, float | None, str], Awaitable[None]]
+
+NOTHING_YET = "running, no output yet"
+
+
+def reporter(ctx: ServerRequestContext[Any]) -> Report | None:
+    """How the client of this request is told; None if it did not ask."""
+    wanted = (ctx.meta or {}).get("progress_token") is not None
+    return ctx.session.report_progress if wanted else None
+
+
+@asynccontextmanager
+async def reported(report: Report, verb: Verb, ctx: Context, args: dict[str, Any]) -> AsyncIterator[None]:
+    """Reports while the action runs, and never after it."""
+    if verb.name not in SPAWNING and "job" not in args:
+        yield
+        return
+    failure: Exception | None = None
+    async with anyio.create_task_group() as group:
+        group.start_soon(_report, report, verb, ctx, args)
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - raised below: a task group would wrap it
+            failure = error
+        group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def _report(report: Report, verb: Verb, ctx: Context, args: dict[str, Any]) -> None:
+    began = time.monotonic()
+    total = total_s(verb, args)
+    told, told_at = "", began
+    while True:
+        await anyio.sleep(limits.PROGRESS_EVERY_S)
+        now = time.monotonic()
+        message = message_of(ctx, args)
+        if message == told and now - told_at < limits.PROGRESS_HEARTBEAT_S:
+            continue
+        told, told_at = message, now
+        try:
+            await report(round(now - began, 3), total, message)
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return  # the client went away
+
+
+def message_of(ctx: Context, args: dict[str, Any]) -> str:
+    """The last line of the job that the call is about (of several: of the first)."""
+    named = args.get("job")
+    job_id = ctx.job_id or (named[0] if isinstance(named, list) and named else named)
+    try:
+        with lookup.open_job(ctx, str(job_id)) as job, Output(job) as output:
+            return window.last_line(output) or ("running" if output.end else NOTHING_YET)
+    except (OSError, OutliveError):  # not made yet, or removed
+        return NOTHING_YET
+
+
+def total_s(verb: Verb, args: dict[str, Any]) -> float | None:
+    """How long the call may take; None if nobody knows."""
+    if args.get("wait"):  # until the job ends
+        limit = args.get("timeout_ms")
+        most = limit + (args.get("kill_after_ms") or 0) if limit else None
+    else:
+        name = waiting_argument(verb, args)
+        most = None if name is None else args[name]
+    return None if most is None else most / 1000

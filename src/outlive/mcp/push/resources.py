@@ -1,0 +1,142 @@
+"""Jobs as resources: `job://ID`, `job://ID/output`, `job://ID/events`. What they hold is what the verbs answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcp import MCPError, types
+
+from outlive import limits
+from outlive.errors import OutliveError
+from outlive.mcp.json_safe import encodable
+from outlive.mcp.tools import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from mcp.server.context import ServerRequestContext
+
+    from outlive.mcp.caller import Who
+    from outlive.mcp.tools.call import Calls
+
+JSON, PLAIN = "application/json", "text/plain"
+STATUS, OUTPUT, EVENTS = "status", "output", "events"
+_URI = re.compile(
+    r"job://(?P<job>[0-9A-Za-z]+)(?:/(?P<part>output|events))?/?(?:\?(?P<query>[a-z_]+=[0-9]{1,18}(?:&[a-z_]+=[0-9]{1,18})*))?"
+)
+_TAKES = {STATUS: (), OUTPUT: ("since_seq",), EVENTS: ("since_seq", "since_event")}
+_POSITION = ("since_seq", "next_seq", "truncated", "gaps", "state")
+_NOWHERE = frozenset({"job_not_found", "ambiguous_job_id", "invalid_argument"})
+
+TEMPLATES = [
+    types.ResourceTemplate(name=name, title=title, uri_template=uri, description=about, mime_type=kind)
+    for name, title, uri, kind, about in (
+        ("job", "A job", "job://{id}", JSON, "What a job is and how it is doing: the answer of `status`."),
+        (
+            "job-output",
+            "A job's output",
+            "job://{id}/output{?since_seq}",
+            PLAIN,
+            "The output from a position on, head and tail of it where it is long; next_seq is in _meta.",
+        ),
+        (
+            "job-events",
+            "A job's events",
+            "job://{id}/events{?since_seq,since_event}",
+            JSON,
+            "What happened to a job: the answer of `events`.",
+        ),
+    )
+]
+
+
+class Place(NamedTuple):
+    """What a URI names. `job`: an id, or an end of one."""
+
+    job: str
+    part: str
+    since: dict[str, int]  # since_seq, since_event
+
+
+def place_of(uri: str) -> Place:
+    """Errors: MCPError, as the protocol has it for a resource that is not there."""
+    # Clients that take URIs apart put them together again with a lower-case host, or with a slash at its end.
+    found = _URI.fullmatch(uri)
+    if found is not None:
+        part = found["part"] or STATUS
+        pairs = [pair.split("=") for pair in (found["query"] or "").split("&") if pair]
+        since = {name: int(value) for name, value in pairs}
+        if since.keys() <= set(_TAKES[part]) and len(since) == len(pairs):
+            return Place(found["job"], part, since)
+    known = ", ".join(template.uri_template for template in TEMPLATES)
+    raise MCPError(types.INVALID_PARAMS, f"Not a resource: {uri[:200]}. Resources: {known}.", {"uri": uri})
+
+
+@contextmanager
+def refusing(uri: str) -> Iterator[None]:
+    """Errors of ours as the protocol's: -32602 for a resource that is not there, else -32603."""
+    try:
+        yield
+    except OutliveError as error:
+        code = types.INVALID_PARAMS if error.code in _NOWHERE else types.INTERNAL_ERROR
+        words = f"{error.code}: {error.message}" + (f" {error.hint}" if error.hint else "")
+        raise MCPError(code, words, encodable({"uri": uri, "code": error.code, **(error.details or {})})) from error
+
+
+class Resources:
+    """What the SDK calls. `who`: who asks."""
+
+    def __init__(self, calls: Calls, who: Who) -> None:
+        self._calls = calls
+        self._who = who
+
+    async def templates(
+        self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
+
+    async def list(
+        self, ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """The caller's jobs as `list` shows them: running ones first, then the newest."""
+        with refusing("job://"):
+            found = await self._calls.show("list", self._who(ctx), limit=limits.LIST_JOBS)
+        return types.ListResourcesResult(resources=[_resource(job) for job in encodable(found["jobs"])])
+
+    async def read(
+        self, ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        place = place_of(params.uri)
+        given: dict[str, Any] = {
+            "job_id": place.job,
+            **({"since_seq": 0} if place.part == OUTPUT else {}),
+            **place.since,
+        }
+        with refusing(params.uri):
+            verb = "poll" if place.part == OUTPUT else place.part
+            found = encodable(await self._calls.show(verb, self._who(ctx), **given))
+        if place.part == OUTPUT:
+            content = _contents(
+                params.uri, PLAIN, found["output"], {name: found[name] for name in _POSITION if name in found}
+            )
+        else:
+            content = _contents(params.uri, JSON, json.dumps(found, ensure_ascii=False), None)
+        return types.ReadResourceResult(contents=[content])
+
+
+def _resource(job: dict[str, Any]) -> types.Resource:
+    return types.Resource(
+        uri=f"job://{job['job_id']}",
+        name=job["short_id"],
+        title=job["name"],
+        description=text.entry(job),
+        mime_type=JSON,
+    )
+
+
+def _contents(uri: str, mime_type: str, words: str, meta: dict[str, Any] | None) -> types.TextResourceContents:
+    return types.TextResourceContents(uri=uri, mime_type=mime_type, text=words, _meta=meta)

@@ -1,0 +1,254 @@
+"""Clients that are told when a resource changes, in both eras: `resources/subscribe` up to 2025-11-25,
+`subscriptions/listen` from 2026-07-28 on. An update says "read it again"; what is new stands in the files.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp import MCPError, types
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
+
+from outlive import limits
+from outlive.errors import OutliveError
+from outlive.jobs import adoption, lookup
+from outlive.mcp.push import follow
+from outlive.mcp.push.resources import EVENTS, OUTPUT, place_of, refusing
+from outlive.store import history
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from typing import Any
+
+    from anyio.abc import TaskGroup
+    from mcp.server.connection import Connection
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel import Server
+    from mcp.server.session import ServerSession
+
+    from outlive.mcp.caller import Caller, Who
+    from outlive.mcp.tools.call import Calls
+    from outlive.store.job_dir import JobDir
+
+
+class Background:
+    """The lifespan of a server: what goes on between its calls. Ends with the one that began first, which is the server's
+    own: each stream of SSE is one more, and what its client subscribed to may be followed for others too."""
+
+    def __init__(self) -> None:
+        self._group: TaskGroup | None = None
+
+    @asynccontextmanager
+    async def __call__(self, _server: Server[Any]) -> AsyncIterator[TaskGroup]:
+        if self._group is not None:
+            yield self._group
+            return
+        async with anyio.create_task_group() as group:
+            self._group = group
+            try:
+                yield group
+            finally:
+                self._group = None
+                group.cancel_scope.cancel()
+
+
+class _Watch:
+    """The follower of one URI. `holders`: how many want it."""
+
+    def __init__(self) -> None:
+        self.holders = 0
+        self.scope: anyio.CancelScope | None = None  # None: nothing is followed now
+
+
+class Watches:
+    """Follows each resource once, however many want to be told of it, and publishes its changes on a bus. Each wall has
+    a bus of its own: the same short URI may name one job on this side of it, and another on that."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._buses: dict[str | None, InMemorySubscriptionBus] = {}
+        self._calls = calls
+        self._held: dict[tuple[str | None, str], _Watch] = {}
+
+    def bus(self, caller: Caller) -> InMemorySubscriptionBus:
+        return self._buses.setdefault(caller.wall, InMemorySubscriptionBus())
+
+    def hold(self, group: TaskGroup, uri: str, caller: Caller) -> None:
+        """Follow a resource until it was released as often as held. Where the job is over there is one update, and
+        nothing is followed. Errors: MCPError for what is no resource or no job, or for too many of them."""
+        ctx = self._calls.observer(caller)
+        with refusing(uri), lookup.open_job(ctx, place_of(uri).job) as job:
+            found = adoption.inspect_and_adopt(ctx, job)
+        watched = sum(wall == caller.wall for wall, _ in self._held)  # one side of a wall cannot use up the other's
+        if (caller.wall, uri) not in self._held and watched >= limits.WATCHED_RESOURCES:
+            raise MCPError(types.INTERNAL_ERROR, f"{limits.WATCHED_RESOURCES} resources are watched already")
+        watch = self._held.setdefault((caller.wall, uri), _Watch())
+        watch.holders += 1
+        if found.state.finished and not found.supervised:
+            group.start_soon(self.bus(caller).publish, ResourceUpdated(uri))
+        elif watch.scope is None:
+            watch.scope = anyio.CancelScope()
+            group.start_soon(self._follow, uri, caller, watch, watch.scope)
+
+    def release(self, uri: str, caller: Caller) -> None:
+        watch = self._held[caller.wall, uri]
+        watch.holders -= 1
+        if not watch.holders:
+            del self._held[caller.wall, uri]
+            if watch.scope is not None:
+                watch.scope.cancel()
+
+    async def _follow(self, uri: str, caller: Caller, watch: _Watch, scope: anyio.CancelScope) -> None:
+        try:
+            with scope:
+                await self._publish_changes(uri, caller)
+        except OutliveError:  # removed before we came to it
+            await self.bus(caller).publish(ResourceUpdated(uri))
+        except Exception:  # noqa: BLE001 - no subscription may end the server
+            traceback.print_exc(file=sys.stderr)
+        finally:
+            if watch.scope is scope:
+                watch.scope = None
+
+    async def _publish_changes(self, uri: str, caller: Caller) -> None:
+        place = place_of(uri)
+        known: Any = None
+        with lookup.open_job(self._calls.observer(caller), place.job) as job:
+            async with aclosing(
+                follow.changes(job, output=place.part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
+            ) as changes:
+                async for _ in changes:
+                    now, over = self._look(job, place.part, caller)
+                    # Whoever subscribes reads what there is; but the end may have come since then.
+                    if over if known is None else now != known:
+                        await self.bus(caller).publish(ResourceUpdated(uri))
+                    known = now
+
+    def _look(self, job: JobDir, part: str, caller: Caller) -> tuple[Any, bool]:
+        """(what a change is seen by, is the job over). The look brings a supervisor to a job that has lost its own."""
+        if not job.is_in_place():
+            return "removed", True
+        try:
+            found = adoption.inspect_and_adopt(self._calls.observer(caller), job)
+            state = found.state
+            if part == OUTPUT:
+                return (job.log_size(0), job.log_size(1), state.finished), state.finished
+            if part == EVENTS:
+                return (history.size(job), state.state), state.finished
+            return (state.to_dict(), found.definition.to_dict(), found.supervised), state.finished
+        except (OSError, OutliveError):  # removed or damaged under us
+            return "unreadable", True
+
+
+class Listening:
+    """`subscriptions/listen`: follows what a stream asks for as long as it is open. The acknowledgement names what
+    will be told: no lists, which we do not watch, and no job that is not there."""
+
+    def __init__(self, watches: Watches, who: Who) -> None:
+        self._watches = watches
+        self._who = who
+        self._handlers: dict[str | None, ListenHandler] = {}  # by wall
+
+    async def __call__(
+        self, ctx: ServerRequestContext[Any, Any], params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        caller = self._who(ctx)
+        held: list[str] = []
+        try:
+            for uri in dict.fromkeys(params.notifications.resource_subscriptions or ()):
+                try:
+                    self._watches.hold(ctx.lifespan_context, uri, caller)
+                except MCPError as error:
+                    if error.error.code != types.INVALID_PARAMS:
+                        raise
+                else:
+                    held.append(uri)
+            honest = types.SubscriptionFilter(resource_subscriptions=held)
+            return await self._handler(caller)(ctx, params.model_copy(update={"notifications": honest}))
+        finally:
+            for uri in held:
+                self._watches.release(uri, caller)
+
+    def _handler(self, caller: Caller) -> ListenHandler:
+        if caller.wall not in self._handlers:
+            bus = self._watches.bus(caller)
+            self._handlers[caller.wall] = ListenHandler(bus, max_subscriptions=limits.WATCHED_RESOURCES)
+        return self._handlers[caller.wall]
+
+
+class _Subscription:
+    """One resource and one client of the handshake era. An update that waits to be sent stands for all that came
+    meanwhile."""
+
+    def __init__(self, watches: Watches, caller: Caller, session: ServerSession, uri: str) -> None:
+        self._watches = watches
+        self._caller = caller
+        self._session = session
+        self._uri = uri
+        self._scope = anyio.CancelScope()
+        self._changed = anyio.Event()
+        self._leave = watches.bus(caller).subscribe(self._take)  # at once: the first update may come before `run` does
+
+    def _take(self, event: object) -> None:
+        if event == ResourceUpdated(self._uri):
+            self._changed.set()
+
+    async def run(self) -> None:
+        try:
+            with self._scope:
+                while True:
+                    await self._changed.wait()
+                    self._changed = anyio.Event()
+                    await self._session.send_resource_updated(self._uri)
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return  # the client went away
+
+    def end(self) -> None:
+        self._scope.cancel()
+        self._leave()
+        self._watches.release(self._uri, self._caller)
+
+
+class Subscriptions:
+    """`resources/subscribe` and `resources/unsubscribe`. A subscription ends with its connection."""
+
+    def __init__(self, watches: Watches, who: Who) -> None:
+        self._watches = watches
+        self._who = who
+        self._of: dict[Connection, dict[str, _Subscription]] = {}
+
+    async def subscribe(
+        self, ctx: ServerRequestContext[Any], params: types.SubscribeRequestParams
+    ) -> types.EmptyResult:
+        """Errors: MCPError for what is no resource or no job."""
+        connection = _connection(ctx)
+        if params.uri not in self._of.get(connection, {}):
+            caller = self._who(ctx)
+            self._watches.hold(ctx.lifespan_context, params.uri, caller)
+            if connection not in self._of:
+                self._of[connection] = {}
+                connection.exit_stack.callback(self._forget, connection)
+            subscription = _Subscription(self._watches, caller, ctx.session, params.uri)
+            self._of[connection][params.uri] = subscription
+            ctx.lifespan_context.start_soon(subscription.run)
+        return types.EmptyResult()
+
+    async def unsubscribe(
+        self, ctx: ServerRequestContext[Any], params: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
+        subscription = self._of.get(_connection(ctx), {}).pop(params.uri, None)
+        if subscription is not None:
+            subscription.end()
+        return types.EmptyResult()
+
+    def _forget(self, connection: Connection) -> None:
+        for subscription in self._of.pop(connection, {}).values():
+            subscription.end()
+
+
+def _connection(ctx: ServerRequestContext[Any]) -> Connection:
+    """The SDK shows handlers no connection; but only its exit stack tells that a client went away."""
+    return ctx.session._connection

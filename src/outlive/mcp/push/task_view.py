@@ -1,0 +1,161 @@
+"""A job, as the Tasks extension tells it. Everything is read from the job's directory at each look; nothing is kept.
+
+| job | task |
+|---|---|
+| created, running | `working` |
+| running, asks for a line | `input_required`, if the client can ask its user (see `question`) |
+| ended: exited, killed, timed out, failed | `completed`, with the result that `exec` gives |
+| ended after a kill request | `cancelled` |
+| cannot be read (`unknown`) | `failed` |
+
+`failed` stands for JSON-RPC errors only, and cannot carry a result. So a command that could not be launched, and one
+whose outcome is lost, are `completed` like one that exits non-zero: `exec` answers those too, with all output up to
+then, and the task says what the call would have said.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from mcp import types
+
+from outlive import limits
+from outlive.core.ids import short_id
+from outlive.core.units import duration_ms, seconds_of, timestamp
+from outlive.errors import OutliveError
+from outlive.jobs import adoption, job_answer
+from outlive.mcp.tools import text
+from outlive.render import window
+from outlive.store.output.merged import Output
+from outlive.verbs import envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+WORKING, INPUT_REQUIRED, COMPLETED, CANCELLED, FAILED = "working", "input_required", "completed", "cancelled", "failed"
+OVER = frozenset({COMPLETED, CANCELLED, FAILED})
+OF_ITS_STATUS = ("result", "error", "inputRequests")  # what only tasks/get and notifications tell
+ANSWER = "input"  # the one field of the form
+_POLL_SHARE = 10  # a client polls ten times in the age of a task: the end is seen at most a tenth late
+
+
+class TaskView:
+    """How the jobs of one server are told. `result` makes a tool's result of an envelope; `show` is how `exec` shows
+    output by default: run_answer's max_bytes, tail_lines and raw."""
+
+    def __init__(self, result: Callable[[dict[str, Any]], types.CallToolResult], show: dict[str, Any]) -> None:
+        self._result = result
+        self._show = show
+
+    def of(self, ctx: Context, job: JobDir, *, asks: bool) -> dict[str, Any]:
+        """A DetailedTask, as JSON. `asks`: can the client put a question to its user?"""
+        found = adoption.inspect_and_adopt(ctx, job)
+        with Output(job) as output:
+            last = window.last_line(output)
+            changed_at = output.last_time()
+            asked = question(found, output) if asks else None
+            waits = job_answer.waiting(found, output)["waiting_for_input"]
+        status = INPUT_REQUIRED if asked else _status(found)
+        message = _sendable(_message(found, status, last, waits=waits) or "")
+        return {
+            "taskId": job.job_id,
+            "status": status,
+            **({"statusMessage": message} if message else {}),
+            "createdAt": found.definition.created_at,
+            "lastUpdatedAt": _updated_at(found, changed_at),
+            "ttlMs": _ttl_ms(ctx, found),
+            **({} if status in OVER else {"pollIntervalMs": _poll_interval_ms(found)}),
+            **({"inputRequests": asked} if asked else {}),
+            **self._ending(ctx, found, job, status),
+        }
+
+    def _ending(self, ctx: Context, found: Inspection, job: JobDir, status: str) -> dict[str, Any]:
+        if status == FAILED:
+            return {"error": {"code": types.INTERNAL_ERROR, "message": _sendable(found.state.message)}}
+        if status != COMPLETED:
+            return {}
+        try:
+            answer = job_answer.run_answer(ctx, found, job, began=time.monotonic(), **self._show)
+            told = envelope.answer("run", {**answer, "waited_ms": answer["elapsed_ms"]})  # whenever it is asked for
+        except OutliveError as error:
+            told = envelope.failure(error)
+        return {"result": self._result(told).model_dump(by_alias=True, mode="json", exclude_none=True)}
+
+
+def _status(found: Inspection) -> str:
+    state = found.state
+    if state.state == "unknown":
+        return WORKING if found.supervised else FAILED  # what is damaged now may be written anew by its supervisor
+    if not state.finished:
+        return WORKING
+    return CANCELLED if state.reason == "kill" else COMPLETED
+
+
+def question(found: Inspection, output: Output) -> dict[str, Any]:
+    """`inputRequests` of a job that stands at a prompt, by a key of its own for each time it does; empty if it does not.
+
+    It must be a line that is asked for and may be seen: a key press is no form, and the protocol forbids to ask for a
+    password in one (a person types it: `outlive attach`).
+    """
+    waits, record = job_answer.waiting(found, output), found.state.waiting
+    if not waits.get("prompt") or waits.get("echo") is False or (record or {}).get("canonical") is False:
+        return {}
+    definition = found.definition
+    asked = types.ElicitRequestFormParams(
+        # Job output is data: the user is told who is asking before what is asked.
+        message=f"The command {_sendable(definition.name)!r} (job {short_id(definition.job_id)}) asks:\n{waits['prompt']}",
+        requested_schema={
+            "type": "object",
+            "properties": {ANSWER: {"type": "string", "description": "One line, without the line break."}},
+            "required": [ANSWER],
+        },
+    )
+    request = types.ElicitRequest(params=asked).model_dump(by_alias=True, mode="json", exclude_none=True)
+    return {f"input-{record['seq']}-{record['at']}": request}
+
+
+def _message(found: Inspection, status: str, last: str | None, *, waits: bool) -> str | None:
+    """The last line of output, but for what the output cannot say."""
+    if status == FAILED:
+        return str(found.state.message)[: limits.TASK_MESSAGE_CHARS]
+    if status == CANCELLED:
+        ended = {**job_answer.outcome(found), "finished_at": None}
+        return text.render({"ok": True, "type": "status", "state": found.state.state, **ended}, process=False)
+    if waits and status == WORKING:
+        return f"waiting for input{': ' + last if last else ''}"
+    return last
+
+
+def _sendable(words: str) -> str:
+    """Without lone surrogates, which end the SDK's writer: a name may come from an argument that is no UTF-8."""
+    return words.encode("utf-8", "replace").decode("utf-8")
+
+
+def _updated_at(found: Inspection, output_s: float | None) -> str:
+    state = found.state
+    known = [found.definition.created_at, state.updated_at, state.finished_at, state.started_at]
+    told = [stamp for stamp in known if stamp]
+    newest: str = max(told if output_s is None else [*told, timestamp(output_s)])
+    return newest
+
+
+def _ttl_ms(ctx: Context, found: Inspection) -> int:
+    """From creation: `gc` counts the retention from the end, and takes no job that runs."""
+    retention = duration_ms(ctx.config.get("gc", "older_than"), "gc.older_than")
+    return _age_ms(found) + retention
+
+
+def _age_ms(found: Inspection) -> int:
+    end = seconds_of(found.state.finished_at) if found.state.finished_at else time.time()
+    return max(0, round((end - seconds_of(found.definition.created_at)) * 1000))
+
+
+def _poll_interval_ms(found: Inspection) -> int:
+    low, high = limits.RETRY_MS
+    return min(high, max(low, _age_ms(found) // _POLL_SHARE))

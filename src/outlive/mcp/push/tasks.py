@@ -1,0 +1,378 @@
+"""The Tasks extension (SEP-2663, `io.modelcontextprotocol/tasks`): a job is a task, its id is the task's.
+
+Who gets a task. The client declares the extension in the capabilities of a request; nothing else counts: no earlier
+request, and not `initialize`, whose eras cannot carry a task on the wire. Of `exec` in a request that declares it,
+
+- a command that ends within `yield_ms` is answered directly, with its result;
+- one that still runs then is answered as a task (`yield_ms` 0: at once). The job has been on disk since before;
+- `background: true` is answered directly, with the job's id. The model said that it goes on with `process`; many
+  clients hide a task and poll it to its end, which would make it wait for what it put into the background;
+- so is one that waits for input which the client cannot ask its user for: only the model can help it.
+
+Without the process tool (`--tools exec`) the last two do not hold: nobody could follow the job but by its task.
+
+Whoever has the id may ask: any server process of this root answers, also for a job that another client or the command
+line started, as `process` does, unless a wall is between them. What a task is, `task_view` says.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+import anyio
+from mcp import MCPError, types
+from mcp.server.context import ServerRequestContext
+from mcp.server.extension import Extension, MethodBinding, compose_tool_call_handler
+from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY, InMemorySubscriptionBus, ListenHandler
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter
+
+from outlive import limits
+from outlive.core.ids import is_id
+from outlive.errors import OutliveError
+from outlive.jobs import adoption, lookup
+from outlive.mcp import async_driver
+from outlive.mcp.push import follow
+from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, question
+from outlive.mcp.tools.arguments import fold
+from outlive.mcp.tools.call import EXEC
+from outlive.store.output.merged import Output
+from outlive.verbs.kill import kill
+from outlive.verbs.write import write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from mcp.server.context import CallNext, HandlerResult
+    from mcp.server.lowlevel import Server
+
+    from outlive.jobs.context import Context
+    from outlive.mcp.caller import Who
+    from outlive.mcp.tools.call import Calls
+    from outlive.store.job_dir import JobDir
+
+IDENTIFIER = "io.modelcontextprotocol/tasks"
+LISTEN = "subscriptions/listen"
+NOTIFICATION = "notifications/tasks"
+_FOLLOW_EVERY_S = 0.25
+
+Request = ServerRequestContext[Any]
+
+
+class TaskParams(types.RequestParams):
+    """Of tasks/get and tasks/cancel."""
+
+    task_id: str
+
+
+class UpdateParams(TaskParams):
+    """Of tasks/update."""
+
+    input_responses: dict[str, Any]
+
+
+def install(
+    server: Server[Any],
+    calls: Calls,
+    *,
+    result: Callable[[dict[str, Any]], types.CallToolResult],
+    who: Who,
+    tools: Collection[str] = (EXEC,),
+) -> None:
+    """Serve the extension. Last of all: it wraps the handlers of tools/call and of subscriptions/listen, if there is
+    one. `result`: an envelope as the tools answer it; `who`: who is calling; `tools`: the ones that start a job."""
+    tasks = Tasks(calls, result, who, tools)
+    server.extensions[IDENTIFIER] = tasks.settings()
+    for binding in tasks.methods():
+        server.add_request_handler(binding.method, binding.params_type, binding.handler)
+    called = server.get_request_handler("tools/call")
+    if called is not None:
+        server.add_request_handler("tools/call", called.params_type, compose_tool_call_handler([tasks], called.handler))
+    listened = server.get_request_handler(LISTEN)
+    others = ListenHandler(InMemorySubscriptionBus()) if listened is None else listened.handler
+    server.add_request_handler(LISTEN, types.SubscriptionsListenRequestParams, tasks.listening(others))
+
+
+class Tasks(Extension):
+    """The extension as the SDK takes it."""
+
+    identifier = IDENTIFIER
+
+    def __init__(
+        self,
+        calls: Calls,
+        result: Callable[[dict[str, Any]], types.CallToolResult],
+        who: Who,
+        tools: Collection[str],
+    ) -> None:
+        self._calls = calls
+        self._who = who
+        self._tools = frozenset(tools)
+        self._result = result
+        self._answering: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()  # by task, as long as needed
+
+    @cached_property
+    def _view(self) -> TaskView:
+        return TaskView(self._result, self._calls.tools.shown_by_default())
+
+    def methods(self) -> Sequence[MethodBinding]:
+        return (
+            MethodBinding("tasks/get", TaskParams, self.get),
+            MethodBinding("tasks/update", UpdateParams, self.update),
+            MethodBinding("tasks/cancel", TaskParams, self.cancel),
+        )
+
+    # --- a task instead of a result ---
+
+    async def intercept_tool_call(
+        self, params: types.CallToolRequestParams, ctx: Request, call_next: CallNext
+    ) -> HandlerResult:
+        answer = await call_next(ctx)
+        if not isinstance(answer, types.CallToolResult) or params.name not in self._tools or not declared(ctx):
+            return answer
+        found = answer.structured_content
+        if not isinstance(found, dict) or found.get("state") != "running":
+            return answer
+        model_follows = not self._calls.tools.exec_alone
+        if model_follows and _in_background(params.arguments or {}):
+            return answer
+        task = self._of(self._context(ctx), found["job_id"], ctx)
+        if "result" in task:  # it has ended since
+            ended: dict[str, Any] = task["result"]
+            return ended
+        if model_follows and found.get("waiting_for_input") and "inputRequests" not in task:
+            return answer
+        return {"resultType": "task", **{key: value for key, value in task.items() if key not in OF_ITS_STATUS}}
+
+    # --- methods ---
+
+    async def get(self, ctx: Request, params: TaskParams) -> HandlerResult:
+        check(ctx, params.task_id)
+        return self._of(self._context(ctx), params.task_id, ctx)
+
+    async def cancel(self, ctx: Request, params: TaskParams) -> HandlerResult:
+        """Kill the job, in the caller's name. Answered once its supervisor has been told; it may take the grace."""
+        check(ctx, params.task_id)
+        about = self._context(ctx)
+        with _opened(about, params.task_id) as job:
+            ended = adoption.inspect_and_adopt(
+                about, job
+            ).state.finished  # what it left behind is not the task's any more
+        if not ended:
+            await _doing(kill(about, job=params.task_id, wait_ms=0), unless="invalid_state")
+        return {}
+
+    async def update(self, ctx: Request, params: UpdateParams) -> HandlerResult:
+        """Type what the user answered. Whatever is no answer to what the job asks now is ignored.
+
+        Declining ends the job's input, and the command makes of it what it will; dismissing leaves the question open.
+        """
+        check(ctx, params.task_id)
+        about = self._context(ctx)
+        answering = self._answering.setdefault(params.task_id, anyio.Lock())
+        async with answering:  # so that the same answer, sent twice, is typed once
+            with _opened(about, params.task_id) as job, Output(job) as output:
+                asked = question(adoption.inspect_and_adopt(about, job), output)
+            for key in asked.keys() & params.input_responses.keys():
+                typed = _typed(params.input_responses[key])
+                if typed is not None:
+                    writing = write(about, job=params.task_id, data=typed, eof=not typed)
+                    await _doing(writing, unless="stdin_closed")
+        return {}
+
+    # --- notifications ---
+
+    def listening(self, others: Callable[[Request, Any], Any]) -> Callable[[Request, Any], Any]:
+        """The handler of subscriptions/listen: `others` serves what else is asked for, on the same stream."""
+
+        async def listen(ctx: Request, params: types.SubscriptionsListenRequestParams) -> Any:
+            wanted = _task_ids(params)
+            if not wanted:
+                return await others(ctx, params)
+            require(ctx)
+            about = self._context(ctx)
+            about.client = None  # being told of a result is not reading it: nobody's position moves
+            async with AsyncExitStack() as stack:
+                jobs = {}
+                for task_id in wanted[: limits.TASKS_FOLLOWED]:
+                    try:
+                        jobs[task_id] = stack.enter_context(_opened(about, task_id))
+                    except MCPError:  # unknown: the acknowledgement leaves it out
+                        continue
+                group = await stack.enter_async_context(anyio.create_task_group())
+
+                def acknowledged() -> None:
+                    for job in jobs.values():
+                        group.start_soon(self._follow, ctx, about, job)
+
+                session: Any = _Acknowledging(ctx.session, list(jobs), acknowledged)
+                found = await others(replace(ctx, session=session), params)
+                group.cancel_scope.cancel()
+            return found
+
+        return listen
+
+    async def _follow(self, ctx: Request, about: Context, job: JobDir) -> None:
+        """Tell of one job until it is over, at most four times a second."""
+        told: tuple[Any, ...] = ()
+        async with aclosing(follow.changes(job, output=True, every_s=_FOLLOW_EVERY_S)) as changes:
+            async for _ in changes:
+                try:
+                    task = self._view.of(about, job, asks=can_ask(ctx))
+                except (OSError, OutliveError):  # removed meanwhile, or not readable now: tasks/get says which
+                    continue
+                if not job.is_in_place():
+                    return
+                news = (task["status"], task.get("statusMessage"), task.get("inputRequests"))
+                if news != told:
+                    told = news
+                    await _notify(ctx, task)
+                if task["status"] in OVER:
+                    return
+
+    # --- the job ---
+
+    def _context(self, ctx: Request) -> Context:
+        try:
+            return self._calls.context(self._who(ctx))
+        except OutliveError as error:
+            raise MCPError(types.INTERNAL_ERROR, error.message) from error
+
+    def _of(self, about: Context, task_id: str, ctx: Request) -> dict[str, Any]:
+        with _opened(about, task_id) as job:
+            try:
+                task = self._view.of(about, job, asks=can_ask(ctx))
+            except (OSError, OutliveError) as error:
+                if not job.is_in_place():
+                    raise _unknown(task_id) from error
+                raise MCPError(types.INTERNAL_ERROR, f"while reading job {task_id}: {error}") from error
+            if not job.is_in_place():  # removed under this look, which may have found half of it
+                raise _unknown(task_id)
+            if task["status"] in OVER:
+                self._calls.heard(about, {"job_id": task_id, "state": "exited"})
+            return task
+
+
+# --- what a request may do -------------------------------------------------------------------------------------------
+
+
+def declared(ctx: Request) -> bool:
+    """Did this request declare the extension? Handshake eras have no shape for a task."""
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return False
+    capabilities = ctx.session.client_capabilities
+    return capabilities is not None and IDENTIFIER in (capabilities.extensions or {})
+
+
+def require(ctx: Request) -> None:
+    """Errors: method not found in a handshake era; -32021 where the request does not declare the extension."""
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        raise MCPError(types.METHOD_NOT_FOUND, "Method not found", data=ctx.method)
+    if not declared(ctx):
+        needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {IDENTIFIER: {}}}}
+        raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Missing required client capability", data=needed)
+
+
+def check(ctx: Request, task_id: str) -> None:
+    """`require`, and over HTTP: proxies route by the Mcp-Name header, so it must name the task of the body (-32020)."""
+    require(ctx)
+    headers = getattr(ctx.request, "headers", None)  # the HTTP request; None on stdio
+    if headers is not None and decode_header_value(headers.get(MCP_NAME_HEADER)) != task_id:
+        raise MCPError(types.HEADER_MISMATCH, f"{MCP_NAME_HEADER} header does not match the request body's 'taskId'")
+
+
+def can_ask(ctx: Request) -> bool:
+    """Can this client show its user a form? (`elicitation: {}` is the form mode.)"""
+    capabilities = ctx.session.client_capabilities
+    asking = capabilities.elicitation if capabilities is not None else None
+    return asking is not None and (asking.form is not None or asking.url is None)
+
+
+async def _notify(ctx: Request, task: dict[str, Any]) -> None:
+    params = {**task, "_meta": {SUBSCRIPTION_ID_META_KEY: ctx.request_id}}
+    notification: Any = types.Notification[dict[str, Any], str](method=NOTIFICATION, params=params)
+    await ctx.session.send_notification(notification, related_request_id=ctx.request_id)
+
+
+# --- small things ----------------------------------------------------------------------------------------------------
+
+
+class _Acknowledging:
+    """A session that adds the tasks to the acknowledgement, which whoever serves the stream sends first."""
+
+    def __init__(self, session: Any, task_ids: list[str], then: Callable[[], None]) -> None:
+        self._session = session
+        self._task_ids = task_ids
+        self._then = then
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    async def send_notification(self, notification: Any, related_request_id: Any = None) -> None:
+        if not isinstance(notification, types.SubscriptionsAcknowledgedNotification):
+            await self._session.send_notification(notification, related_request_id=related_request_id)
+            return
+        honored = notification.params.notifications.model_copy(update={"taskIds": self._task_ids})
+        params = notification.params.model_copy(update={"notifications": honored})
+        changed = notification.model_copy(update={"params": params})
+        await self._session.send_notification(changed, related_request_id=related_request_id)
+        self._then()
+
+
+def _opened(about: Context, task_id: str) -> JobDir:
+    """Only a whole id names a task. Errors: -32602."""
+    if not is_id(task_id):
+        raise _unknown(task_id)
+    try:
+        return lookup.open_known(about, task_id)
+    except OutliveError as error:
+        raise _unknown(task_id) from error
+
+
+def _unknown(task_id: str) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, f"Task not found: {task_id[:80]}. It was removed, or is of another job root.")
+
+
+def _task_ids(params: types.SubscriptionsListenRequestParams) -> list[str]:
+    wanted = (params.notifications.model_extra or {}).get("taskIds")
+    return list(dict.fromkeys(one for one in wanted if isinstance(one, str))) if isinstance(wanted, list) else []
+
+
+_BOOL = TypeAdapter(bool)
+
+
+def _in_background(arguments: dict[str, Any]) -> bool:
+    """The argument in any of its spellings; that it can be read was seen when the call was made."""
+    return any(
+        _BOOL.validate_python(value) for name, value in arguments.items() if fold(name) == "background" and value
+    )
+
+
+def _typed(response: Any) -> str | None:
+    """What to type for a response to a form: a line; "" for the end of input; None for nothing. Errors: -32602.
+
+    The value counts, not its name: the specification's own example answers under another name than was asked.
+    """
+    action = response.get("action") if isinstance(response, dict) else None
+    if action in ("decline", "cancel"):
+        return "" if action == "decline" else None
+    content = response.get("content") if action == "accept" else None
+    values = content if isinstance(content, dict) else {}
+    value = values.get(ANSWER, next(iter(values.values()), None))
+    if not isinstance(value, (str, bool, int, float)):
+        raise MCPError(types.INVALID_PARAMS, f"inputResponses: an accepted form has one text, under {ANSWER!r}")
+    return f"{str(value).lower() if isinstance(value, bool) else value}\n"
+
+
+async def _doing(found: Any, *, unless: str) -> None:
+    """Drive an action. Errors: -32603; the code `unless` means that there was nothing to do any more."""
+    try:
+        await async_driver.drive(found)
+    except OutliveError as error:
+        if error.code != unless:
+            raise MCPError(types.INTERNAL_ERROR, error.message) from error

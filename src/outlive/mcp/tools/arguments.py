@@ -1,0 +1,138 @@
+"""The border: what a client sent, checked against the declaration of the verb. Nothing unchecked gets to an action.
+
+Names are taken in snake_case, camelCase and with hyphens; numbers and booleans may come as strings; null is absent.
+Errors: invalid_argument, in words of ours, with `details.field` the argument's name on this face.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from outlive.errors import OutliveError, invalid, nearest
+from outlive.mcp.tools import values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from outlive.verbs.spec import Arg, Verb
+
+
+def fold(name: str) -> str:
+    """Spellings of one name have one fold: since_seq, sinceSeq, since-seq."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def offered(verb: Verb) -> list[Arg]:
+    """The arguments that exist on this face."""
+    return [arg for arg in verb.args if arg.mcp]
+
+
+class Reader:
+    """Reads the arguments of one verb. `shown` is how messages call it: `exec`, `process log`.
+
+    `defaults` go before the declared ones, by name on this face, in the units of the action. `elsewhere` tells for the
+    fold of a name which other calls take it.
+    """
+
+    def __init__(
+        self,
+        verb: Verb,
+        shown: str,
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        elsewhere: Mapping[str, list[str]] | None = None,
+    ) -> None:
+        self.verb = verb
+        self.shown = shown
+        self._defaults = defaults or {}
+        self._elsewhere = elsewhere or {}
+        self._args = {arg.mcp: arg for arg in offered(verb)}
+        self._names = {fold(name): arg for arg in self._args.values() for name in (*arg.aliases, arg.mcp)}
+        self._fallbacks: dict[str, Any] = {}
+        for arg in (*self._args.values(), *self.verb.args):  # two may share a parameter: ours goes first
+            self._fallbacks.setdefault(arg.name, self._defaults.get(arg.mcp, values.default_of(arg)))
+        self._model: type[BaseModel] | None = None  # building one takes a millisecond; most verbs are never called
+
+    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Every argument of the action by its parameter's name, defaults applied."""
+        sent = self._named(given)
+        checked = self._checked(sent)
+        missing = [name for name, arg in self._args.items() if arg.required and name not in checked]
+        if missing:
+            raise self._missing(missing[0])
+        given_values = {self._args[name].name: value for name, value in checked.items()}
+        return {**{name: copy.copy(value) for name, value in self._fallbacks.items()}, **given_values}
+
+    def _named(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The values under the declared names."""
+        sent: dict[str, Any] = {}
+        spelled: dict[str, str] = {}
+        for name, value in given.items():
+            if value is None:
+                continue
+            arg = self._names.get(fold(name))
+            if arg is None:
+                raise self._unknown(name)
+            if arg.mcp in sent and sent[arg.mcp] != value:
+                both = f"{spelled[arg.mcp]} and {name}"
+                raise invalid(arg.mcp, f"{both} mean the same argument and have different values", hint="Send one.")
+            sent[arg.mcp], spelled[arg.mcp] = value, name
+        return sent
+
+    def _checked(self, sent: dict[str, Any]) -> dict[str, Any]:
+        model = self._model = self._model or _model_of(self._args)
+        try:
+            read = model.model_validate(sent)
+        except ValidationError as error:
+            raise self._wrong(error, sent) from None  # pydantic's text would repeat the value, which may be a secret
+        return {name: getattr(read, _FIELD + name) for name in sent}
+
+    def _wrong(self, error: ValidationError, sent: dict[str, Any]) -> OutliveError:
+        first = error.errors(include_url=False, include_input=False)[0]
+        arg = self._args[str(first["loc"][0])]
+        bounds = first.get("ctx", {})
+        if "ge" in bounds or "le" in bounds:
+            return values.out_of_bounds(arg, sent[arg.mcp], bounds)
+        return values.wrong_kind(arg, sent[arg.mcp])
+
+    def _missing(self, name: str) -> OutliveError:
+        hint = "`process` with action list shows the jobs." if name == "job_id" else self._takes()
+        return invalid(name, f"{self.shown} needs {name}", hint=hint)
+
+    def _unknown(self, name: str) -> OutliveError:
+        message = f"{name} is not an argument of {self.shown}"
+        others = self._elsewhere.get(fold(name), [])
+        near = self._meant(name)
+        if near:
+            return invalid(name, message, hint=f"Did you mean {near}?")
+        if others:
+            return invalid(name, message, hint=f"It belongs to {', '.join(others)}. {self._takes()}")
+        return invalid(name, message, hint=self._takes())
+
+    def _meant(self, name: str) -> str | None:
+        for arg in self._args.values():  # timeout_ms for timeout: the unit is the mistake
+            if values.without_unit(fold(name)) == values.without_unit(fold(arg.mcp)):
+                return f"{arg.mcp} ({values.unit_of(arg)})" if values.unit_of(arg) else arg.mcp
+        if self._elsewhere.get(fold(name)):
+            return None  # spelled right, sent to the wrong action: no guess
+        return nearest(name, [arg.mcp for arg in self._args.values() if not arg.hidden])
+
+    def _takes(self) -> str:
+        names = [arg.mcp for arg in self._args.values() if not arg.hidden]
+        return f"{self.shown} takes: {', '.join(names)}." if names else f"{self.shown} takes no arguments."
+
+
+_FIELD = "arg_"  # an argument may be called like a method of BaseModel: json, schema, copy
+
+
+def _model_of(args: Mapping[str, Arg]) -> type[BaseModel]:
+    fields: dict[str, Any] = {
+        _FIELD + name: (values.annotation(arg), Field(default=None, alias=name)) for name, arg in args.items()
+    }
+    config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+    model: type[BaseModel] = create_model("Arguments", __config__=config, **fields)
+    return model

@@ -1,0 +1,279 @@
+"""A tool call → a verb and its arguments → the envelope. Knows nothing of JSON-RPC."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from outlive import limits
+from outlive import verbs as verbs_module
+from outlive.errors import OutliveError, from_os, invalid, nearest
+from outlive.jobs import definition
+from outlive.jobs.context import Context
+from outlive.jobs.notices import Notices
+from outlive.mcp import async_driver
+from outlive.mcp.job_environment import job_directory
+from outlive.mcp.tools.arguments import Reader, fold, offered
+from outlive.store.root import Store
+from outlive.verbs.envelope import answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractAsyncContextManager
+    from typing import Any
+
+    from outlive.config import Config
+    from outlive.mcp.caller import Caller
+    from outlive.mcp.job_environment import JobEnvironment
+    from outlive.verbs.spec import Verb
+
+    # What goes on beside an action while it runs: entered with the verb, its context and its arguments.
+    Beside = Callable[[Verb, Context, dict[str, Any]], AbstractAsyncContextManager[None]]
+
+EXEC, PROCESS = "exec", "process"
+RUN = "run"
+STARTING = frozenset({RUN, "create", "start", "restart"})  # the [exec] section of the configuration is theirs
+SPAWNING = frozenset({RUN, "start", "restart"})  # these need the job environment
+WAIT_ARGUMENTS = ("yield_ms", "background")  # what `exec` alone does not have: it answers at the end
+
+
+def process_verbs() -> dict[str, Verb]:
+    """Every verb of the process tool by its action's name."""
+    verbs = [verbs_module.load(name) for name in verbs_module.names() if name != RUN]
+    return {verb.name.replace(" ", "_"): verb for verb in verbs if verb.mcp}
+
+
+class Tools:
+    """What this server offers, and how a call of it is read."""
+
+    def __init__(self, run: Verb, process: Mapping[str, Verb], offers: Iterable[str], config: Config) -> None:
+        self.offers = frozenset(offers)
+        self.run = run
+        self.process = dict(process) if PROCESS in self.offers else {}
+        self.exec_alone = PROCESS not in self.offers
+        self._actions = {fold(name).replace(" ", ""): name for name in self.process}
+        elsewhere = self._owners_of_arguments()
+        self._exec = Reader(run, EXEC, defaults=defaults_of(run, config), elsewhere=elsewhere)
+        self._readers = {
+            name: Reader(verb, f"{PROCESS} {name}", defaults=defaults_of(verb, config), elsewhere=elsewhere)
+            for name, verb in self.process.items()
+        }
+
+    def read(self, tool: str, given: Mapping[str, Any], *, handle: bool = False) -> tuple[Verb, dict[str, Any]]:
+        """The verb a call means, and its arguments. `handle`: the caller can follow a job without the process tool.
+
+        Errors: invalid_argument.
+        """
+        if tool == EXEC:
+            return self.run, self._read_exec(given, handle)
+        name = self._action(given.get("action"))
+        rest = {key: value for key, value in given.items() if key != "action"}
+        if name == "spawn":
+            return self.run, self._in_background(self._exec.read(rest))
+        return self.process[name], self._readers[name].read(rest)
+
+    def shown_by_default(self) -> dict[str, Any]:
+        """How the answer of an `exec` without such arguments shows output: max_bytes, tail_lines, raw."""
+        args = self._exec.read({"command": ""})
+        return {arg.name: args[arg.name] for arg in definition.SHOW_ARGS if arg.name in args}
+
+    def _read_exec(self, given: Mapping[str, Any], handle: bool) -> dict[str, Any]:
+        if not self.exec_alone:
+            return self._exec.read(given)
+        ignored = {fold(name) for name in WAIT_ARGUMENTS}
+        args = self._exec.read({key: value for key, value in given.items() if fold(key) not in ignored})
+        if handle:
+            return args
+        return {**args, **self._known({"wait": True, "background": False, "yield_ms": limits.MAX_DURATION_MS})}
+
+    def _in_background(self, args: dict[str, Any]) -> dict[str, Any]:
+        return {**args, **self._known({"background": True, "yield_ms": 0})}
+
+    def _known(self, args: dict[str, Any]) -> dict[str, Any]:
+        names = {arg.name for arg in self.run.args}
+        return {name: value for name, value in args.items() if name in names}
+
+    def _action(self, given: Any) -> str:
+        known = ", ".join(self.process)
+        if given is None:
+            raise invalid("action", "process needs an action", hint=f"Actions: {known}.")
+        wanted = fold(str(given).strip()).replace(" ", "")
+        if wanted in self._actions:
+            return self._actions[wanted]
+        if EXEC in self.offers and wanted == "spawn":
+            return "spawn"
+        if EXEC in self.offers and wanted in (EXEC, RUN):
+            hint = "Use the tool exec; process spawn starts a job in the background."
+            raise invalid("action", f"{given} is not an action of process", hint=hint)
+        near = nearest(str(given), list(self.process))
+        hint = (f"Did you mean {near}? " if near else "") + f"Actions: {known}."
+        raise invalid("action", f"{str(given)[:60]!r} is not an action of process", hint=hint)
+
+    def _owners_of_arguments(self) -> dict[str, list[str]]:
+        """Fold of an argument's name → the calls that take it."""
+        found: dict[str, list[str]] = {}
+        calls = [(EXEC, self.run)] if EXEC in self.offers else []
+        for shown, verb in [*calls, *((f"process {name}", verb) for name, verb in self.process.items())]:
+            for arg in offered(verb):
+                for name in {fold(arg.mcp), *map(fold, arg.aliases)}:
+                    found.setdefault(name, []).append(shown)
+        return found
+
+
+def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
+    """The configured defaults of a verb, by argument name on this face, in the units of the action."""
+    if verb.name in STARTING:
+        configured = {
+            "yield_ms": config.get("exec", "background_ms"),
+            "timeout": round(config.get("exec", "timeout_sec") * 1000),
+            "max_bytes": config.get("exec", "max_output_bytes"),
+        }
+    elif verb.name == "poll":
+        configured = {"max_bytes": config.get("exec", "pending_max_output_bytes")}
+    else:
+        return {}
+    # Without a declared default the action looks into the configuration itself.
+    args = {arg.mcp: arg for arg in offered(verb) if arg.mcp_default is not None}
+    return {
+        name: max(args[name].minimum or 0, min(value, args[name].maximum or value))
+        for name, value in configured.items()
+        if name in args
+    }
+
+
+def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+    """The arguments with waiting kept inside one call, and what the answer says about it."""
+    name = waiting_argument(verb, args)
+    if name is None:
+        return args, {}
+    wanted = args[name]
+    if wanted is None and name == "wait_ms":  # its default is made from the grace
+        wanted = (args.get("grace_ms") or 0) + limits.KILL_WAIT_EXTRA_MS
+        if wanted <= limits.MCP_CALL_MS:
+            return args, {}
+    if wanted is not None and wanted <= limits.MCP_CALL_MS:
+        return args, {}
+    report = {} if wanted is None else {"requested_ms": wanted, "effective_ms": limits.MCP_CALL_MS}
+    return {**args, name: limits.MCP_CALL_MS}, report
+
+
+def waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
+    """The parameter that says how long the call may take. `timeout_ms` of a starting verb is the job's."""
+    if verb.name in ("poll", "wait", "write"):
+        return "timeout_ms" if "timeout_ms" in args else None
+    name = "wait_ms" if verb.name == "kill" else "yield_ms"
+    return None if name not in args or args.get("background") else name
+
+
+class Calls:
+    """Runs calls for one server: opens the store at the first one, so that a bad root is an answer, not a dead server."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        config: Config,
+        environment: JobEnvironment,
+        *,
+        root: str | None,
+        launcher: Any,
+        directory: Callable[[Mapping[str, str]], str | None] = job_directory,
+    ) -> None:
+        """`directory`: where a job runs that names none, by the environment of jobs; None: it has to name one."""
+        self.tools = tools
+        self._config = config
+        self._environment = environment
+        self._root = root
+        self._launcher = launcher
+        self._directory = directory
+        self._store: Store | None = None
+        self._notices = Notices()
+        self._readers: dict[str, Reader] = {}
+
+    async def run(
+        self, tool: str, given: Mapping[str, Any], caller: Caller, *, handle: bool = False, beside: Beside | None = None
+    ) -> dict[str, Any]:
+        """The envelope of a call. Errors: OutliveError, and whatever an action lets through."""
+        verb, args = self.tools.read(tool, given, handle=handle)
+        unbounded = tool == EXEC and self.tools.exec_alone and not handle
+        args, report = (args, {}) if unbounded else clamp(verb, args)
+        env = await self._environment.get() if verb.name in SPAWNING else self._environment.now()
+        ctx = self._context(caller, env)
+        result = await self._result(verb, ctx, args, beside)
+        self.heard(ctx, result)
+        return answer(verb.type, {**result, **report})
+
+    def notices(self, caller: Caller, answered: str | None) -> list[dict[str, Any]]:
+        """What happened to this client's jobs, but for the one `answered`, since its last call. Told once: pass it on."""
+        try:
+            return self._notices.collect(self._context(caller, self._environment.now()), answered)
+        except (OSError, OutliveError):  # no store, or a damaged one: the answer itself says so
+            return []
+
+    def heard(self, ctx: Context, found: dict[str, Any]) -> None:
+        """The client of `ctx` was told this of a job, in another way than by a tool's answer."""
+        self._notices.known(ctx, found)
+
+    async def _result(self, verb: Verb, ctx: Context, args: dict[str, Any], beside: Beside | None) -> dict[str, Any]:
+        try:
+            async with nullcontext() if beside is None else beside(verb, ctx, args):
+                result: dict[str, Any] = await async_driver.run(verb, ctx, args)
+            return result
+        except OutliveError:
+            raise
+        except OSError as error:
+            raise from_os(f"answering {verb.name}", error) from error
+        except Exception as error:
+            if ctx.job_id is None:
+                raise
+            # Without the id the caller would start it a second time.
+            raise OutliveError(
+                "internal_error",
+                f"{type(error).__name__}: {error}",
+                hint=f"This is a bug in outlive. Job {ctx.job_id} was started all the same: process action=status shows it.",
+                details={"job_id": ctx.job_id},
+            ) from error
+
+    async def show(self, name: str, caller: Caller, **given: Any) -> dict[str, Any]:
+        """The envelope of a verb that only reads, outside of a tool call. Errors: OutliveError."""
+        verb = verbs_module.load(name)
+        if name not in self._readers:
+            self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self._config))
+        args = self._readers[name].read(given)
+        try:
+            return answer(verb.type, await async_driver.run(verb, self.observer(caller), args))
+        except OSError as error:
+            raise from_os(f"answering {name}", error) from error
+
+    def observer(self, caller: Caller) -> Context:
+        """For a look outside of a tool call, which moves nobody's read position. Errors: store_unsafe, io_error."""
+        ctx = self._context(caller, self._environment.now())
+        ctx.client = None
+        return ctx
+
+    def context(self, caller: Caller) -> Context:
+        """For looks at jobs, in a caller's name. Errors: store_unsafe, io_error."""
+        return self._context(caller, self._environment.now())
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def _context(self, caller: Caller, env: dict[str, str]) -> Context:
+        if self._store is not None and not self._store.is_in_place():
+            self.close()  # the root was deleted or replaced under us
+        if self._store is None:
+            self._store = Store.open(self._root, env)
+        return Context(
+            self._store,
+            self._config,
+            face="mcp",
+            owner=caller.owner,
+            client=caller.client,
+            scope=caller.scope,
+            wall=caller.wall,
+            cwd=self._directory(env),
+            env=env,
+            launcher=self._launcher,
+            shell=tuple(self._config.get("shell", "unix") or ("sh", "-c")),
+        )

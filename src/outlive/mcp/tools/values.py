@@ -1,0 +1,224 @@
+"""One value of a client → what the argument's kind asks for, and the words for a wrong one."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
+
+from outlive import limits
+from outlive.core.units import byte_count, duration_ms
+from outlive.errors import OutliveError, invalid, nearest
+from outlive.verbs import spec
+
+if TYPE_CHECKING:
+    from outlive.verbs.spec import Arg
+
+_LARGEST = 2**63 - 1  # what pread(2) and struct take
+_SHOWN_CHARS = 60
+
+_WANTED = {
+    spec.STR: "a string",
+    spec.PATH: "a path (a string)",
+    spec.INT: "a whole number",
+    spec.FLOAT: "a number",
+    spec.BOOL: "true or false",
+    spec.STRS: "an array of strings",
+    spec.ITEMS: "an array of strings and objects",
+    spec.MS: "a whole number of milliseconds",
+    spec.SECONDS: "a number of seconds",
+    spec.BYTES: "a whole number of bytes",
+    spec.ENV: "an object of strings",
+    spec.WORDS: "a shell string, or an array of strings (an argument vector)",
+}
+_HINTS = dict.fromkeys((spec.MS, spec.SECONDS), "A string with a unit is taken as well: 500ms, 5s, 30m.")
+_HINTS[spec.BYTES] = "A string with a unit is taken as well: 64K, 500M, 2G."
+
+
+def annotation(arg: Arg) -> Any:
+    """The pydantic type of an argument."""
+    found = _annotated(arg)
+    return Annotated[found, AfterValidator(lambda value: _chosen(arg, value))] if arg.choices else found
+
+
+def _annotated(arg: Arg) -> Any:
+    if arg.kind in (spec.MS, spec.SECONDS):
+        return Annotated[int, PlainValidator(lambda value: _milliseconds(arg, value))]
+    if arg.kind == spec.BYTES:
+        return Annotated[int, PlainValidator(lambda value: _bytes(arg, value))]
+    if arg.kind in (spec.INT, spec.FLOAT):
+        number = int if arg.kind == spec.INT else float
+        least = arg.minimum if arg.minimum is not None else -_LARGEST
+        most = arg.maximum if arg.maximum is not None else _LARGEST
+        bounds = Field(ge=least, le=most, allow_inf_nan=False) if number is float else Field(ge=least, le=most)
+        return Annotated[number, bounds, BeforeValidator(lambda value: _no_boolean(arg, value))]
+    if arg.kind == spec.BOOL:
+        return bool
+    if arg.kind == spec.STRS:
+        return Annotated[list[str], BeforeValidator(_listed)]
+    if arg.kind == spec.ITEMS:
+        return Annotated[list[str | dict[str, Any]], BeforeValidator(_items)]
+    if arg.kind == spec.ENV:
+        return Annotated[dict[str, str], PlainValidator(lambda value: _variables(arg, value))]
+    if arg.kind == spec.WORDS:
+        return Annotated[Any, PlainValidator(lambda value: _words(arg, value))]
+    if arg.kind == spec.PATH:
+        return Annotated[str, AfterValidator(lambda value: _no_nul(arg, value))]
+    return str
+
+
+def default_of(arg: Arg) -> Any:
+    """The declared default as the action gets it; that of seconds is declared in seconds."""
+    if arg.kind == spec.SECONDS and arg.mcp_default is not None:
+        return round(arg.mcp_default * 1000)
+    return arg.mcp_default
+
+
+# --- errors --------------------------------------------------------------------------------------------------------
+
+
+def wrong_kind(arg: Arg, value: Any) -> OutliveError:
+    """ "timeout_ms must be a whole number of milliseconds, got 'abc'"."""
+    got = "" if arg.kind == spec.ENV else f", got {_short(value)}"  # values of variables may be secrets
+    return invalid(arg.mcp, f"{arg.mcp} must be {_WANTED[arg.kind]}{got}", hint=_HINTS.get(arg.kind))
+
+
+def out_of_bounds(arg: Arg, value: Any, bounds: dict[str, Any]) -> OutliveError:
+    word, bound = ("least", bounds["ge"]) if "ge" in bounds else ("most", bounds["le"])
+    return invalid(arg.mcp, f"{arg.mcp} must be at {word} {bound:g}, got {_short(value)}")
+
+
+def unit_of(arg: Arg) -> str | None:
+    return {spec.MS: "milliseconds", spec.SECONDS: "seconds"}.get(arg.kind)
+
+
+def without_unit(folded: str) -> str:
+    """The fold of a name without the unit at its end: timeoutms and timeoutseconds are timeout."""
+    return re.sub(r"(?<=.)(milliseconds|millis|msecs?|ms|seconds|secs?|sec)\Z", "", folded)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
+
+
+# --- kinds ---------------------------------------------------------------------------------------------------------
+
+
+def _chosen(arg: Arg, value: Any) -> Any:
+    if value in arg.choices:
+        return value
+    same = [choice for choice in arg.choices if choice.lower() == str(value).lower()]
+    if same:
+        return same[0]
+    known = ", ".join(arg.choices)
+    near = nearest(str(value), list(arg.choices))
+    hint = f"Did you mean {near}?" if near else None
+    raise invalid(arg.mcp, f"{arg.mcp} must be one of {known}; got {_short(value)}", hint=hint)
+
+
+def _no_boolean(arg: Arg, value: Any) -> Any:
+    if isinstance(value, bool):  # Python would call true the number 1
+        raise wrong_kind(arg, value)
+    return value
+
+
+def _no_nul(arg: Arg, value: str) -> str:
+    if "\0" in value:
+        raise invalid(arg.mcp, f"{arg.mcp} contains a NUL character, which no program can be given")
+    return value
+
+
+def _milliseconds(arg: Arg, value: Any) -> int:
+    """Whole milliseconds of a number, or of a string with or without a unit."""
+    unit = 1 if arg.kind == spec.MS else 1000
+    if isinstance(value, str):
+        try:
+            ms = float(duration_ms(value.strip().removeprefix("+"), arg.mcp, bare_unit="ms" if unit == 1 else "s"))
+        except OutliveError:
+            raise wrong_kind(arg, value) from None
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise wrong_kind(arg, value)
+        ms = min(value, 10**18) * unit
+    else:
+        raise wrong_kind(arg, value)
+    if arg.minimum is not None and ms < arg.minimum * unit:
+        raise out_of_bounds(arg, value, {"ge": arg.minimum})
+    if ms < 0:
+        raise out_of_bounds(arg, value, {"ge": 0})
+    if arg.maximum is not None and ms > arg.maximum * unit:
+        raise out_of_bounds(arg, value, {"le": arg.maximum})
+    if ms > limits.MAX_DURATION_MS:
+        raise invalid(arg.mcp, f"{arg.mcp} is longer than ten years: {_short(value)}")
+    # Rounding down to 0 would mean "no timeout".
+    return max(1, round(ms)) if ms > 0 else 0
+
+
+def _bytes(arg: Arg, value: Any) -> int:
+    """Of a number, or of a string with or without a unit."""
+    if isinstance(value, str):
+        try:
+            return byte_count(value, arg.mcp)
+        except OutliveError:
+            raise wrong_kind(arg, value) from None
+    whole = not isinstance(value, bool) and isinstance(value, (int, float)) and value == value // 1
+    if not whole or not 0 <= value <= limits.MAX_QUOTA_BYTES:
+        raise wrong_kind(arg, value)
+    return int(value)
+
+
+def _decoded(value: Any, kind: type) -> Any:
+    """Some clients send arrays and objects as a string of JSON."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            found = json.loads(value)
+        except ValueError:
+            return value
+        if isinstance(found, kind):
+            return found
+    return value
+
+
+def _listed(value: Any) -> Any:
+    found = _decoded(value, list)
+    return [found] if isinstance(found, (str, int, float)) and not isinstance(found, bool) else found
+
+
+def _items(value: Any) -> Any:
+    found = _decoded(value, list)
+    return [found] if isinstance(found, (str, dict)) else found
+
+
+def _variables(arg: Arg, value: Any) -> dict[str, str]:
+    found = _decoded(value, dict)
+    if not isinstance(found, dict):
+        raise wrong_kind(arg, value)
+    for name in found:
+        if not isinstance(name, str) or not name or "=" in name or "\0" in name:
+            raise invalid(arg.mcp, f"{arg.mcp}: {_short(name)} cannot be the name of a variable")
+    return {name: _variable(arg, name, text) for name, text in found.items()}
+
+
+def _variable(arg: Arg, name: str, value: Any) -> str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return json.dumps(value)
+    if not isinstance(value, str):
+        hint = 'Write the text the program is to see, for example "1" or "true".'
+        raise invalid(arg.mcp, f"{arg.mcp}.{name} must be a string", hint=hint)
+    if "\0" in value:
+        raise invalid(arg.mcp, f"{arg.mcp}.{name} contains a NUL character, which no program can be given")
+    return value
+
+
+def _words(arg: Arg, value: Any) -> str | list[str]:
+    """As given: a string is for the shell, an array is an argument vector, also with one word."""
+    words = [value] if isinstance(value, str) else value
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise wrong_kind(arg, value)
+    for word in words:
+        _no_nul(arg, word)
+    return value if isinstance(value, str) else words

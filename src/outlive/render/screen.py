@@ -1,0 +1,111 @@
+"""What stands on a terminal, from the bytes that were printed on it.
+
+An emulator in Python does one or two MB a second, and output may be gigabytes: rendering begins at a point from which on
+the screen is determined, if there is one near the end.
+"""
+
+from __future__ import annotations
+
+import re
+
+from outlive.render.emulator import Emulator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+WHOLE_BYTES = 524_288  # so much is always rendered from the start
+WINDOW_BYTES = 4_194_304  # so much is searched for a starting point
+TEXT_BYTES = 131_072  # so much is rendered where there is none
+
+# Where a screen begins anew: full reset, home and erase in either order
+_FRESH = re.compile(rb"\x1bc|\x1b\[(?:1;1)?H\x1b\[(?:0?J|2J)|\x1b\[2J\x1b\[(?:1;1)?H|\x1b\[3J\x1b\[(?:1;1)?H\x1b\[2J")
+_LEAVE = re.compile(rb"\x1b\[\?(?:47|1047|1049)l|\x1bc")
+_ENTER = re.compile(rb"\x1b\[\?(?:47|1047|1049)h")
+_PLACED = re.compile(rb"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]+[0-~]|\x1b[=>78])*?\x1b\[[0-9;]*H")
+_TITLE = re.compile(rb"\x1b\][02];[^\x07\x1b]{0,512}(?:\x07|\x1b\\)")
+
+
+class Screen:
+    """`lines`: one string a row, without the blanks at its end. `row`, `column`: the cursor, from 0. `since`: the output
+    position from which it was rendered. `exact`: False if something that was printed before it may be missing."""
+
+    __slots__ = ("alternate", "cols", "column", "cursor_visible", "emulator", "exact", "lines", "row", "rows", "since")
+
+    def __init__(self, emulator: Emulator, since: int, *, exact: bool) -> None:
+        self.emulator = emulator
+        self.lines = emulator.text()
+        self.cols, self.rows = emulator.columns, emulator.lines
+        self.row = emulator.cursor.y
+        self.column = min(emulator.cursor.x, emulator.columns - 1)
+        self.cursor_visible = not emulator.cursor.hidden
+        self.alternate = emulator.alternate
+        self.since = since
+        self.exact = exact
+
+    @property
+    def title(self) -> str | None:
+        """As the program set it; None if it did not."""
+        return self.emulator.title or None
+
+    def paint(self) -> bytes:
+        """What draws this screen on a person's terminal."""
+        return self.emulator.paint()
+
+
+def render(
+    read: Callable[[int, int], bytes], end: int, sizes: Sequence[tuple[int, int, int]], floor: int = 0
+) -> Screen:
+    """The screen after output [0, end). `read(start, stop)` gives bytes of it; `sizes` are (position from which on it
+    holds, columns, rows), ascending, the first one's position 0. What is before `floor` is not read: something of it is
+    gone. Never fails, whatever the bytes are."""
+    start, exact, inside = _start(read, end, floor)
+    cols, rows = _size_at(sizes, start)
+    emulator = Emulator(cols, rows)
+    if start:
+        title = _last(_TITLE, read(max(floor, start - WINDOW_BYTES), start))
+        emulator.feed((title[0] if title else b"") + (b"\x1b[?1049h" if inside else b""))
+    at = start
+    for seq, new_cols, new_rows in [size for size in sizes if start < size[0] < end]:
+        emulator.feed(read(at, seq))
+        emulator.resize(new_rows, new_cols)
+        at = seq
+    emulator.feed(read(at, end))
+    cols, rows = _size_at(sizes, end)
+    if (emulator.columns, emulator.lines) != (cols, rows):
+        emulator.resize(rows, cols)
+    return Screen(emulator, start, exact=exact)
+
+
+def _size_at(sizes: Sequence[tuple[int, int, int]], position: int) -> tuple[int, int]:
+    holding = [size for size in sizes if size[0] <= position] or [sizes[0]]
+    return holding[-1][1], holding[-1][2]
+
+
+def _start(read: Callable[[int, int], bytes], end: int, floor: int) -> tuple[int, bool, bool]:
+    """(where to begin, is everything that can be seen printed after it, is it inside an alternate screen?)"""
+    if end <= WHOLE_BYTES and not floor:
+        return 0, True, False
+    base = max(floor, end - WINDOW_BYTES)
+    window = read(base, end)
+    left = _last(_LEAVE, window)
+    entered = _ENTER.search(window, left.end() if left else 0)  # a second entry changes nothing
+    # What was drawn inside an alternate screen that was left says nothing about the main one that came back. Inside one,
+    # its entry is better than a later erase: what stands on the main screen is not seen, but whether there is one is.
+    fresh = _last(_FRESH, window, left.start() if left else 0)
+    placed = _PLACED.match(window, entered.end()) if entered else None  # else the cursor stays where it was
+    for found in (entered if placed else None, fresh, entered):
+        if found is not None and len(window) - found.start() <= WHOLE_BYTES:
+            exact = found is not entered or placed is not None
+            return base + found.start(), exact, entered is not None and entered.start() < found.start()
+    text = max(0, len(window) - TEXT_BYTES)
+    line = window.find(b"\n", text)
+    exact = len(window) >= TEXT_BYTES and b"\x1b" not in window[text:] and line >= 0 and entered is None
+    return base + (line + 1 if line >= 0 else text), exact, entered is not None
+
+
+def _last(pattern: re.Pattern[bytes], data: bytes, floor: int = 0) -> re.Match[bytes] | None:
+    found = None
+    for one in pattern.finditer(data, floor):
+        found = one
+    return found

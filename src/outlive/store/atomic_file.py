@@ -1,0 +1,164 @@
+"""Small files that are either the old or the new content, never something between."""
+
+from __future__ import annotations
+
+import errno
+import os
+import zlib
+
+from outlive import fastjson
+from outlive.errors import OutliveError
+from outlive.system import fault_points
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_counter = 0
+_SEAL = b',"checksum":"'
+_SEAL_BYTES = len(_SEAL) + len('01234567"}\n')  # what `dump` puts behind the other members
+
+
+class Damaged(OutliveError):
+    """The file is there, but what it holds is not what was written: `why` in a few words."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            "io_error",
+            f"a file of the job cannot be read: {why}",
+            hint="Its output can still be read with log and tail; remove deletes it.",
+        )
+        self.why = why
+
+
+def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "") -> None:
+    """Replace `name` in the directory behind `dir_fd` (mode 0600). Visible at once and whole; not synced.
+
+    The temporary name holds pid and a counter and is created exclusively: two writers never share one.
+    `unrenamed`: the crash point between the two.
+    """
+    temporary, fd = _temporary(dir_fd, name)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+    except BaseException:
+        os.close(fd)
+        os.unlink(temporary, dir_fd=dir_fd)
+        raise
+    os.close(fd)
+    fault_points.at(unrenamed)
+    os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+
+
+def _temporary(dir_fd: int, name: str) -> tuple[str, int]:
+    """(its name, the open file). A name that is taken is what somebody of our pid left who was killed before the rename,
+    or lives in another pid namespace."""
+    global _counter
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    while True:
+        _counter += 1
+        temporary = f".{name}.{os.getpid()}.{_counter}"
+        try:
+            return temporary, os.open(temporary, flags, 0o600, dir_fd=dir_fd)
+        except FileExistsError:
+            continue
+
+
+def reserve(dir_fd: int, name: str, size: int) -> None:
+    """A new file that has its space on the disk already. Errors: OSError."""
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=dir_fd)
+    try:
+        if hasattr(os, "posix_fallocate"):  # not on macOS
+            os.posix_fallocate(fd, 0, size)
+    finally:
+        os.close(fd)
+
+
+def write_reserved(dir_fd: int, reserved: str, name: str, data: bytes, unrenamed: str = "") -> None:
+    """As write_atomic, but into a file that `reserve` made: needs no space, neither for data nor for a name.
+
+    Synced before the rename: else a power cut could leave the new name with the zeros that the reserve holds. (A file
+    that write_atomic made is written out by ext4 and btrfs when it replaces another one.) Errors: OSError.
+    """
+    fd = os.open(reserved, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
+    try:
+        written = os.pwrite(fd, data, 0)
+        if written < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.ftruncate(fd, written)
+        os.fdatasync(fd)
+    finally:
+        os.close(fd)
+    fault_points.at(unrenamed)
+    os.replace(reserved, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+
+
+def read(dir_fd: int, name: str) -> bytes:
+    """The whole file. Errors: OSError; a symbolic link is refused (ELOOP)."""
+    fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
+    try:
+        pieces = []
+        while piece := os.read(fd, 1 << 20):
+            pieces.append(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(fd)
+
+
+def sync(dir_fd: int, names: tuple[str, ...] = ()) -> None:
+    """fsync these files and the directory, so that they survive the machine too. What is missing is passed over."""
+    for name in names:
+        try:
+            fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
+        except OSError:
+            continue
+        try:
+            os.fsync(fd)
+        except OSError:
+            continue
+        finally:
+            os.close(fd)
+    try:
+        os.fsync(dir_fd)
+    except OSError:
+        return
+
+
+def dump(content: dict[str, Any]) -> bytes:
+    """One line of JSON that carries a CRC-32 of the rest in `checksum`: power loss may leave zeros or half a file."""
+    body = fastjson.dumps(content, separators=(",", ":"), ensure_ascii=True)
+    return f'{body[:-1]},"checksum":"{zlib.crc32(body.encode()):08x}"}}\n'.encode()
+
+
+def load(data: bytes) -> dict[str, Any]:
+    """What `dump` wrote. Errors: Damaged."""
+    try:
+        found = fastjson.loads(data)
+    except ValueError as error:
+        raise Damaged(_damage(data)) from error
+    if not isinstance(found, dict):
+        raise Damaged("it is not a JSON object")
+    said = found.pop("checksum", None)
+    if said is not None and not _fits(data, found, said):
+        raise Damaged("its checksum does not fit")
+    return found
+
+
+def _fits(data: bytes, found: dict[str, Any], said: object) -> bool:
+    """Is this the checksum of the other members? What `dump` wrote shows it by its bytes: laying it out anew takes as long
+    as parsing it. Whoever laid it out in another way has the checksum of our layout."""
+    if data[-_SEAL_BYTES:-11] == _SEAL and data.endswith(b'"}\n'):
+        raw = zlib.crc32(b"}", zlib.crc32(memoryview(data)[:-_SEAL_BYTES]))
+        if said == f"{raw:08x}":
+            return True
+    body = fastjson.dumps(found, separators=(",", ":"), ensure_ascii=True)
+    return said == f"{zlib.crc32(body.encode()):08x}"
+
+
+def _damage(data: bytes) -> str:
+    if not data:
+        return "it is empty"
+    if not data.strip(b"\0"):
+        return "it is filled with zeros"
+    return "it is cut off or garbled"

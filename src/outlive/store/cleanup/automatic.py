@@ -1,0 +1,125 @@
+"""Automatic collection: finished jobs beyond the configured bounds are deleted without anybody asking.
+
+The guardian of a job does it when the job is over, everybody was told and its locks are let go: nobody waits for that
+process, it works on the bounds of whoever started the job, and where no jobs end nothing grows. One at a time collects in a
+root, and not too often: `.collected` is locked meanwhile, and its time says when.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from outlive import limits
+from outlive.core.ids import id_time_ms
+from outlive.core.units import seconds_of
+from outlive.errors import OutliveError
+from outlive.store import inspect
+from outlive.store.cleanup import delete
+from outlive.store.cleanup.policy import Ended, surplus
+from outlive.store.job_dir import JobDir
+from outlive.store.root import COLLECTED, Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.store.cleanup.policy import Bounds
+
+
+def collect(store: Store, bounds: Bounds) -> int:
+    """How many jobs were deleted; 0 also if it is not time yet, somebody else is at it, or nobody can write here."""
+    now = time.time()
+    try:
+        stamp = os.open(COLLECTED, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=store.fd)
+    except OSError:
+        return 0
+    try:
+        fcntl.flock(stamp, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        last = os.fstat(stamp)
+        if not _is_due(last, bounds, now):
+            return 0
+        os.write(stamp, b".") if not last.st_size else None  # an empty one is new
+        os.utime(stamp)  # first: one that dies over a job does not die over it at each end
+        if last.st_size and now - last.st_mtime > limits.GC_PAUSE_S:
+            return 0
+        deleted, all_done = _sweep(store, bounds, now)
+        if not all_done:
+            os.utime(stamp, (0, 0))
+        return deleted
+    except OSError:  # locked, or read-only since
+        return 0
+    finally:
+        os.close(stamp)
+
+
+def is_time(store: Store, bounds: Bounds) -> bool:
+    """Would `collect` look for what is to be deleted now?"""
+    try:
+        return _is_due(os.stat(COLLECTED, dir_fd=store.fd, follow_symlinks=False), bounds, time.time())
+    except OSError:
+        return True
+
+
+def _is_due(last: os.stat_result, bounds: Bounds, now: float) -> bool:
+    every_s = limits.GC_AGE_EVERY_S if bounds.max_jobs is None and bounds.max_bytes is None else limits.GC_EVERY_S
+    # A time that is yet to come was written before the clock was put back
+    return not last.st_size or not 0 <= now - last.st_mtime < every_s
+
+
+def _sweep(store: Store, bounds: Bounds, now: float) -> tuple[int, bool]:
+    """(jobs deleted, was all done that was to be done)."""
+    until = time.monotonic() + limits.GC_WORK_S
+    delete.clean(store, dry_run=False)
+    ended, others = _survey(store, bounds, now)
+    deleted = 0
+    for one, _ in surplus(ended, bounds, now=now, other_bytes=others):
+        if time.monotonic() >= until:
+            return deleted, False
+        # Whoever waited for it reads it now. (A job that ended in the future ended before the clock was put back.)
+        if 0 <= now - one.at < limits.GC_GRACE_S:
+            continue
+        try:
+            with JobDir.open(store, one.job_id) as job:
+                delete.delete(store, job)
+        except (OSError, OutliveError):  # held again, or deleted by somebody else
+            continue
+        deleted += 1
+    return deleted, True
+
+
+def _survey(store: Store, bounds: Bounds, now: float) -> tuple[list[Ended], int]:
+    """(the finished jobs that may be too many, bytes of all others). Opens no more of them than the bounds need."""
+    ids = sorted(store.ids())
+    if bounds.max_bytes is None and (bounds.max_jobs is None or len(ids) <= bounds.max_jobs):
+        # A job is older than its end: only those that began long enough ago can have ended long enough ago
+        cutoff_ms = (now - (bounds.older_than_s or 0)) * 1000
+        ids = [] if bounds.older_than_s is None else [one for one in ids if id_time_ms(one) < cutoff_ms]
+    ended, others = [], 0
+    for job_id in ids:
+        try:
+            with JobDir.open(store, job_id) as job:
+                size = job.disk_bytes() if bounds.max_bytes is not None else 0
+                at = _ended_at(store, job)
+                if at is not None and _is_needed(store, job):
+                    at = None
+        except (OSError, OutliveError, ValueError):  # a link, damaged, deleted meanwhile, of a newer version
+            continue
+        if at is None:
+            others += size
+        else:
+            ended.append(Ended(job_id, at, size))
+    return ended, others
+
+
+def _ended_at(store: Store, job: JobDir) -> float | None:
+    """None: it has not ended, or nobody can read when."""
+    state = job.read_state()
+    if state is None or not state.finished:
+        state = inspect.inspect_job(store, job).state  # it may have been running when the machine went down
+    stamp = state.finished_at or state.updated_at
+    return seconds_of(stamp) if state.finished and stamp else None
+
+
+def _is_needed(store: Store, job: JobDir) -> bool:
+    """Does something that it started still run, or has the next reader to tell its sinks of the end?"""
+    return job.is_supervised() or inspect.is_end_owed(store, job, job.read_meta())

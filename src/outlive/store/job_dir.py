@@ -1,0 +1,270 @@
+"""One job's directory: its files, its locks, its making."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+
+from outlive import limits
+from outlive.core.records import Definition, State
+from outlive.core.units import timestamp
+from outlive.errors import OutliveError, from_os
+from outlive.store import atomic_file
+from outlive.system import locks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    from outlive.core.records import Record
+    from outlive.store.root import Store
+
+    _R = TypeVar("_R", bound=Record)
+
+META, STATE, LOCK, META_LOCK = "meta.json", "state.json", "lock", "meta.lock"
+ORDER, EVENTS = "order", "events.ndjson"
+GAP = "gap"  # what of the output is gone, once there was more than the quota
+LOGS = ("stdout.log", "stderr.log")
+RESERVE = ".reserve"  # space for the outcome on a disk that is full by then
+COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
+STDIN_DATA = "stdin.data"
+IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
+WATCHED = ".watched"  # how far each stream was searched for the lines that are watched for
+SPARES = (".spare0", ".spare1")  # empty, in a directory that was made ahead: they become the job's marks elsewhere
+SEEN = ".seen"  # <client hash>: where that client's last answer ended
+SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
+
+# phase → the crash point before that state is visible
+_UNRENAMED = {"spawning": "start_unmarked", "running": "start_unrecorded", "finished": "end_unwritten"}
+# No space, no inode, no quota left
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NEW = os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class JobDir:
+    """An open job directory. Close it, or use it as a context manager."""
+
+    def __init__(self, store_path: str, job_id: str, fd: int) -> None:
+        self.job_id = job_id
+        self.path = os.path.join(store_path, job_id)
+        self.fd = fd
+        self._log_bytes = [0, 0]  # how long the logs are at least, as the last state said that was read
+
+    @classmethod
+    def open(cls, store: Store, job_id: str) -> JobDir:
+        """Errors: job_not_found (also for a link in its place), io_error."""
+        try:
+            fd = os.open(job_id, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=store.fd)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise OutliveError("job_not_found", f"no job {job_id!r}: it was removed") from error
+        except OSError as error:
+            raise from_os(f"opening the directory of job {job_id}", error) from error
+        return cls(store.path, job_id, fd)
+
+    def close(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def __enter__(self) -> JobDir:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def log_path(self, stream: int) -> str:
+        return os.path.join(self.path, LOGS[stream])
+
+    def open_file(self, name: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+        return os.open(name, flags | os.O_CLOEXEC | os.O_NOFOLLOW, mode, dir_fd=self.fd)
+
+    # --- definition and state ---
+
+    def read_meta(self) -> Definition:
+        """Errors: files.Damaged, OSError, OutliveError for a newer format."""
+        return _checked(Definition, _known_format(atomic_file.load(atomic_file.read(self.fd, META)), self.path))
+
+    def write_meta(self, definition: Definition) -> None:
+        atomic_file.write_atomic(self.fd, META, atomic_file.dump(definition.to_dict()))
+
+    def change_meta(self, change: Any) -> Definition:
+        """Replace the definition by `change(definition)`, one writer at a time."""
+        self.read_meta()  # of what a newer version wrote nothing is touched
+        lock = self.open_file(META_LOCK, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            changed: Definition = change(self.read_meta())
+            self.write_meta(changed)
+            atomic_file.sync(self.fd, (META,))
+        finally:
+            os.close(lock)
+        return changed
+
+    def read_state(self) -> State | None:
+        """None: none was ever written. Errors: files.Damaged, OutliveError for a newer format."""
+        try:
+            data = atomic_file.read(self.fd, STATE)
+        except FileNotFoundError:
+            return None
+        state = _checked(State, _known_format(atomic_file.load(data), self.path))
+        self._log_bytes = state.log_bytes or self._log_bytes
+        return state
+
+    def write_state(self, state: State) -> State:
+        """Visible when this returns, to every reader, as a whole."""
+        stamped: State = state.replace(updated_at=timestamp())
+        data, point = atomic_file.dump(stamped.to_dict()), _UNRENAMED.get(state.phase, "")
+        try:
+            atomic_file.write_atomic(self.fd, STATE, data, point)
+        except OSError as error:
+            if not state.finished or error.errno not in _FULL:
+                raise
+            try:
+                atomic_file.write_reserved(self.fd, RESERVE, STATE, data, point)
+            except OSError:
+                raise error from None
+        return stamped
+
+    def release_reserve(self) -> None:
+        """The outcome is visible."""
+        try:
+            os.unlink(RESERVE, dir_fd=self.fd)
+        except OSError:
+            return
+
+    def unrenamed_outcome(self) -> State | None:
+        """An outcome that was written as a whole by somebody who was killed before its rename. Only for who knows that
+        nobody supervises the job any more; the newest, if there are several."""
+        found: list[State] = []
+        for name in os.listdir(self.fd):
+            if name != RESERVE and not name.startswith(f".{STATE}."):
+                continue
+            try:
+                content = atomic_file.read(self.fd, name).rstrip(b"\0")  # the rest of what was reserved
+                if b'"checksum"' in content:
+                    found.append(_checked(State, _known_format(atomic_file.load(content), self.path)))
+            except (OSError, OutliveError):  # half of it, or nothing yet
+                continue
+        found = [state for state in found if state.finished and state.job_id == self.job_id]
+        return max(found, key=lambda state: str(state.updated_at), default=None)
+
+    # --- locks: the sign of life ---
+
+    def open_lock(self) -> int:
+        """A new open file description of the lock file: what is locked through it is its own."""
+        return self.open_file(LOCK, os.O_RDWR)
+
+    def is_supervised(self) -> bool:
+        """Does a supervisor, a guardian or a launcher hold the job now?"""
+        fd = self.open_file(LOCK)
+        try:
+            return locks.is_held(fd, SUPERVISOR_BYTE) or locks.is_held(fd, GUARDIAN_BYTE)
+        finally:
+            os.close(fd)
+
+    # --- what a running job is reached by ---
+
+    def make_io(self) -> None:
+        """The FIFOs, where they are missing."""
+        for make, name, mode in ((os.mkdir, IO, 0o700), *((os.mkfifo, name, 0o600) for name in FIFOS)):
+            try:
+                make(name, mode, dir_fd=self.fd)
+            except FileExistsError:
+                continue
+
+    def remove_io(self) -> None:
+        """A job that is over has nobody to talk to."""
+        for remove, name in (*((os.unlink, name) for name in (CONTROL, *FIFOS)), (os.rmdir, IO)):
+            try:
+                remove(name, dir_fd=self.fd)
+            except OSError:
+                continue
+
+    def is_in_place(self) -> bool:
+        """Is this directory still the one that its path names, or was it removed?"""
+        try:
+            here, there = os.fstat(self.fd), os.stat(self.path, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+
+    # --- sizes ---
+
+    def log_size(self, stream: int) -> int:
+        """How long a log is, also if somebody cut or deleted it after the job's end (and the state was read)."""
+        return max(self.stored_size(stream), self._log_bytes[stream])
+
+    def least_size(self, stream: int) -> int:
+        """How long a log was when the job ended, if it has and the state was read; else 0."""
+        return self._log_bytes[stream]
+
+    def stored_size(self, stream: int) -> int:
+        """How long the file is that is there; 0 for what is no file."""
+        try:
+            found = os.stat(LOGS[stream], dir_fd=self.fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return 0
+        return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+    def disk_bytes(self) -> int:
+        """What deleting this directory gives back."""
+        total = 0
+        for place in (".", IO, SEEN):
+            try:
+                fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
+            except OSError:
+                continue
+            with os.scandir(fd) as entries:
+                total += sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries)
+            os.close(fd)
+        return total
+
+
+def _checked(kind: type[_R], found: dict[str, Any]) -> _R:
+    misfit = kind.misfit(found)
+    if misfit is not None:
+        raise atomic_file.Damaged(f"its {misfit} makes no sense")
+    return kind.of(found)
+
+
+def _known_format(found: dict[str, Any], path: str) -> dict[str, Any]:
+    if not isinstance(found.get("format", 1), int):
+        raise atomic_file.Damaged("its format is not a number")
+    if found.get("format", 1) > limits.JOB_FORMAT:
+        raise OutliveError(
+            "io_error",
+            f"{path} was written by a newer outlive (format {found['format']}, this one knows {limits.JOB_FORMAT})",
+            hint="Update outlive to read this job.",
+        )
+    return found
+
+
+class Locks:
+    """Two open file descriptions, each holding one byte of a job's lock: the supervisor's, and its guardian's."""
+
+    def __init__(self, job: JobDir) -> None:
+        """Errors: BlockingIOError if somebody holds one of them, OSError."""
+        self.fds: list[int] = []
+        try:
+            for byte in (SUPERVISOR_BYTE, GUARDIAN_BYTE):
+                self.fds.append(job.open_lock())
+                if not locks.take(self.fds[-1], byte):
+                    raise BlockingIOError(f"byte {byte} of {job.path}/{LOCK} is locked")
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def of(cls, fds: list[int]) -> Locks:
+        """Those that somebody else took, and handed on."""
+        locks = cls.__new__(cls)
+        locks.fds = fds
+        return locks
+
+    def close(self) -> None:
+        """Let go here; copies that were handed on stay locked."""
+        for fd in self.fds:
+            os.close(fd)
+        self.fds = []

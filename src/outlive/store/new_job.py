@@ -1,0 +1,98 @@
+"""A job directory in the making: under a temporary name until it is complete."""
+
+from __future__ import annotations
+
+import os
+
+from outlive import limits
+from outlive.store import atomic_file
+from outlive.store.job_dir import _NEW, LOCK, LOGS, ORDER, RESERVE, SPARES, JobDir, Locks
+from outlive.store.root import TEMPORARY
+from outlive.system import fault_points
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    from outlive.core.records import Record
+    from outlive.store.root import Store
+
+    _R = TypeVar("_R", bound=Record)
+
+
+class NewJob:
+    """A job directory in the making, under a temporary name, with both locks held before anybody can see it."""
+
+    def __init__(self, store: Store, job_id: str) -> None:
+        """Errors: OSError; nothing is left behind."""
+        self.store = store
+        self.job_id = job_id
+        self.temporary = TEMPORARY + job_id
+        self.locks: Locks | None = None
+        self._ahead = False
+        self._spares: list[str] = []
+        os.mkdir(self.temporary, 0o700, dir_fd=store.fd)
+        fault_points.at("make_directory")
+        fd = -1
+        try:
+            fd = os.open(self.temporary, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=store.fd)
+            self.dir = JobDir(store.path, job_id, fd)
+            self._make_files()
+        except BaseException:
+            if fd >= 0:
+                os.close(fd)
+            self._remove()
+            raise
+
+    @classmethod
+    def of(cls, store: Store, temporary: str, directory: JobDir, locks: Locks) -> NewJob:
+        """One that was made ahead (store/preallocated.py)."""
+        new = cls.__new__(cls)
+        new.store, new.job_id, new.temporary = store, directory.job_id, temporary
+        new.dir, new.locks = directory, locks
+        new._ahead, new._spares = True, list(SPARES)
+        return new
+
+    def spare(self) -> str | None:
+        """An empty file below the root that may be renamed to what is needed; None: there is none."""
+        return f"{self.temporary}/{self._spares.pop()}" if self._spares else None
+
+    def _make_files(self) -> None:
+        for name in (LOCK, ORDER, *LOGS):
+            os.close(os.open(name, _NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
+        atomic_file.reserve(self.dir.fd, RESERVE, limits.RESERVE_BYTES)
+        self.dir.make_io()
+        self.locks = Locks(self.dir)
+        fault_points.at("make_files")
+
+    def publish(self) -> None:
+        """Rename into place: from here on readers see the job."""
+        for spare in SPARES if self._ahead else ():
+            try:
+                os.unlink(spare, dir_fd=self.dir.fd)
+            except FileNotFoundError:
+                continue
+        os.rename(self.temporary, self.dir.job_id, src_dir_fd=self.store.fd, dst_dir_fd=self.store.fd)
+        self.temporary = self.dir.job_id
+        fault_points.at("make_visible")
+
+    def discard(self) -> None:
+        """Take everything back, published or not. The locks last: a guardian that waits for one must find it gone.
+
+        What cannot be deleted, for want of open files or on a broken disk, is told by a look: it never ran."""
+        try:
+            self._remove()
+        except OSError:
+            pass
+        self.close()
+
+    def close(self) -> None:
+        if self.locks is not None:
+            self.locks.close()
+        self.dir.close()
+
+    def _remove(self) -> None:
+        from outlive.store.cleanup.removal import remove_tree
+
+        self.store.unmark_live(self.job_id)
+        remove_tree(self.store.fd, self.temporary)

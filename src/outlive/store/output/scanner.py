@@ -1,0 +1,114 @@
+"""Reading one stream's log line by line while it grows, in pieces that take about as long whatever the pattern costs."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import limits
+from outlive.store.job_dir import LOGS
+from outlive.store.output.gap import GapFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.store.job_dir import JobDir
+
+
+class Scanner:
+    """`offset` is where the first line begins that was not handed out yet. What is in the gap is passed over. Close it
+    after use."""
+
+    def __init__(self, job: JobDir, stream: int, offset: int) -> None:
+        self._job = job
+        self._fd = -1
+        self.stream = stream
+        self.offset = offset
+        self._gaps = GapFile(job)
+        self.skipped = 0  # bytes that were gone before they could be handed out
+        self._size = limits.SCAN_BYTES[0] * 16
+        self._began = 0.0
+        self._reopen()
+
+    def _reopen(self) -> bool:
+        """Open the log, if it is another file than the one we hold: somebody took that away, and it was made again."""
+        try:
+            there = os.stat(LOGS[self.stream], dir_fd=self._job.fd, follow_symlinks=False)
+            if self._fd >= 0 and os.path.samestat(there, os.fstat(self._fd)):
+                return False
+            fd = self._job.open_file(LOGS[self.stream])
+        except OSError:
+            return False
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = fd
+        return True
+
+    @property
+    def end(self) -> int:
+        """The length of the log now."""
+        return os.fstat(self._fd).st_size if self._fd >= 0 else 0
+
+    @property
+    def behind(self) -> int:
+        """Bytes that were not handed out as whole lines yet; the last of them may be an unfinished line."""
+        return max(0, self.end - self.offset)
+
+    def whole_lines(self) -> tuple[int, bytes]:
+        """(offset, text) of the next whole lines; empty if there is none yet. Call `searched` when done with it."""
+        self._began = time.monotonic()
+        data = self._read(self._size)
+        # A progress line may go on for hours without a newline: each state that another one has replaced is whole
+        cut = data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, -1) + 1
+        if not cut and len(data) == self._size:  # a long line: read on to its end, or to what is too much
+            data = self._read(limits.LINE_BYTES)
+            cut = data.find(b"\n") + 1 or (len(data) if len(data) == limits.LINE_BYTES else 0)
+        at, hole = self.offset, self._gaps.newest().streams[self.stream]
+        if not cut and data and at + len(data) == hole.start < hole.stop:
+            cut = len(data)  # its rest is gone
+        self.offset += cut
+        return at, data[:cut]
+
+    def _read(self, count: int) -> bytes:
+        """At most so many bytes from `offset` on, up to the gap; where it has grown over them, those behind it."""
+        while True:
+            hole = self._gaps.newest().streams[self.stream]
+            if hole.holds(self.offset):
+                self.skipped += hole.stop - self.offset
+                self.offset = hole.stop
+            # Of the other stream's output alone may be missing: then the hole in this one is empty, and lines go on over it
+            most = min(count, hole.start - self.offset) if self.offset < hole.start < hole.stop else count
+            data = os.pread(self._fd, most, self.offset) if self._fd >= 0 else b""
+            if not data and most and self._reopen():
+                continue
+            hole = self._gaps.newest().streams[self.stream]
+            if not hole.crossed_by(self.offset, self.offset + len(data)):
+                return data
+
+    def searched(self) -> float:
+        """How many seconds the last piece took; the next one is larger or smaller."""
+        took = time.monotonic() - self._began
+        low, high = limits.SCAN_BYTES
+        if took > limits.SCAN_S:
+            self._size = max(low, self._size // 2)
+        elif took < limits.SCAN_S / 3:
+            self._size = min(high, self._size * 2)
+        return took
+
+    def unfinished(self) -> tuple[int, bytes]:
+        """(offset, text) of the unfinished last line, as far as it stands there; call it when no whole line is left."""
+        data = self._read(limits.LINE_BYTES)
+        return self.offset, data
+
+    def line_start(self, offset: int) -> int:
+        """Where the line begins in which byte `offset` stands (at most LINE_BYTES before it)."""
+        hole = self._gaps.newest().streams[self.stream]
+        offset = hole.stop if hole.holds(offset) else offset
+        first = max(0, offset - limits.LINE_BYTES, hole.stop if hole.start < hole.stop <= offset else 0)
+        before = os.pread(self._fd, offset - first, first) if self._fd >= 0 else b""
+        return first + max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+        self._gaps.close()

@@ -1,0 +1,165 @@
+"""The control socket: whoever may open the job's directory may ask its supervisor for something, or wait with it.
+
+One SEQPACKET connection a reader. It sends JSON objects with `op`; it gets an answer object for each, and in between
+one-byte hints: `o` there is output, `s` the state changed. A hint says "look", never what there is to see: the truth is
+in the files, and end of file means "look, and connect again".
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import fastjson, limits
+from outlive.store.job_dir import CONTROL, IO
+from outlive.system import fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.store.job_dir import JobDir
+    from outlive.supervisor.event_loop import Loop
+
+OUTPUT, STATE = b"o", b"s"
+
+
+def listen(job: JobDir) -> socket.socket:
+    """Bind the socket in the job's directory, in place of a dead supervisor's."""
+    io = job.open_file(IO, os.O_RDONLY | os.O_DIRECTORY)
+    sock = fds.new_socket()
+    try:
+        try:
+            os.unlink(CONTROL, dir_fd=job.fd)
+        except FileNotFoundError:
+            pass
+        old = os.umask(0o177)
+        try:
+            sock.bind(fds.socket_path(io, os.path.basename(CONTROL)))
+        finally:
+            os.umask(old)
+        sock.listen(limits.LISTEN_BACKLOG)
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    finally:
+        os.close(io)
+    return sock
+
+
+class Connection:
+    """One reader. `wants_output`: is it told of output too, or only of changes of state?"""
+
+    __slots__ = ("sock", "wants_output")
+
+    def __init__(self, sock: socket.socket, *, wants_output: bool = False) -> None:
+        sock.setblocking(False)
+        self.sock = sock
+        self.wants_output = wants_output
+
+    def tell(self, message: bytes) -> None:
+        """Send, or drop it: a full queue already holds a hint, and a reader that reads nothing must not stop us."""
+        try:
+            fds.send(self.sock, message)
+        except OSError:
+            return
+
+    def answer(self, **content: Any) -> None:
+        self.tell(fastjson.dumps(content).encode())
+
+
+class Control:
+    """All readers of one job. `serve` handles a request: (connection, request, fds)."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        listener: socket.socket,
+        serve: Callable[[Connection, dict[str, Any], list[int]], None],
+    ) -> None:
+        self._loop = loop
+        self._listener = listener
+        self._serve = serve
+        self._connections: dict[int, Connection] = {}
+        self._hinted = 0.0
+        loop.read(listener.fileno(), self._accept)
+
+    def add(self, sock: socket.socket, *, wants_output: bool) -> None:
+        connection = Connection(sock, wants_output=wants_output)
+        self._connections[sock.fileno()] = connection
+        self._loop.read(sock.fileno(), lambda: self._receive(connection))
+
+    def output(self) -> None:
+        """There is new output. Hints are spaced: a reader that is told has to read anyway."""
+        if not self._connections or self._loop.is_set("hint"):
+            return
+        wait = limits.HINT_INTERVAL_S - (time.monotonic() - self._hinted)
+        if wait > 0:
+            self._loop.after("hint", wait, self._hint_output)
+        else:
+            self._hint_output()
+
+    @property
+    def is_heard(self) -> bool:
+        """Does anybody wait for something of this job?"""
+        return bool(self._connections)
+
+    def state(self) -> None:
+        for connection in list(self._connections.values()):
+            connection.tell(STATE)
+
+    def _hint_output(self) -> None:
+        self._hinted = time.monotonic()
+        for connection in list(self._connections.values()):
+            if connection.wants_output:
+                connection.tell(OUTPUT)
+
+    def _accept(self) -> None:
+        try:
+            sock = fds.accept(self._listener)
+        except BlockingIOError:  # gone again
+            return
+        except OSError:  # no fd left: it stays readable, so look away for a while
+            self._loop.forget(self._listener.fileno())
+            self._loop.after("accept", 0.2, lambda: self._loop.read(self._listener.fileno(), self._accept))
+            return
+        self.add(sock, wants_output=False)
+
+    def _receive(self, connection: Connection) -> None:
+        try:
+            message, files = fds.receive(connection.sock, limits.CONTROL_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            message, files = b"", []
+        if not message:
+            self._drop(connection)
+            return
+        try:
+            request = fastjson.loads(message)
+            if request["op"] == "watch":
+                connection.wants_output = bool(request.get("output"))
+                connection.tell(STATE)  # what happened between its last look and now was told to nobody
+            else:
+                self._serve(connection, request, files)
+        except (ValueError, KeyError, TypeError) as error:
+            connection.answer(ok=False, code="invalid_argument", message=f"not a request: {error}")
+        finally:
+            for fd in files:
+                os.close(fd)
+
+    def _drop(self, connection: Connection) -> None:
+        self._loop.forget(connection.sock.fileno())
+        self._connections.pop(connection.sock.fileno(), None)
+        connection.sock.close()
+
+    def close(self) -> None:
+        """Hang up on everybody: end of file tells them to look."""
+        for connection in list(self._connections.values()):
+            self._drop(connection)
+        self._loop.cancel("accept")
+        self._loop.forget(self._listener.fileno())
+        self._listener.close()

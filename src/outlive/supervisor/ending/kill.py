@@ -1,0 +1,143 @@
+"""Ending a whole tree: TERM, a grace, then KILL in sweeps until two in a row find nothing alive."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import limits
+from outlive.system import fault_points, process
+from outlive.system.signals import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from outlive.supervisor.event_loop import Loop
+    from outlive.system.tree import Member
+
+
+class Killer:
+    """`members` tells who is alive; `on_gone` is called when nobody is, or nobody that can be killed.
+
+    `hang_up`: it has a terminal, and interactive shells ignore TERM: HUP goes with it, as when the terminal's window is
+    closed (systemd.kill(5), SendSIGHUP). `on_kill` is called when the grace is over and KILL follows. `told`: do deaths come to us as SIGCHLD? An adopter is nobody's parent and has to look for itself.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        members: Callable[[bool], list[Member]],
+        on_gone: Callable[[], None],
+        *,
+        told: bool,
+        hang_up: bool = False,
+        on_kill: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._on_kill = on_kill
+        self._told = told
+        self._hang_up = hang_up
+        self._loop = loop
+        self._members = members
+        self._on_gone = on_gone
+        self._clean = 0
+        self._asked: set[tuple[int, int]] = set()
+        self._give_up_at = self._kill_at = 0.0
+
+    @property
+    def busy(self) -> bool:
+        return self._loop.is_set("grace") or self._loop.is_set("sweep")
+
+    def send(self, number: int, group: int | None) -> None:
+        """One signal as it is: to the job's process group while its leader is there, else to all that is left."""
+        if group is not None and _send_group(group, number):
+            return
+        for member in self._members(False):
+            process.send_signal(member.pid, member.start, number)
+
+    def end(self, number: int, grace_s: float) -> None:
+        """TERM and KILL after the grace, or KILL at once. A second call may only shorten the grace."""
+        if number == signal.SIGKILL or grace_s <= 0:
+            if number != signal.SIGKILL:
+                self._polite()
+            self._start_sweeps()
+            return
+        self._polite()
+        if not self._loop.is_set("sweep"):
+            kill_at = time.monotonic() + grace_s
+            self._kill_at = min(kill_at, self._kill_at) if self._loop.is_set("grace") else kill_at
+            self._loop.at("grace", self._kill_at, self._grace_over)
+            if not self._told:
+                self._loop.after("kill-look", limits.KILL_LOOK_S, self._look)
+        fault_points.at("kill_sent")
+
+    def resume(self, kill_at: float) -> None:
+        """Take over from a killer that died: KILL at this time (time.monotonic seconds)."""
+        self._kill_at = kill_at
+        self._loop.at("grace", kill_at, self._grace_over)
+
+    def check(self) -> None:
+        """Somebody died: is it done before the grace is over? One clean look proves nothing: a process that just lost its
+        parent may be missed. Whoever was forked meanwhile is asked too."""
+        if not self._loop.is_set("grace"):
+            return
+        members = self._members(True)
+        self._ask([member for member in members if (member.pid, member.start) not in self._asked])
+        self._clean = 0 if members else self._clean + 1
+        if self._clean >= limits.CLEAN_SWEEPS:
+            self._loop.cancel("grace")
+            self._on_gone()
+        elif not members:
+            self._loop.after("recheck", limits.SWEEP_INTERVAL_S, self.check)
+
+    def _look(self) -> None:
+        self.check()
+        if self._loop.is_set("grace"):
+            self._loop.after("kill-look", limits.KILL_LOOK_S, self._look)
+
+    def _polite(self) -> None:
+        self._clean = 0
+        self._ask(self._members(True))
+
+    def _ask(self, members: list[Member]) -> None:
+        for member in members:
+            self._asked.add((member.pid, member.start))
+            process.send_signal(member.pid, member.start, signal.SIGTERM)
+            if self._hang_up:
+                process.send_signal(member.pid, member.start, signal.SIGHUP)
+            process.send_signal(member.pid, member.start, signal.SIGCONT)  # a stopped one could not act on it
+
+    def _grace_over(self) -> None:
+        fault_points.at("kill_over")
+        self._on_kill()
+        self._start_sweeps()
+
+    def _start_sweeps(self) -> None:
+        self._loop.cancel("grace")
+        self._clean = 0
+        self._give_up_at = time.monotonic() + limits.UNKILLABLE_S
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """A fork may slip past one sweep, so one clean one proves nothing."""
+        members = self._members(True)
+        for member in members:
+            process.send_signal(member.pid, member.start, signal.SIGKILL)
+        self._clean = 0 if members else self._clean + 1
+        if self._clean >= limits.CLEAN_SWEEPS or time.monotonic() > self._give_up_at:
+            self._on_gone()
+            return
+        self._loop.after("sweep", limits.SWEEP_INTERVAL_S, self._sweep)
+
+
+def _send_group(group: int, number: int) -> bool:
+    """Signal a process group whose leader we have not reaped: only then its number cannot mean another group."""
+    if group <= 1:
+        return False
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

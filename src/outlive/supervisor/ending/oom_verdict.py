@@ -1,0 +1,41 @@
+"""Was it the kernel, for want of memory? Said only where that is certain."""
+
+from __future__ import annotations
+
+from outlive.system import cgroup, oom, process, unit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.core.records import State
+
+_KILLED = 137  # what a shell tells of a child that SIGKILL ended: 128 + 9
+
+
+def judged(ended: State) -> State:
+    """The state of a job that has just ended, with `oom` as its reason where nothing else can have ended it.
+
+    Nobody of ours asked for the end, the signal was SIGKILL, the kernel has ended processes of its control group for want
+    of memory while it ran; and either that group holds nothing but this job, or the kernel's log names the command. Where
+    the last is not known the reason stays what it was, and the message tells the rest.
+    """
+    by_signal = ended.signal == "SIGKILL" and ended.reason == "signal"
+    if not by_signal and ended.exit_code != _KILLED:
+        return ended
+    kills, group = cgroup.oom_kills_since(ended.group)
+    if not kills or group is None:
+        return ended
+    if by_signal and (_is_its_own(group.path, ended.job_id) or _is_named(ended)):
+        return ended.replace(reason="oom", message="the kernel ended it because memory ran out")
+    processes = "a process" if kills == 1 else f"{kills} processes"
+    return ended.replace(message=f"memory ran out: the kernel ended {processes} of its control group while it ran")
+
+
+def _is_its_own(path: str, job_id: str) -> bool:
+    return path.endswith(f"/{unit.own_scope(job_id)}")
+
+
+def _is_named(ended: State) -> bool:
+    """The command is not reaped yet, so that its pid cannot have been anybody else's since it started."""
+    if ended.started_ns is None or not process.is_first_namespace():
+        return False
+    return ended.pid in oom.named_since(ended.started_ns // 1000)

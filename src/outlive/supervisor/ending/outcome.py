@@ -1,0 +1,64 @@
+"""From a wait status to what is said of a job for ever."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive.core.units import timestamp
+from outlive.system import signals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.core.records import State
+
+
+def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None = None) -> State:
+    """The state of a job whose command ended with this wait status (wait(2)), at `ended_ns` (monotonic; now if None)."""
+    found: dict[str, Any] = {"exit_code": None, "signal": None}
+    if os.WIFSIGNALED(status):
+        found |= {"state": "killed", "signal": signals.name_of(os.WTERMSIG(status)), "reason": "signal"}
+        found["core_dumped"] = os.WCOREDUMP(status)
+    else:
+        found |= {"state": "exited", "exit_code": os.WEXITSTATUS(status), "reason": "exit"}
+    if state.ending and _answers(state.ending, found):
+        found["reason"] = state.ending["cause"]
+    return _finished(state, ended_ns, dropped_bytes=dropped, **found)
+
+
+def never_ran(state: State, message: str, errno_name: str | None) -> State:
+    """exec(2) failed, or the start broke off before it."""
+    return _finished(state, state="failed", reason="launch", errno=errno_name, message=message)
+
+
+def lost(state: State, message: str, reason: str = "lost") -> State:
+    """Nobody saw the end. Said as it is: a code is never made up."""
+    return _finished(state, state="failed", reason=reason, message=message)
+
+
+def _finished(before: State, ended_ns: int | None = None, /, **values: Any) -> State:
+    end = time.monotonic_ns() if ended_ns is None else ended_ns
+    finished_at = timestamp(time.time() - (time.monotonic_ns() - end) / 1e9)
+    duration = None
+    if before.started_ns is not None and values.get("reason") not in ("lost", "reboot"):
+        duration = max(0, (end - before.started_ns) // 1_000_000)
+    return before.replace(
+        **{
+            "phase": "finished",
+            "finished_at": finished_at,
+            "duration_ms": duration,
+            "stdin": "closed",
+            "waiting": None,
+            **values,
+        }
+    )
+
+
+def _answers(ending: dict[str, Any], found: dict[str, Any]) -> bool:
+    """Was this end the answer to what was asked? TERM and KILL always ask for it; other signals only if it shows."""
+    if ending["cause"] != "kill" or ending["signal"] in ("SIGTERM", "SIGKILL"):
+        return True
+    number = signals.number_of(ending["signal"])
+    return found["signal"] == ending["signal"] or (number is not None and found["exit_code"] == 128 + number)

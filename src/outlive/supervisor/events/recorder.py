@@ -1,0 +1,131 @@
+"""What happens to a job, told while it happens: its history, the lines that are watched for, and whoever is to be told.
+
+The supervisor decides what is done; what is said about it comes from here.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.core.records import watches_of
+from outlive.store import history
+from outlive.supervisor.events.sinks import Sinks, matched_event
+from outlive.system import fault_points
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.core.records import Definition, State
+    from outlive.store.job_dir import JobDir
+    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.events.watcher import Watches
+    from outlive.supervisor.request import Request
+
+
+class Chronicle:
+    """`end`: the length of the output now. `on_event`: there is something new to read. `on_idle`: a search or a
+    notification command came to its end."""
+
+    def __init__(
+        self,
+        job: JobDir,
+        loop: Loop,
+        request: Request,
+        definition: Definition,
+        *,
+        end: Callable[[], int],
+        on_event: Callable[[], None],
+        on_idle: Callable[[], None],
+    ) -> None:
+        self._job = job
+        self._loop = loop
+        self._definition = definition
+        self._end = end
+        self._on_event = on_event
+        self._on_idle = on_idle
+        self._history = history.History(job)
+        self._watches: Watches | None = None
+        self._adopted = self._end_told = self._silent = False
+        self.sinks = Sinks(job, loop, request, on_idle, self.tell)
+
+    @property
+    def busy(self) -> bool:
+        return self.sinks.busy or (self._watches is not None and self._watches.busy)
+
+    # --- history ---
+
+    def tell(self, kind: str, *, seq: int | None = None, **content: Any) -> None:
+        """One more event. `seq`: where in the output; at its end if None."""
+        self._history.add(kind, self._end() if seq is None else seq, **content)
+        self._on_event()
+
+    def begin(self, state: State) -> None:
+        """What a predecessor was killed before it could tell comes first. Nobody is told yet who could look."""
+        self._adopted = bool(state.adopted)
+        known = {event["type"] for event in history.read(self._job)[0]} if self._adopted else set()
+        if state.pid is not None and history.STARTED not in known:
+            self._history.add(history.STARTED, 0, pid=state.pid)
+        if self._adopted:
+            self._history.add(history.ADOPTED, self._end(), by=os.getpid())
+        self._end_told = history.FINISHED in known
+
+    def signal_sent(self, signal_name: str, by: str, cause: str) -> None:
+        self.tell(history.SIGNAL, signal=signal_name, by=by, cause=cause)
+
+    def left_behind(self, count: int) -> None:
+        if count and not self._silent:
+            self.tell(history.DESCENDANTS, count=count)
+
+    # --- lines that are watched for ---
+
+    def look_for(self, definition: Definition) -> None:
+        """Watch for the lines that this definition asks for."""
+        wanted = watches_of(definition.notification)
+        if self._silent or (self._watches is None and not wanted):
+            return
+        if self._watches is None:
+            try:  # most jobs have none; and their files may be another version's by now
+                from outlive.supervisor.events.watcher import Watches
+            except ImportError as error:
+                self.tell(history.WATCH_FAILED, message=str(error))
+                return
+            self._watches = Watches(self._job, self._loop, tell=self.tell, deliver=self._hit, on_done=self._on_idle)
+            if self._adopted:
+                sinks = {spec["id"]: (spec.get("command"), spec.get("file")) for spec in wanted}
+                self.sinks.resume(sinks, definition.cwd)
+        self._watches.configure(wanted)
+
+    def _hit(self, spec: dict[str, Any], found: dict[str, Any]) -> None:
+        event = matched_event(self._definition, self._job, found)
+        self.sinks.matched(event, self._definition.cwd, spec.get("command"), spec.get("file"))
+
+    def output(self) -> None:
+        """There is new output."""
+        if self._watches is not None:
+            self._watches.output()
+
+    # --- the end ---
+
+    def last_hits(self) -> None:
+        """The last words of a job are what matters most: whoever learns of its end finds their hits told."""
+        if self._watches is not None and not self._silent:
+            self._watches.finish()
+
+    def ended(self, state: State) -> None:
+        """The outcome is visible."""
+        if not self._end_told:
+            self._end_told = True
+            self.tell(history.FINISHED, **history.outcome_of(state))
+        fault_points.at("end_history")
+
+    def silence(self) -> None:
+        """The job is being removed: nobody is told of anything any more."""
+        self._silent = True
+        self.sinks.kill()
+        if self._watches is not None:
+            self._watches.stop()
+
+    def close(self) -> None:
+        self._history.close()

@@ -1,0 +1,349 @@
+"""Telling others: a command with the event on its stdin, a line in a file. Best effort, recorded.
+
+Two lanes, so that a slow command for a watch never holds up the word that the job ended. Each event is on disk before
+its first delivery and again, with the results, after the last: `completion_event.json` for the end of the job,
+`notification_events.ndjson` for the hits of watches. A supervisor that takes over sees what is left to do: delivery is at
+least once.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from outlive import fastjson, limits
+from outlive.core.units import timestamp
+from outlive.store import atomic_file, history
+from outlive.store.job_dir import COMPLETION, NOTIFICATIONS
+from outlive.system import fault_points, fds, process, spawn, tree
+from outlive.system.signals import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.core.records import Definition, State
+    from outlive.store.job_dir import JobDir
+    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.request import Request
+
+    Event = dict[str, Any]
+    Result = dict[str, Any]
+
+_TOO_OFTEN = "not run: it was killed for taking too long several times in a row"
+FINISHED, MATCHED = "job.finished", "job.output.matched"
+# Without O_NONBLOCK a FIFO that nobody reads would hold up the supervisor for ever (open(2), fifo(7))
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def event_of(definition: Definition, state: State, job: JobDir) -> Event:
+    """The job.finished event."""
+    return {
+        "schema_version": limits.SCHEMA_VERSION,
+        "event_type": FINISHED,
+        "job_id": definition.job_id,
+        "state": state.state,
+        "command": definition.command,
+        "cwd": definition.cwd,
+        "started_at": state.started_at,
+        "finished_at": state.finished_at,
+        "duration_ms": state.duration_ms,
+        "exit_code": state.exit_code,
+        "signal": state.signal,
+        "reason": state.reason,
+        "name": definition.name,
+        "tags": definition.tags,
+        "stdout_log_path": job.log_path(0),
+        "stderr_log_path": job.log_path(1),
+    }
+
+
+def matched_event(definition: Definition, job: JobDir, found: dict[str, Any]) -> Event:
+    """The job.output.matched event of a hit {seq, watch, pattern, match_type, stream, line, match, snippet}."""
+    return {
+        "schema_version": limits.SCHEMA_VERSION,
+        "event_type": MATCHED,
+        "job_id": definition.job_id,
+        **found,
+        "name": definition.name,
+        "at": timestamp(),
+        "stdout_log_path": job.log_path(0),
+        "stderr_log_path": job.log_path(1),
+    }
+
+
+class Sinks:
+    """Delivers one job's events. `tell(type, **content)` puts what became of it into the job's history."""
+
+    def __init__(
+        self, job: JobDir, loop: Loop, request: Request, on_done: Callable[[], None], tell: Callable[..., None]
+    ) -> None:
+        self._job = job
+        self._on_done = on_done
+        self._tell = tell
+        self._lanes = [_Lane(job, loop, request, kind, self._refused) for kind in (FINISHED, MATCHED)]
+        self._strikes: dict[str, int] = {}  # watch → how often in a row its command ran into the time limit
+
+    @property
+    def busy(self) -> bool:
+        return any(lane.pid is not None or lane.queue for lane in self._lanes)
+
+    @property
+    def pids(self) -> list[int]:
+        return [lane.pid for lane in self._lanes if lane.pid is not None]
+
+    @property
+    def started(self) -> bool:
+        """Was any command run?"""
+        return any(lane.started for lane in self._lanes)
+
+    # --- the end of the job ---
+
+    def finished(self, definition: Definition, state: State) -> None:
+        """Deliver job.finished, unless that was done before."""
+        command, path = (definition.notification.get(key) for key in ("notify_command", "notify_file"))
+        if not (command or path):
+            return
+        delivered = self._was_delivered()
+        if delivered:
+            return
+        if delivered is not None:
+            self._end_predecessors()
+        event = event_of(definition, state, self._job)
+        self._write_completion(event, [], done=False)
+        fault_points.at("end_owing")
+        self._deliver(self._lanes[0], event, definition.cwd, command, path, self._finished_told)
+
+    def _finished_told(self, event: Event, results: list[Result]) -> None:
+        fault_points.at("end_told")
+        self._write_completion(event, results, done=True)
+        fault_points.at("end_done")
+
+    def _was_delivered(self) -> bool | None:
+        """None: nobody has begun."""
+        try:
+            return bool(fastjson.loads(atomic_file.read(self._job.fd, COMPLETION)).get("delivered"))
+        except (OSError, ValueError, AttributeError):  # missing, cut off, or somebody's hand in it
+            return None
+
+    def _end_predecessors(self) -> None:
+        """The command that a killed supervisor had started: it runs once more, and nobody would end this one."""
+        for member in tree.with_cookie(self._job.job_id, sinks=True):
+            process.send_signal(member.pid, member.start, signal.SIGKILL)
+
+    def _write_completion(self, event: Event, results: list[Result], *, done: bool) -> None:
+        content = {**event, "delivery_results": results, "delivered": done}
+        try:
+            atomic_file.write_atomic(
+                self._job.fd, COMPLETION, fastjson.dumps(content, ensure_ascii=True).encode() + b"\n"
+            )
+        except OSError:
+            return  # full or removed: the deliveries themselves still count
+
+    # --- hits of watches ---
+
+    def matched(self, event: Event, cwd: str, command: str | None, path: str | None) -> None:
+        """Deliver one hit of a watch. Recorded also where it has no sink."""
+        if command and self._refused(event):
+            self._record(event, [_not_run(command, _TOO_OFTEN)])
+            return
+        if command or path:
+            self._record(event, None)
+        self._deliver(self._lanes[1], event, cwd, command, path, self._record)
+
+    def resume(self, sinks: dict[str, tuple[str | None, str | None]], cwd: str) -> None:
+        """Deliver what a predecessor was killed over. `sinks`: watch → (command, file)."""
+        open_events: dict[tuple[str, int], Event] = {}
+        try:
+            lines = atomic_file.read(self._job.fd, NOTIFICATIONS).splitlines()
+        except OSError:
+            return
+        for line in lines:
+            try:
+                event = fastjson.loads(line)
+                key = (event["watch"], event["seq"])
+            except (ValueError, KeyError, TypeError):  # cut off by a kill
+                continue
+            if event.pop("delivered", True):
+                open_events.pop(key, None)
+            else:
+                open_events[key] = {name: value for name, value in event.items() if name != "delivery_results"}
+        if open_events:
+            self._end_predecessors()
+        for (watch, _), event in open_events.items():
+            command, path = sinks.get(watch, (None, None))
+            self._deliver(self._lanes[1], event, cwd, command, path, self._record)
+
+    def _record(self, event: Event, results: list[Result] | None) -> None:
+        """One line in notification_events.ndjson. `results` None: nothing is delivered yet."""
+        content = {**event, "delivery_results": results or [], "delivered": results is not None}
+        try:
+            fd = self._job.open_file(NOTIFICATIONS, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            try:
+                fds.write_all(fd, fastjson.dumps(content, ensure_ascii=True).encode() + b"\n")
+            finally:
+                os.close(fd)
+        except OSError:
+            return
+
+    # --- delivery ---
+
+    def _deliver(
+        self,
+        lane: _Lane,
+        event: Event,
+        cwd: str,
+        command: str | None,
+        path: str | None,
+        done: Callable[[Event, list[Result]], None],
+    ) -> None:
+        results: list[Result] = []
+        if path:
+            results.append(self._said(event, _append(event, path)))
+        if not command:
+            done(event, results)
+            return
+
+        def ended(result: Result) -> None:
+            watch = event.get("watch", "")
+            too_long = result.pop("too_long", None)
+            if too_long is not None:  # it was run
+                self._strikes[watch] = self._strikes.get(watch, 0) + 1 if too_long else 0
+            done(event, [*results, self._said(event, result)])
+            self._on_done()
+
+        lane.run(event, command, cwd, ended)
+
+    def _said(self, event: Event, result: Result) -> Result:
+        content = {name: result.get(name) for name in ("sink_type", "target")} | {"event_type": event["event_type"]}
+        if "watch" in event:
+            content["watch"] = event["watch"]
+        if result["success"]:
+            self._tell(history.NOTIFIED, **content)
+        else:
+            self._tell(history.NOT_NOTIFIED, **content, error=result.get("error"))
+        return result
+
+    def _refused(self, event: Event) -> bool:
+        return self._strikes.get(event.get("watch", ""), 0) >= limits.SINK_STRIKES
+
+    def reaped(self, pid: int, status: int) -> None:
+        """A child of ours ended: if it was the command of a sink, the next one may run."""
+        for lane in self._lanes:
+            if lane.pid == pid:
+                lane.reaped(status)
+
+    def kill(self) -> None:
+        """End all notification commands: their job is being removed."""
+        for lane in self._lanes:
+            lane.queue.clear()
+            lane.kill()
+
+
+class _Lane:
+    """Runs commands one after the other, each beside the loop and killed after its own time limit."""
+
+    def __init__(self, job: JobDir, loop: Loop, request: Request, kind: str, refused: Callable[[Event], bool]) -> None:
+        self._job = job
+        self._refused = refused
+        self._loop = loop
+        self._request = request
+        self._kind = kind
+        self._too_long = False
+        self._result: Result = {}
+        self._done: Callable[[Result], None] | None = None
+        self.queue: list[tuple[Event, str, str, Callable[[Result], None]]] = []
+        self.pid: int | None = None
+        self.started = False
+
+    def run(self, event: Event, command: str, cwd: str, done: Callable[[Result], None]) -> None:
+        """Run it now, or when those before it have ended."""
+        if len(self.queue) >= limits.SINK_QUEUE:
+            done(_not_run(command, f"not run: {limits.SINK_QUEUE} others wait for their turn"))
+            return
+        self.queue.append((event, command, cwd, done))
+        self._next()
+
+    def _next(self) -> None:
+        while self.pid is None and self.queue:
+            event, command, cwd, done = self.queue.pop(0)
+            if self._refused(event):  # those before it ran into their time limit while it waited
+                done(_not_run(command, _TOO_OFTEN))
+                continue
+            self._result, self._done, self._too_long = _result("command", command), done, False
+            try:
+                self.pid = self._spawn(event, command, cwd)
+            except OSError as error:
+                done({**self._result, "error": f"could not start: {error.strerror}"})
+                continue
+            self.started = True
+            self._loop.after(f"sink-{self._kind}", limits.SINK_TIMEOUT_S, self._overdue)
+
+    def _spawn(self, event: Event, command: str, cwd: str) -> int:
+        env = {
+            **self._request.environment,
+            tree.COOKIE: self._request.job_id,
+            "OUTLIVE_ROOT": self._request.root,
+            "OUTLIVE_EVENT_PATH": os.path.join(self._job.path, COMPLETION if self._kind == FINISHED else NOTIFICATIONS),
+            tree.SINK_MARK: self._kind,
+        }
+        data = fds.memory_file("event", fastjson.dumps(event, ensure_ascii=True).encode() + b"\n")
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            words = [*self._request.sink_shell, command]
+            stdio = {0: data, 1: null, 2: null}
+            return spawn.spawn(words, env, stdio, cwd=cwd if os.path.isdir(cwd) else "/", umask=self._request.umask)
+        finally:
+            os.close(data)
+            os.close(null)
+
+    def reaped(self, status: int) -> None:
+        self._loop.cancel(f"sink-{self._kind}")
+        self.pid = None
+        code = os.waitstatus_to_exitcode(status)
+        result = {**self._result, "exit_code": code if code >= 0 else None, "success": code == 0, "too_long": False}
+        if code < 0:
+            result["error"] = f"ended by signal {-code}"
+        elif code:
+            result["error"] = f"exited with code {code}"
+        if self._too_long:
+            result |= {"error": f"killed after {limits.SINK_TIMEOUT_S:.0f} s", "success": False, "too_long": True}
+        done, self._done = self._done, None
+        if done is not None:  # before the next one: it may be the one too many
+            done(result)
+        self._next()
+
+    def _overdue(self) -> None:
+        self._too_long = True
+        self.kill()
+
+    def kill(self) -> None:
+        if self.pid is None:
+            return
+        for member in [*tree.below(self.pid), tree.Member(self.pid, process.start_time(self.pid) or 0)]:
+            process.send_signal(member.pid, member.start, signal.SIGKILL)
+
+
+def _append(event: Event, path: str) -> Result:
+    """One line, by one write to a file opened for appending: lines of several jobs do not mix."""
+    result = _result("file", path)
+    line = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        fd = os.open(path, _APPEND, 0o600)
+        try:
+            fds.write_all(fd, line)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        return {**result, "error": f"{errno.errorcode.get(error.errno or 0)}: {error.strerror}"}
+    return {**result, "success": True}
+
+
+def _not_run(command: str, why: str) -> Result:
+    return {**_result("command", command), "error": why}
+
+
+def _result(kind: str, target: str) -> Result:
+    return {"sink_type": kind, "target": target, "success": False, "attempted_at": timestamp()}

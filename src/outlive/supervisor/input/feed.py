@@ -1,0 +1,220 @@
+"""The way in: data for the job's stdin or terminal, taken as the job reads it."""
+
+from __future__ import annotations
+
+import os
+import time
+from abc import ABC, abstractmethod
+
+from outlive import limits
+from outlive.system import pty, splice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from outlive.supervisor.control_server import Connection
+    from outlive.supervisor.escrow import Escrow
+    from outlive.supervisor.event_loop import Loop
+
+_CHUNK = 65_536
+_TAB = 0x09
+
+
+class _Write:
+    """One request, and how far it got."""
+
+    __slots__ = ("connection", "data", "done", "eof", "file", "until")
+
+    def __init__(
+        self, data: bytes, eof: bool, connection: Connection | None, until: float | None, file: int | None = None
+    ) -> None:
+        self.data = memoryview(data)
+        self.file = file
+        self.done = 0
+        self.eof = eof
+        self.connection = connection
+        self.until = until
+
+    def answer(self, *, closed: bool, eof: bool = False) -> None:
+        """`eof`: was the end of the input, if one was asked for, given too?"""
+        if self.connection is not None:
+            complete = self.done == len(self.data)
+            self.connection.answer(ok=True, written=self.done, closed=closed, complete=complete, eof=eof)
+
+
+class Feed(ABC):
+    """Writes in the order in which they were asked for, never blocking."""
+
+    def __init__(self, loop: Loop, way: int, on_input: Callable[[], None]) -> None:
+        """`way`: an fd, ours from now on. `on_input` is called before bytes go in."""
+        self._loop = loop
+        self._way: int | None = way
+        self._on_input = on_input
+        self._queue: list[_Write] = []
+        os.set_blocking(way, False)
+
+    def put(self, data: bytes, *, eof: bool, connection: Connection | None = None, wait_s: float | None = None) -> None:
+        """Queue one write. The answer comes when all is in, after `wait_s`, or when the job closed its side;
+        what has not been written by then is dropped and not counted."""
+        until = None if wait_s is None else time.monotonic() + wait_s
+        self._enqueue(_Write(data, eof, connection, until))
+
+    def put_file(self, file: int) -> None:
+        """Queue the rest of an open file. Its offset moves with what was taken: whoever holds the file when we are killed
+        goes on there."""
+        self._enqueue(_Write(b"", False, None, None, file))
+
+    def _enqueue(self, write: _Write) -> None:
+        if self._way is None:
+            write.answer(closed=True)
+            return
+        self._queue.append(write)
+        if len(self._queue) == 1:
+            self._loop.write(self._way, self._push)
+            self._push()
+        self._set_timer()
+
+    def _push(self) -> None:
+        """As much as is taken now."""
+        while self._queue and self._way is not None:
+            write = self._queue[0]
+            self._on_input()
+            try:
+                self._move(write, self._way)
+                ended = write.eof and self._end(self._way)
+            except BlockingIOError:
+                return
+            except OSError:  # EPIPE: the job closed its side. EIO: nobody has the terminal open
+                self.close()
+                return
+            self._queue.pop(0)
+            write.answer(closed=self._way is None, eof=ended)
+        if self._way is not None:
+            self._loop.forget(self._way)
+        self._set_timer()
+
+    def _move(self, write: _Write, way: int) -> None:
+        """All of it. Errors: OSError; what was taken before is counted."""
+        while write.file is not None and self._from_file(write.file, way):
+            continue
+        while write.done < len(write.data):
+            write.done += os.write(way, write.data[write.done : write.done + _CHUNK])
+
+    def _from_file(self, file: int, way: int) -> int:
+        return splice.feed(file, way, _CHUNK)
+
+    @abstractmethod
+    def _end(self, way: int) -> bool:
+        """End of file for the job; True if it was given. Errors: OSError, BlockingIOError: later."""
+
+    def _set_timer(self) -> None:
+        ends = [write.until for write in self._queue if write.until is not None]
+        if ends:
+            self._loop.at("feed", min(ends), self._expire)
+        else:
+            self._loop.cancel("feed")
+
+    def _expire(self) -> None:
+        now = time.monotonic()
+        late = [write for write in self._queue if write.until is not None and write.until <= now]
+        self._queue = [write for write in self._queue if write not in late]
+        for write in late:
+            write.answer(closed=False)
+        if not self._queue and self._way is not None:
+            self._loop.forget(self._way)
+        self._set_timer()
+
+    def close(self) -> None:
+        """No more can be written."""
+        if self._way is None:
+            return
+        self._loop.forget(self._way)
+        os.close(self._way)
+        self._way = None
+        for write in self._queue:
+            write.answer(closed=True)
+        self._queue = []
+        self._loop.cancel("feed")
+
+
+class PipeFeed(Feed):
+    """Into an open stdin. `escrow` holds the one copy of the write end that must not be in the guardian's own hands: end
+    of file has to be able to close them all."""
+
+    def __init__(
+        self, loop: Loop, pipe: int, escrow: Escrow, on_input: Callable[[], None], on_closed: Callable[[], None]
+    ) -> None:
+        super().__init__(loop, pipe, on_input)
+        self._escrow = escrow
+        self._on_closed = on_closed
+
+    def _end(self, way: int) -> bool:
+        self._loop.forget(way)
+        os.close(way)
+        self._way = None
+        rest, self._queue = self._queue[1:], self._queue[:1]
+        for write in rest:
+            write.answer(closed=True)
+        self._gone()
+        return True
+
+    def close(self) -> None:
+        if self._way is not None:
+            super().close()
+            self._gone()
+
+    def _gone(self) -> None:
+        self._loop.cancel("feed")
+        self._escrow.empty()
+        self._on_closed()
+
+
+class TerminalFeed(Feed):
+    """Into a terminal, as if typed. It never closes: the end of the input is a character, and more may be typed after it."""
+
+    def __init__(self, loop: Loop, master: int, on_input: Callable[[], None]) -> None:
+        super().__init__(loop, os.dup(master), on_input)
+        self._line_begun = False
+
+    def _move(self, write: _Write, way: int) -> None:
+        before = write.done
+        try:
+            super()._move(write, way)
+        finally:
+            if write.done > before:
+                self._remember(write.data[write.done - 1])
+
+    def _from_file(self, file: int, way: int) -> int:
+        """Not by splice, which does not say how much of a chunk a full terminal took."""
+        at = os.lseek(file, 0, os.SEEK_CUR)
+        data = os.pread(file, _CHUNK, at)
+        if data:
+            taken = os.write(way, data)
+            os.lseek(file, at + taken, os.SEEK_SET)
+            self._remember(data[taken - 1])
+        return len(data)
+
+    def _remember(self, typed: int) -> None:
+        """Has a line been begun? Control characters other than tab end one, or throw it away."""
+        self._line_begun = typed >= 0x20 or typed == _TAB
+
+    def _end(self, way: int) -> bool:
+        """VEOF hands a line that was begun to the reader; only at a line's start it means the end (termios(3))."""
+        modes = pty.modes(way)
+        wanted = modes.eof * (2 if self._line_begun and modes.canonical else 1)
+        if os.write(way, wanted) < len(wanted):
+            os.write(way, modes.eof)
+        self._line_begun = False
+        return True
+
+    def _enqueue(self, write: _Write) -> None:
+        super()._enqueue(write)
+        self._retry()
+
+    def _retry(self) -> None:
+        """A terminal whose reader was slow does not always tell that it has room again."""
+        if self._queue and self._way is not None:
+            self._push()
+        if self._queue:
+            self._loop.after("feed-retry", limits.TERMINAL_RETRY_S, self._retry)

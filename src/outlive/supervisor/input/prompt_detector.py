@@ -1,0 +1,128 @@
+"""Does the job wait for input? Decided by who is blocked in which system call, not by how long it was quiet.
+
+(a) A process of the job is blocked reading its stdin or terminal: yes.
+(b) One is blocked in poll, select or epoll on it while nobody works: yes if the last line of the output is unfinished, as
+    a prompt is, or if it has switched the line discipline off (an editor, a menu) and listens to nothing else. A server
+    that also takes keys on its stdin is not waiting for them.
+(c) One may not be looked at (su, sudo): yes if the terminal reads a line, shows nothing of it, and the last line is
+    unfinished: a password.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+from outlive import limits
+from outlive.core.units import timestamp
+from outlive.store.output.patterns import seen
+from outlive.system import blocked_reads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from outlive.supervisor.event_loop import Loop
+    from outlive.system.pty import Modes
+
+    Waiting = dict[str, Any]
+
+_PROMPT = re.compile(rb"(?:[?:>$#%\])]|\xe2\x9d\xaf|\xc2\xbb)\s*\Z")  # also ❯ and »
+
+
+class InputWatch:
+    """Keeps `waiting` up to date and calls `on_change(waiting, prompt)` when it becomes true or false.
+
+    `pids`: who belongs to the job now. `last_bytes`: the end of its output. `end`: the length of its output.
+    `modes`: of its terminal, None if it has none. `quiet_since`: of the last output (time.monotonic).
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        target: blocked_reads.Target,
+        *,
+        pids: Callable[[], Iterable[int]],
+        last_bytes: Callable[[int], bytes],
+        end: Callable[[], int],
+        modes: Callable[[], Modes | None],
+        quiet_since: Callable[[], float],
+        on_change: Callable[[Waiting | None, str], None],
+    ) -> None:
+        self._loop = loop
+        self._target = target
+        self._pids = pids
+        self._last_bytes = last_bytes
+        self._end = end
+        self._modes = modes
+        self._quiet_since = quiet_since
+        self._on_change = on_change
+        self._waiting: Waiting | None = None
+        self._input_at = 0.0
+        self._wait_s = limits.INPUT_LOOK_S[0]
+        self._enough_s = limits.INPUT_QUIET_S if blocked_reads.supported() else limits.PROMPT_QUIET_S
+
+    def start(self) -> None:
+        self._loop.after("input", self._enough_s, self._look)
+
+    def input(self) -> None:
+        """Somebody types: what was asked is being answered."""
+        self._input_at = time.monotonic()
+        self._set(None)
+        self._wait_s = limits.INPUT_LOOK_S[0]
+        if self._loop.is_set("input"):
+            self._loop.after("input", self._enough_s, self._look)
+
+    def output(self) -> None:
+        """There is output."""
+        if self._waiting is not None or self._wait_s > limits.INPUT_LOOK_S[0]:
+            self._set(None)
+            self._wait_s = limits.INPUT_LOOK_S[0]
+            self._loop.after("input", self._enough_s, self._look)
+
+    def stop(self) -> None:
+        self._loop.cancel("input")
+        self._waiting = None
+
+    def _look(self) -> None:
+        left = self._enough_s - (time.monotonic() - max(self._quiet_since(), self._input_at))
+        if left > 0:
+            self._loop.after("input", left, self._look)
+            return
+        self._set(self._found())
+        self._loop.after("input", self._wait_s, self._look)
+        self._wait_s = min(self._wait_s * 1.5, limits.INPUT_LOOK_S[1])
+
+    def _set(self, found: Waiting | None) -> None:
+        if (found is None) != (self._waiting is None) or (found and self._waiting and _other(found, self._waiting)):
+            self._waiting = found
+            self._on_change(found, self._last_line().decode("utf-8", "replace")[-limits.PROMPT_CHARS :])
+
+    def _found(self) -> Waiting | None:
+        modes = self._modes()
+        if not self._is_waiting(modes):
+            return None
+        echo, canonical = (modes.echo, modes.canonical) if modes else (None, None)
+        return {"seq": self._end(), "at": timestamp(), "echo": echo, "canonical": canonical}
+
+    def _is_waiting(self, modes: Modes | None) -> bool:
+        if not blocked_reads.supported():
+            return bool(_PROMPT.search(self._last_line()))
+        found = blocked_reads.look(self._pids(), self._target)
+        if found.reading:
+            return True
+        if found.polling and not found.busy:
+            return bool(self._last_line()) or (modes is not None and not modes.canonical and not found.others)
+        if found.unreadable and modes is not None:
+            return modes.canonical and not modes.echo and bool(self._last_line())
+        return False
+
+    def _last_line(self) -> bytes:
+        """What can be seen of an unfinished last line; empty if the output ends with a whole one."""
+        text = seen(self._last_bytes(limits.PROMPT_BYTES))
+        return text.rpartition(b"\n")[2].strip()
+
+
+def _other(one: Waiting, two: Waiting) -> bool:
+    return any(one[name] != two[name] for name in ("seq", "echo", "canonical"))

@@ -1,0 +1,196 @@
+"""The side of a job that takes input: its stdin or its terminal, and whether it waits for somebody to write."""
+
+from __future__ import annotations
+
+import os
+import termios
+
+from outlive import limits
+from outlive.core.records import watches_of
+from outlive.store import history
+from outlive.system import fds, pty
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from outlive.store.job_dir import JobDir
+    from outlive.supervisor.control_server import Connection
+    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.input.feed import Feed
+    from outlive.supervisor.input.prompt_detector import InputWatch
+    from outlive.supervisor.input.terminal import Console
+    from outlive.supervisor.job_fds import Ends
+    from outlive.supervisor.output.pump import Pump
+    from outlive.system import blocked_reads
+
+
+def preload(definition: dict[str, Any]) -> None:
+    """What a job with this definition will need. For a guardian, at the start: when it takes over, days later, the
+    files on disk may be another version's."""
+    if definition.get("pty") or definition.get("stdin") == "open":
+        import outlive.supervisor.input.feed
+        import outlive.supervisor.input.prompt_detector
+        import outlive.supervisor.input.terminal
+    if watches_of(definition.get("notification") or {}):
+        try:
+            import re2  # noqa: F401
+
+            import outlive.supervisor.events.watcher  # noqa: F401
+        except ImportError:  # then there is no watching; the job is what counts
+            return
+
+
+class Input:
+    """`write(**changes)` puts changes of the state on record, `tell(type, **content)` events. A job with neither open stdin nor terminal has no watch:
+    it costs nothing."""
+
+    def __init__(
+        self,
+        job: JobDir,
+        loop: Loop,
+        ends: Ends,
+        pump: Pump,
+        *,
+        pids: Callable[[], Iterable[int]],
+        record: dict[str, Any] | None,
+        write: Callable[..., None],
+        tell: Callable[..., None],
+    ) -> None:
+        self._loop = loop
+        self._ends = ends
+        self._pump = pump
+        self._write = write
+        self._tell_history = tell
+        self._console: Console | None = None
+        self._watch: InputWatch | None = None
+        if ends.master is not None:
+            # Late, as below: most jobs take no input, and 3 ms of a command line's start are saved
+            from outlive.supervisor.input.terminal import Console
+
+            self._console = Console(job, loop, ends.master, record, self._record)
+        self._feed = self._make_feed()
+        if ends.slave is not None or ends.stdin is not None:
+            self._watch = self._make_watch(pids)
+
+    def _make_watch(self, pids: Callable[[], Iterable[int]]) -> InputWatch:
+        from outlive.supervisor.input.prompt_detector import InputWatch
+
+        return InputWatch(
+            self._loop,
+            self._target(),
+            pids=pids,
+            last_bytes=self._pump.last_bytes,
+            end=lambda: self._pump.end,
+            modes=self._modes,
+            quiet_since=lambda: self._pump.last_output,
+            on_change=self._on_waiting,
+        )
+
+    def _on_waiting(self, waiting: dict[str, Any] | None, prompt: str) -> None:
+        self._write(waiting=waiting)
+        if waiting is not None:
+            echo = waiting["echo"] is None or waiting["echo"] or not waiting["canonical"]
+            self._tell_history(history.INPUT, echo=echo, prompt=prompt)
+
+    def _make_feed(self) -> Feed | None:
+        ends = self._ends
+        if ends.master is None and ends.stdin is None:
+            return None
+        from outlive.supervisor.input.feed import PipeFeed, TerminalFeed
+
+        if ends.master is not None:
+            return TerminalFeed(self._loop, ends.master, self._on_input)
+        assert ends.stdin is not None
+        return PipeFeed(self._loop, ends.stdin, ends.stdin_escrow, self._on_input, lambda: self._write(stdin="closed"))
+
+    def _target(self) -> blocked_reads.Target:
+        from outlive.system import blocked_reads
+
+        if self._ends.slave is not None:
+            return blocked_reads.Target(pipe=None, terminal=pty.device_of(self._ends.slave))
+        assert self._ends.stdin is not None
+        found = os.fstat(self._ends.stdin)  # both ends of a pipe are one inode
+        return blocked_reads.Target(pipe=(found.st_dev, found.st_ino), terminal=None)
+
+    def start(self) -> None:
+        """The command runs."""
+        if self._console is not None:
+            self._record()
+        if self._ends.data is not None and self._feed is not None:
+            self._feed.put_file(self._ends.data)
+        if self._watch is not None:
+            self._watch.start()
+
+    def end(self) -> None:
+        """The command has ended: nobody is written to any more. What it left behind keeps the terminal."""
+        if self._watch is not None:
+            self._watch.stop()
+        if self._feed is not None:
+            self._feed.close()
+        self._ends.close_slave()
+
+    def output(self) -> None:
+        self.look()
+        if self._watch is not None:
+            self._watch.output()
+
+    def look(self) -> None:
+        """Read what the program asks of its terminal."""
+        if self._console is not None:
+            self._console.look()
+
+    def _on_input(self) -> None:
+        if self._watch is not None:
+            self._watch.input()
+
+    def _modes(self) -> pty.Modes | None:
+        return None if self._ends.master is None else pty.modes(self._ends.master)
+
+    def _record(self) -> None:
+        if self._console is not None:
+            self._write(terminal=self._console.record())
+
+    # --- requests ---
+
+    def serve(self, connection: Connection, request: dict[str, Any], files: list[int]) -> bool:
+        """False: this is no request of ours."""
+        if request["op"] == "write":
+            self._take(connection, request, files)
+        elif request["op"] == "terminal":
+            self._tell(connection)
+        elif request["op"] == "resize":
+            self._resize(connection, int(request["cols"]), int(request["rows"]))
+        else:
+            return False
+        return True
+
+    def _take(self, connection: Connection, request: dict[str, Any], files: list[int]) -> None:
+        data = fds.read_all(files[0]) if files else b""
+        wait_s = float(request.get("wait_s", 0.0))
+        if self._feed is None:
+            connection.answer(ok=True, written=0, closed=True, complete=not data, eof=False)
+        else:
+            self._feed.put(data, eof=bool(request.get("eof")), connection=connection, wait_s=wait_s)
+
+    def _tell(self, connection: Connection) -> None:
+        if self._console is None:
+            connection.answer(ok=False, code="not_a_pty", message="the job has no terminal")
+        else:
+            connection.answer(ok=True, **self._console.facts())
+
+    def _resize(self, connection: Connection, cols: int, rows: int) -> None:
+        if self._console is None:
+            self._tell(connection)
+            return
+        if not (0 < cols <= limits.MAX_TERMINAL_COLS and 0 < rows <= limits.MAX_TERMINAL_ROWS):
+            raise ValueError(f"{cols}x{rows} is no size of a terminal")
+        self._pump.take_what_is_there()  # it was written for the old size
+        try:
+            self._console.resize(cols, rows, self._pump.end)
+        except (OSError, termios.error) as error:
+            connection.answer(ok=False, code="io_error", message=str(error))
+            return
+        self._tell_history(history.RESIZED, cols=cols, rows=rows)
+        connection.answer(ok=True, cols=cols, rows=rows)

@@ -1,0 +1,270 @@
+"""A terminal as its supervisor sees it: what the program asks of it, which modes it set, how large it is.
+
+No emulator: only the sequences that ask or switch are looked for in what was stored. What stands on the screen is
+rendered by whoever reads. (The one question that takes an emulator, where the cursor is, is answered by a fork that ends
+right after.)
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+
+from outlive import limits
+from outlive.store.job_dir import LOGS
+from outlive.store.output.gap import GapFile
+from outlive.system import daemonize, pty, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.store.job_dir import JobDir
+    from outlive.supervisor.event_loop import Loop
+
+_BLOCK = 1 << 20
+_LONGEST = 128  # a sequence of ours that is not complete after so many bytes is none
+# ECMA-48 and xterm's ctlseqs: CSI with its prefix, parameters, intermediate and final; OSC colour questions; DCS $q
+# (a setting) and +q (a capability); ESC c = > Z.
+_SEQUENCE = re.compile(
+    rb"\x1b(?:\[([?>=]?)([0-9;]*)([$!]?)([@-~])|\](1[012]);\?(?:\x07|\x1b\\)|P([$+])q[^\x1b\x07]{0,96}\x1b\\|([c=>Z]))"
+)
+_UNFINISHED = re.compile(rb"\x1b(?:\[[?>=]?[0-9;]*[$!]?|\][0-9;?]*\x1b?|P[$+]?q?[^\x1b\x07]{0,96}\x1b?|)\Z")
+_MODES = {b"1": "application_cursor", b"66": "application_keypad", b"2004": "bracketed_paste"}
+_ALTERNATE = (b"47", b"1047", b"1049")
+_NAMES = (*_MODES.values(), "alternate_screen")
+# A VT220 with colours, as xterm says; and a version too old for anybody to ask for more
+_ATTRIBUTES, _SECOND_ATTRIBUTES = b"\x1b[?62;22c", b"\x1b[>0;10;1c"
+_COLOURS = {b"10": b"ffff/ffff/ffff", b"11": b"0000/0000/0000", b"12": b"ffff/ffff/ffff"}
+
+
+class _Cursor:
+    """The question where the cursor is, asked at output position `at`. `prefix`: of the answer, as in the question."""
+
+    __slots__ = ("at", "prefix")
+
+    def __init__(self, at: int, prefix: bytes) -> None:
+        self.at = at
+        self.prefix = prefix
+
+    def guess(self) -> bytes:
+        return b"\x1b[%s1;1R" % self.prefix
+
+
+class Console:
+    """`record` is what state.json keeps of it, for a survivor and for readers."""
+
+    def __init__(
+        self, job: JobDir, loop: Loop, master: int, record: dict[str, Any] | None, on_change: Callable[[], None]
+    ) -> None:
+        """`on_change`: modes or size are other than in the record."""
+        self._job = job
+        self._loop = loop
+        self._master = master
+        self._on_change = on_change
+        self._log = job.open_file(LOGS[0])
+        self.modes: dict[str, bool] = dict.fromkeys(_NAMES, False)
+        cols, rows = pty.size(master)
+        self._sizes: list[list[int]] = [[0, cols, rows]]
+        self._scanned = 0
+        self._answers: list[bytes | _Cursor] = []
+        self._allowed, self._since = limits.ANSWERS_A_SECOND, 0.0
+        self._finder: int | None = None  # read end of the fork that looks for the cursor
+        if record:
+            self._resume(record)
+
+    def _resume(self, record: dict[str, Any]) -> None:
+        """Go on after a survivor's takeover. What was asked before may have been answered, so nothing is answered twice."""
+        self.modes.update(record.get("modes") or {})
+        self._sizes = record.get("sizes") or self._sizes
+        self._scanned = int(record.get("scanned") or 0)
+        gaps = GapFile(self._job)
+        hole = gaps.newest().streams[0]
+        gaps.close()
+        if hole.holds(self._scanned):
+            self._scanned = hole.stop
+        self.look(answer=False)
+
+    def record(self) -> dict[str, Any]:
+        cols, rows = self.size
+        return {"cols": cols, "rows": rows, "sizes": self._sizes, "modes": self.modes, "scanned": self._scanned}
+
+    def facts(self) -> dict[str, Any]:
+        """What somebody who types has to know now."""
+        discipline = pty.modes(self._master)
+        cols, rows = self.size
+        return {"cols": cols, "rows": rows, "echo": discipline.echo, "canonical": discipline.canonical, **self.modes}
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self._sizes[-1][1], self._sizes[-1][2]
+
+    def resize(self, cols: int, rows: int, seq: int) -> None:
+        """From output position `seq` on the terminal has this size. Errors: OSError."""
+        pty.set_size(self._master, cols, rows)
+        if self.size == (cols, rows):
+            return
+        if self._sizes[-1][0] == seq:
+            self._sizes.pop()
+        self._sizes = [*self._sizes, [seq, cols, rows]][-limits.TERMINAL_SIZES :]
+        self._sizes[0][0] = 0
+        self._on_change()
+
+    # --- what the program prints ---
+
+    def look(self, *, answer: bool = True) -> None:
+        """Scan what has been stored since the last look."""
+        before = dict(self.modes)
+        size = os.fstat(self._log).st_size
+        while self._scanned < size:
+            data = os.pread(self._log, _BLOCK, self._scanned)
+            if not data:
+                break
+            used = self._scan(data, answer=answer)
+            self._scanned += used
+            if used < len(data) and len(data) < _BLOCK:
+                break  # an unfinished sequence: the rest of it comes
+        self._flush()
+        if self.modes != before and not self._loop.is_set("modes"):
+            self._loop.after("modes", limits.MODES_EVERY_S, self._on_change)
+
+    def _scan(self, data: bytes, *, answer: bool) -> int:
+        """How many bytes are done with."""
+        if b"\x1b" not in data:
+            return len(data)
+        for found in _SEQUENCE.finditer(data):
+            self._obey(found)
+            if answer:
+                self._answer(found, self._scanned + found.start())
+        begun = _UNFINISHED.search(data, max(0, len(data) - _LONGEST))
+        return begun.start() if begun else len(data)
+
+    def _obey(self, found: re.Match[bytes]) -> None:
+        prefix, parameters, between, final, _, _, short = found.groups()
+        if final in (b"h", b"l") and prefix == b"?":
+            for number in parameters.split(b";"):
+                name = "alternate_screen" if number in _ALTERNATE else _MODES.get(number)
+                if name:
+                    self.modes[name] = final == b"h"
+        elif short in (b"=", b">"):
+            self.modes["application_keypad"] = short == b"="
+        elif short == b"c":
+            self.modes = dict.fromkeys(_NAMES, False)
+        elif final == b"p" and between == b"!":
+            self.modes["application_cursor"] = self.modes["application_keypad"] = False
+
+    # --- what it asks ---
+
+    def _answer(self, found: re.Match[bytes], at: int) -> None:
+        words = self._words(found)
+        if words == b"":
+            return
+        now = time.monotonic()
+        if now - self._since > 1:
+            self._allowed, self._since = limits.ANSWERS_A_SECOND, now
+        if self._allowed <= 0:
+            return
+        self._allowed -= 1
+        if words is None:
+            question = _Cursor(at, found[1])
+            waiting = sum(isinstance(one, _Cursor) for one in self._answers)
+            self._answers.append(question if waiting < limits.CURSOR_QUESTIONS else question.guess())
+            self._find_cursor()
+        else:
+            self._answers.append(words)
+
+    def _words(self, found: re.Match[bytes]) -> bytes | None:
+        """The answer; empty: it was no question; None: an emulator has to be asked."""
+        prefix, parameters, between, final, colour, setting, short = found.groups()
+        if colour:
+            return b"\x1b]%s;rgb:%s\x1b\\" % (colour, _COLOURS[colour])
+        if setting:  # "not known", which ends the waiting
+            return b"\x1bP0%sr\x1b\\" % setting
+        if short == b"Z":
+            return _ATTRIBUTES
+        if final == b"n" and not between:
+            if parameters == b"6" and prefix in (b"", b"?"):
+                return None
+            return b"\x1b[0n" if (prefix, parameters) == (b"", b"5") else b""
+        if final == b"c" and parameters in (b"", b"0"):
+            return {b"": _ATTRIBUTES, b">": _SECOND_ATTRIBUTES}.get(prefix, b"")
+        if final == b"p" and between == b"$":
+            return self._mode_report(prefix, parameters)
+        if (final, prefix, parameters) == (b"t", b"", b"18"):
+            return b"\x1b[8;%d;%dt" % (self.size[1], self.size[0])
+        return b""
+
+    def _mode_report(self, prefix: bytes, number: bytes) -> bytes:
+        """DECRQM: 1 set, 2 reset, 0 not known."""
+        name = "alternate_screen" if number in _ALTERNATE else _MODES.get(number)
+        known = prefix == b"?" and name is not None
+        value = (1 if self.modes[name] else 2) if known and name else 0
+        return b"\x1b[%s%s;%d$y" % (prefix, number, value)
+
+    def _flush(self) -> None:
+        """Answers go out in the order of the questions: programs use an easy one as a fence behind a hard one."""
+        while self._answers:
+            first = self._answers[0]
+            if isinstance(first, _Cursor):
+                self._find_cursor()
+                return
+            self._answers.pop(0)
+            try:
+                os.write(self._master, first)
+            except OSError:  # full: nobody reads; hung up: nobody is there
+                return
+
+    # --- where is the cursor? ---
+
+    def _find_cursor(self) -> None:
+        """Ask an emulator, in a fork: it takes 40 ms and megabytes, which no supervisor should keep."""
+        first = self._answers[0]
+        if self._finder is not None or not isinstance(first, _Cursor):
+            return
+        read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        sizes = [(seq, cols, rows) for seq, cols, rows in self._sizes]
+        log, question = self._log, first
+
+        def body() -> int:
+            from outlive.render.screen import render
+
+            screen = render(lambda start, stop: os.pread(log, stop - start, start), question.at, sizes)
+            os.write(write_end, b"\x1b[%s%d;%dR" % (question.prefix, screen.row + 1, screen.column + 1))
+            return 0
+
+        try:
+            daemonize.fork_into(body, {log, write_end}, tree.SUPERVISOR)
+        except OSError:  # no process left: end of file, and a guess
+            pass
+        finally:
+            os.close(write_end)
+        self._finder = read_end
+        self._loop.read(read_end, self._cursor_found)
+        self._loop.after("cursor", limits.CURSOR_ANSWER_S, self._cursor_found)
+
+    def _cursor_found(self) -> None:
+        """Its answer, or (it died, or takes too long) what others always answer."""
+        if self._finder is None:
+            return
+        try:
+            words = os.read(self._finder, 64)
+        except BlockingIOError:
+            words = b""
+        self._loop.cancel("cursor")
+        self._forget_finder()
+        first = self._answers[0]
+        assert isinstance(first, _Cursor)
+        self._answers[0] = words or first.guess()
+        self._flush()
+
+    def _forget_finder(self) -> None:
+        if self._finder is not None:
+            self._loop.forget(self._finder)
+            os.close(self._finder)
+            self._finder = None
+
+    def close(self) -> None:
+        self._forget_finder()
+        os.close(self._log)

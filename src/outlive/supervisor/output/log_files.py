@@ -1,0 +1,93 @@
+"""The logs as the supervisor holds them: two open files, and how long each is. Somebody may cut them or take them away."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from outlive import limits
+from outlive.store import history
+from outlive.store.job_dir import LOGS
+from outlive.store.output import damage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from outlive.store.job_dir import JobDir
+
+
+class Logs:
+    """`fds` and `sizes` belong to the pump, and are the same lists for ever. `on_new_file`: a log is another file now."""
+
+    def __init__(self, job: JobDir, tell: Callable[..., None], on_new_file: Callable[[], None]) -> None:
+        """Errors: OSError. A log that somebody deleted is made again."""
+        self._job = job
+        self._tell = tell
+        self._on_new_file = on_new_file
+        self.fds = [job.open_file(name, os.O_WRONLY | os.O_CREAT) for name in LOGS]
+        known = damage.read(job)
+        ends = [max((stop for _, stop in spans), default=0) for spans in known]
+        self.sizes = [max(os.fstat(fd).st_size, end) for fd, end in zip(self.fds, ends, strict=True)]
+        self._look_at = time.monotonic() + limits.LOGS_LOOK_S
+
+    def was_cut(self, stream: int) -> bool:
+        """Before each write: behind the end of a file that was cut, bytes would stand behind zeros. One lseek(2)."""
+        return os.lseek(self.fds[stream], 0, os.SEEK_END) < self.sizes[stream]
+
+    def mend(self, stream: int) -> None:
+        """Say what is missing, and give the log its length back: positions behind it stay what they are."""
+        there = os.lseek(self.fds[stream], 0, os.SEEK_END)
+        end = self.sizes[stream]
+        if there >= end:
+            return
+        try:
+            damage.record(self._job, stream, there, end)
+            os.ftruncate(self.fds[stream], end)
+        except OSError:  # full, or the directory is gone: the next look tries again
+            return
+        name = ("stdout", "stderr")[stream]
+        self._tell(history.MISSING, stream=name, from_byte=there, to_byte=end, bytes=end - there)
+
+    def look(self, now: float) -> None:
+        """Once a second while there is output: are these still the files that the names mean?"""
+        if now < self._look_at:
+            return
+        self._look_at = now + limits.LOGS_LOOK_S
+        self.check()
+
+    def check(self) -> None:
+        """Are the logs in place and as long as we left them? If not, make them so."""
+        for stream in (0, 1):
+            if not self._is_in_place(stream):
+                self._open_again(stream)
+            if self.was_cut(stream):
+                self.mend(stream)
+
+    def _is_in_place(self, stream: int) -> bool:
+        here = os.fstat(self.fds[stream])
+        try:
+            there = os.stat(LOGS[stream], dir_fd=self._job.fd, follow_symlinks=False)
+        except OSError:
+            return False
+        return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+
+    def _open_again(self, stream: int) -> None:
+        if not self._job.is_in_place():  # the whole job was deleted: nothing is to be made there
+            return
+        try:
+            fd = self._job.open_file(LOGS[stream], os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK)
+        except OSError:  # a link or a directory in its place: what we hold goes on
+            return
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            os.dup2(fd, self.fds[stream], inheritable=False)
+            self._on_new_file()
+        os.close(fd)
+
+    def sync(self) -> None:
+        for fd in self.fds:
+            try:
+                os.fsync(fd)
+            except OSError:
+                continue

@@ -1,0 +1,204 @@
+"""Output: out of the FIFOs, into the logs, in the order of its arrival."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import time
+
+from outlive import limits
+from outlive.store.job_dir import LOGS
+from outlive.store.output.merged import OrderWriter
+from outlive.supervisor.output.batching import Flow
+from outlive.supervisor.output.log_files import Logs
+from outlive.supervisor.output.quota import Quota
+from outlive.system import fds, splice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from outlive.store.job_dir import JobDir
+    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.sources import Fifo, Master
+
+# The log cannot take more; the job must not be blocked or killed for it.
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS})
+
+
+class Pump:
+    """Moves the output: two FIFOs, one terminal, or (of a terminal that went with its supervisors) nothing. `dropped` counts
+    the bytes that no disk would take, or that are beyond a quota where nothing can be given back."""
+
+    def __init__(
+        self,
+        job: JobDir,
+        loop: Loop,
+        sources: list[Fifo | Master],
+        on_output: Callable[[], None],
+        on_end: Callable[[], None],
+        on_drop: Callable[[], None],
+        quota: Quota,
+        tell: Callable[..., None],
+    ) -> None:
+        self._job = job
+        self._loop = loop
+        self._sources = sources
+        self._on_output = on_output
+        self._on_end = on_end
+        self._on_drop = on_drop
+        self._quota = quota
+        self._files = Logs(job, tell, quota.close)
+        self._logs, self._sizes = self._files.fds, self._files.sizes
+        self._order = OrderWriter(job)
+        # All that a quota costs before it is reached: two comparisons and a subtraction for each splice
+        self._room, self._most = quota.full_at - sum(self._sizes), quota.turn_bytes
+        self._capacity = [limits.PIPE_BYTES for _ in sources]
+        self._open = [True for _ in sources]
+        self._flow = Flow()
+        self.dropped = 0
+        self.last_output = time.monotonic()
+
+    @property
+    def ended(self) -> bool:
+        """Has every writer gone?"""
+        return not any(self._open)
+
+    @property
+    def end(self) -> int:
+        """Length of the merged output."""
+        return self._order.end(self._sizes)
+
+    def last_bytes(self, count: int) -> bytes:
+        """The end of the stream that was written last."""
+        stream = self._order.stream
+        if stream < 0:
+            return b""
+        try:
+            log = self._job.open_file(LOGS[stream])
+        except OSError:  # somebody took it away
+            return b""
+        try:
+            size = self._sizes[stream]
+            return os.pread(log, min(count, size), max(0, size - count))
+        finally:
+            os.close(log)
+
+    def start(self) -> None:
+        """Read once before the first wait: a FIFO opened after its writers left never reports anything to poll."""
+        for stream in range(len(self._sources)):
+            self._watch(stream)
+            self._turn(stream)
+
+    def _watch(self, stream: int) -> None:
+        self._open[stream] = True
+        self._loop.read(self._sources[stream].fd, lambda: self._turn(stream))
+
+    def look_again(self) -> bool:
+        """Has a stream that had ended been opened again, by its name under /proc? Then go on with it."""
+        for stream, source in enumerate(self._sources):
+            if not self._open[stream] and source.is_open_again():
+                self._watch(stream)
+        return not self.ended
+
+    def take_what_is_there(self) -> None:
+        """Move what is there now, and no more: a descendant may write for ever."""
+        self.check_logs()
+        for stream, source in enumerate(self._sources):
+            left = source.rest()
+            while left > 0:
+                moved = self._move(stream, left)
+                if moved <= 0:
+                    break
+                left -= moved
+
+    def _turn(self, stream: int) -> None:
+        now = time.monotonic()
+        self._files.look(now)
+        pause = self._flow.pause(stream, now, self._sizes[stream])
+        if pause:
+            self._wait_for_more(stream, pause)
+        self._enlarge_if_full(stream)
+        moved = self._move(stream, self._capacity[stream])
+        self._flow.found(moved)
+        if moved == 0:  # end of file: the last writer is gone
+            self._loop.forget(self._sources[stream].fd)
+            self._open[stream] = False
+            self._on_end()
+        elif moved > 0:
+            self.last_output = time.monotonic()
+            self._on_output()
+
+    def _wait_for_more(self, stream: int, seconds: float) -> None:
+        """Not in the loop, whose timers count in milliseconds. What the other stream says ends it: it comes behind this."""
+        others = [source.fd for one, source in enumerate(self._sources) if one != stream and self._open[one]]
+        select.select(others, (), (), seconds)
+
+    def _move(self, stream: int, count: int) -> int:
+        """Bytes moved or dropped; 0 at end of file, -1 if there was nothing."""
+        source = self._sources[stream]
+        if count > self._most:  # noqa: PLR1730 - min() takes twice as long
+            count = self._most
+        more = source.fill(count)
+        if self._room < 0 and not self._make_room():
+            gone = self._drop(stream, count)
+            return 0 if gone < 0 and not more else gone
+        try:
+            if self._files.was_cut(stream):
+                self._files.mend(stream)
+            self._order.before(stream, self._sizes)
+            moved = splice.move(source.pipe, self._logs[stream], self._sizes[stream], count)
+        except BlockingIOError:
+            return -1 if more else 0
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            return self._drop(stream, count)
+        self._sizes[stream] += moved
+        self._room -= moved
+        return moved
+
+    def _make_room(self) -> bool:
+        possible = self._quota.make_room(sum(self._sizes))
+        self._room = self._quota.full_at - sum(self._sizes)
+        return possible
+
+    def _drop(self, stream: int, count: int) -> int:
+        try:
+            gone = splice.discard(self._sources[stream].pipe, count)
+        except BlockingIOError:
+            return -1
+        if gone:
+            self.dropped += gone
+            self._on_drop()
+        return gone
+
+    def _enlarge_if_full(self, stream: int) -> None:
+        """Pipes stay at 64 KiB until one is found full: the 65th large one of a user makes all his new ones tiny."""
+        source = self._sources[stream]
+        if self._capacity[stream] > limits.PIPE_BYTES or fds.waiting_bytes(source.pipe) < limits.PIPE_BYTES:
+            return
+        if source.enlarge():
+            self._capacity[stream] = limits.PIPE_FULL_BYTES
+            self._loop.after(f"shrink{stream}", limits.PIPE_QUIET_S, lambda: self._shrink(stream))
+
+    def _shrink(self, stream: int) -> None:
+        quiet = time.monotonic() - self.last_output
+        if quiet >= limits.PIPE_QUIET_S and self._sources[stream].shrink():
+            self._capacity[stream] = limits.PIPE_BYTES
+            return
+        wait = max(0.1, limits.PIPE_QUIET_S - quiet)
+        self._loop.after(f"shrink{stream}", wait, lambda: self._shrink(stream))
+
+    @property
+    def sizes(self) -> list[int]:
+        """The lengths of both logs."""
+        return list(self._sizes)
+
+    def check_logs(self) -> None:
+        """Somebody may have cut them or taken them away while there was no output."""
+        self._files.check()
+
+    def sync(self) -> None:
+        self._files.sync()

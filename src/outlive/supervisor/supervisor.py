@@ -1,0 +1,467 @@
+"""The supervisor of one job: a table of phase × event → action, and the actions.
+
+RUNNING until the command has ended, LINGERING while something it left behind lives or its pipes are open. One process
+runs this: the supervisor itself, a guardian that took over from a killed one, or an adopter started by a reader.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import limits
+from outlive.core.records import Definition
+from outlive.core.units import timestamp
+from outlive.errors import OutliveError
+from outlive.store import atomic_file, history
+from outlive.store.job_dir import EVENTS, GAP, META, ORDER, STATE, JobDir
+from outlive.store.root import Store
+from outlive.supervisor.control_server import Control
+from outlive.supervisor.ending import oom_verdict, outcome
+from outlive.supervisor.ending.kill import Killer
+from outlive.supervisor.event_loop import Loop
+from outlive.supervisor.events.recorder import Chronicle
+from outlive.supervisor.input.stdin import Input
+from outlive.supervisor.output.pump import Pump
+from outlive.supervisor.output.quota import Quota
+from outlive.system import fault_points, process, signals, tree
+from outlive.system.signals import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+    from outlive.core.records import State
+    from outlive.supervisor.control_server import Connection
+    from outlive.supervisor.job_fds import Ends
+    from outlive.supervisor.request import Request
+    from outlive.system.tree import Member
+
+RUNNING, LINGERING = "running", "lingering"
+# What must not end a supervisor: a terminal that closes, a shutdown that ends the job first, a write to nobody.
+SURVIVED = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGPIPE,
+    signal.SIGALRM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGXFSZ,
+)
+
+
+class Supervisor:
+    """`pid` is the command's; `parent` tells whether it is our child (an adopter is nobody's parent)."""
+
+    def __init__(self, job: JobDir, request: Request, state: State, ends: Ends, *, parent: bool) -> None:
+        self._job = job
+        self._request = request
+        self._definition: Definition = Definition.of(request.definition)
+        self._state = state
+        self._parent = parent
+        self._phase = RUNNING
+        self._loop = Loop()
+        self._ends = ends
+        self._quota = Quota(job, self._definition.quota_bytes, self._tell)
+        self._pump = Pump(
+            job,
+            self._loop,
+            ends.sources,
+            self._on_output,
+            lambda: self.event("look"),
+            self._on_drop,
+            self._quota,
+            self._tell,
+        )
+        self._control = Control(self._loop, ends.listener, self._serve)
+        self._chronicle = Chronicle(
+            job,
+            self._loop,
+            request,
+            self._definition,
+            end=lambda: self._pump.end,
+            on_event=self._control.state,
+            on_idle=lambda: self.event("look"),
+        )
+        hang_up = self._definition.pty
+        self._killer = Killer(
+            self._loop, self._members, self._tree_gone, told=parent, hang_up=hang_up, on_kill=self._grace_over
+        )
+        self._input = Input(
+            job,
+            self._loop,
+            ends,
+            self._pump,
+            pids=self._pids,
+            record=state.terminal,
+            write=self._write_if_running,
+            tell=self._chronicle.tell,
+        )
+        self._pidfd: int | None = None
+        self._reaped = False
+        self._ended_ns: int | None = None  # when the end was seen; an adopter learns later how it ended
+        self._asked_kernel = False
+        self._doomed = False  # its directory is about to be deleted: a sync may take seconds, and would be for nothing
+        # phase × event → action. What is not in the table means nothing in that phase.
+        self._table = {
+            (RUNNING, "child"): self._settle,
+            (RUNNING, "timeout"): lambda: self._end_for("timeout"),
+            (RUNNING, "idle"): self._idle,
+            (RUNNING, "progress"): self._progress,
+            (LINGERING, "child"): self._check_done,
+            (LINGERING, "look"): self._check_done,
+        }
+
+    def event(self, name: str) -> None:
+        action = self._table.get((self._phase, name))
+        if action is not None:
+            action()
+
+    # --- life ---
+
+    def run(self, waiter: socket.socket | None, *, told: bool = False) -> None:
+        """See the job to its end. Returns when nothing of it is left. `told`: the waiter knows that it runs."""
+        wakeup = signals.wakeup_pipe((signal.SIGCHLD, *SURVIVED))
+        self._loop.read(wakeup, lambda: self._woken(wakeup))
+        if waiter is not None:
+            self._control.add(waiter, wants_output=True)
+        self._pump.start()
+        self._chronicle.begin(self._state)
+        if not told:
+            self._control.state()
+        if self._state.finished:
+            self._phase = LINGERING
+            self._reap_command()
+            self._resume_ending()
+            self._chronicle.look_for(self._definition_now())
+            self._chronicle.last_hits()
+            self._quota.finish()
+            self._chronicle.ended(self._state)
+            self._after_end()
+        else:
+            self._chronicle.look_for(self._definition_now() if self._state.adopted else self._definition)
+            self._watch_command()
+            self._set_timers()
+            self._input.start()
+        self._loop.run()
+        self._finish()
+
+    def _watch_command(self) -> None:
+        if self._state.pid is None:
+            return
+        held = self._ends.pidfd
+        self._pidfd = process.open_pidfd(self._state.pid) if held is None else held
+        if self._pidfd is not None:
+            self._loop.read(self._pidfd, self._command_ended)
+        else:  # no pidfds here: SIGCHLD tells; or it is gone already
+            self.event("child")
+
+    def _command_ended(self) -> None:
+        if self._pidfd is not None:
+            self._loop.forget(self._pidfd)
+            self._ended_ns = time.monotonic_ns()
+        self.event("child")
+
+    def _set_timers(self) -> None:
+        definition, state = self._definition, self._state
+        if definition.timeout_ms and state.started_ns is not None:
+            end = state.started_ns / 1e9 + definition.timeout_ms / 1000
+            self._loop.at("timeout", end, lambda: self.event("timeout"))
+        if definition.idle_timeout_ms:
+            self._loop.after("idle", definition.idle_timeout_ms / 1000, lambda: self.event("idle"))
+        if definition.progress_every_ms:
+            self._loop.after("progress", definition.progress_every_ms / 1000, lambda: self.event("progress"))
+        self._resume_ending()
+        self._loop.after("sync", limits.SYNC_AFTER_S, self._sync)
+
+    def _resume_ending(self) -> None:
+        """Somebody asked for the end, and whoever was at it was killed."""
+        ending = self._state.ending
+        if ending and ending.get("kill_at_ns"):
+            self._killer.resume(ending["kill_at_ns"] / 1e9)
+
+    def _woken(self, wakeup: int) -> None:
+        try:
+            os.read(wakeup, 4096)
+        except BlockingIOError:
+            return
+        self._reap_orphans()
+        self._killer.check()
+        if self._phase == LINGERING or self._pidfd is None:
+            self.event("child")
+
+    # --- the end of the command ---
+
+    def _settle(self) -> None:
+        """The order that must hold: output moved, status looked at, hits told, outcome visible, reaped, synced, told."""
+        fault_points.at("end_seen")
+        self._pump.take_what_is_there()
+        fault_points.at("end_moved")
+        self._input.look()
+        finished = self._outcome()
+        if finished is None:
+            if self._pidfd is not None or not self._parent:  # else every SIGCHLD asks again
+                self._loop.after("settle", limits.SWEEP_INTERVAL_S, self._settle)
+            return
+        self._chronicle.last_hits()
+        self._quota.finish()  # what an answer about the end says of gaps is final; and it makes room on a full disk
+        try:
+            self._state = self._job.write_state(finished)
+        except OSError:  # a full disk: stay, hold the truth, try again (the child is not reaped before it is written)
+            if self._job.is_in_place():
+                self._loop.after("settle", 0.5, self._settle)
+            else:  # somebody deleted the directory: there is nobody left to tell
+                self._loop.stop()
+            return
+        fault_points.at("end_written")
+        # Before anybody is woken: whoever waited for the end finds it in the history
+        self._chronicle.ended(self._state)
+        self._phase = LINGERING
+        self._input.end()
+        for timer in ("timeout", "idle", "progress", "settle", "sync"):
+            self._loop.cancel(timer)
+        self._control.state()
+        self._reap_command()
+        fault_points.at("end_reaped")
+        if self._control.is_heard:  # who waited for the end answers now: what nobody waits for leaves him the cores
+            self._loop.after("after_end", limits.AFTER_END_S, self._after_end)
+        else:
+            self._after_end()
+
+    def _outcome(self) -> State | None:
+        """None: not known yet."""
+        pid = self._state.pid
+        if self._parent:
+            found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            if found is None:
+                return None
+            return self._ended(_wait_status(found))
+        status = process.exit_status(self._pidfd) if self._pidfd is not None else None
+        if status is not None:
+            return self._ended(status)
+        if process.is_same(self._state.identity) and process.is_alive(pid):
+            return None
+        if not self._loop.is_set("unknown"):  # PID 1 has to reap it before the kernel tells
+            if self._asked_kernel:
+                return outcome.lost(
+                    self._state, "its supervisors were killed, and the kernel did not keep its exit code"
+                )
+            self._asked_kernel = True
+            self._loop.after("unknown", limits.EXIT_INFO_S, lambda: None)
+        return None
+
+    def _ended(self, status: int) -> State:
+        ended = outcome.ended(self._state, status, dropped=self._pump.dropped, ended_ns=self._ended_ns)
+        return oom_verdict.judged(ended.replace(log_bytes=self._pump.sizes))
+
+    def _reap_command(self) -> None:
+        if self._parent and not self._reaped and self._state.pid is not None:
+            try:
+                os.waitpid(self._state.pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
+        self._reaped = True
+
+    def _after_end(self) -> None:
+        self._sync()
+        fault_points.at("end_synced")
+        self._chronicle.sinks.finished(self._definition_now(), self._state)
+        self._unmark_live()  # what is owed is on disk: a reader can see it without the mark
+        self._input.end()
+        self._reap_orphans()
+        self._chronicle.left_behind(len(self._members(not self._parent)))
+        self._check_done()
+
+    def _check_done(self) -> None:
+        """Lingering ends when no descendant lives, both pipes are at their end, and everybody was told."""
+        if self._loop.is_set("after_end"):
+            return
+        if self._chronicle.busy or self._killer.busy:
+            # Whoever is busy calls when he is done; looking as well costs little, and one that forgets keeps nobody here
+            self._loop.after("look", limits.LINGER_CHECK_S, lambda: self.event("look"))
+            return
+        living = bool(self._members(not self._parent))
+        if not living and not self._pump.look_again():
+            self._loop.stop()
+        elif not self._parent:  # nobody signals an adopter
+            self._loop.after("look", limits.LINGER_CHECK_S, lambda: self.event("look"))
+        elif self._pump.ended:  # a descendant may open its stdout again, by name
+            self._loop.after("look", limits.REOPENED_CHECK_S, lambda: self.event("look"))
+
+    def _finish(self) -> None:
+        self._pump.check_logs()
+        last = {"dropped_bytes": self._pump.dropped, "log_bytes": self._pump.sizes}
+        if (last["dropped_bytes"], last["log_bytes"]) != (self._state.dropped_bytes, self._state.log_bytes):
+            self._write(**last)
+        if not self._doomed:
+            self._pump.sync()
+        self._quota.finish()
+        self._quota.close()
+        self._control.state()
+        self._job.release_reserve()
+        self._job.remove_io()
+        fault_points.at("end_unlinked")
+        self._chronicle.close()
+        self._control.close()
+        self._loop.close()
+
+    # --- ending it ---
+
+    def _end_for(self, cause: str) -> None:
+        self._record_ending(cause, "outlive", "SIGTERM", self._definition.kill_after_ms)
+        self._killer.end(signal.SIGTERM, self._definition.kill_after_ms / 1000)
+
+    def _idle(self) -> None:
+        quiet = time.monotonic() - self._pump.last_output
+        left = self._definition.idle_timeout_ms / 1000 - quiet
+        if left > 0:
+            self._loop.after("idle", left, lambda: self.event("idle"))
+        else:
+            self._end_for("idle_timeout")
+
+    def _record_ending(self, cause: str, by: str, signal_name: str, grace_ms: int) -> None:
+        """Before the signal is sent: a survivor goes on with it, and the outcome can say who asked."""
+        self._chronicle.signal_sent(signal_name, by, cause)
+        ends = signal_name in ("SIGTERM", "SIGKILL")
+        kill_at = time.monotonic_ns() + grace_ms * 1_000_000 if ends else None
+        ending = {"cause": cause, "by": by, "signal": signal_name, "at": timestamp(), "kill_at_ns": kill_at}
+        old = self._state.ending
+        if old and old["kill_at_ns"] is not None:  # it is ending already: the first cause stays
+            if kill_at is None:
+                return
+            ending = {**old, "kill_at_ns": min(old["kill_at_ns"], kill_at)}
+        self._write(ending=ending)
+        fault_points.at("kill_recorded")
+
+    def _grace_over(self) -> None:
+        ending = self._state.ending or {}
+        self._chronicle.signal_sent("SIGKILL", ending.get("by", ""), ending.get("cause", "kill"))
+
+    def _members(self, full: bool) -> list[Member]:
+        """Who of the job lives. `full` also looks for the cookie, in case somebody is not below us."""
+        found = tree.below(os.getpid(), self._chronicle.sinks.pids)
+        if not self._parent:  # the command is not below us, and may have dropped its cookie
+            found += self._command_tree()
+        if full or not self._parent:
+            found += tree.with_cookie(self._request.job_id)
+        members = {member.pid: member for member in found}
+        if self._chronicle.sinks.started:  # what a notification command left behind is no part of the job
+            members = {pid: member for pid, member in members.items() if not tree.is_sink(pid)}
+        return list(members.values())
+
+    def _command_tree(self) -> list[Member]:
+        state = self._state
+        if state.pid is None or not process.is_same(state.identity) or not process.is_alive(state.pid):
+            return []
+        return [tree.Member(state.pid, state.identity["start_time"]), *tree.below(state.pid)]
+
+    def _tree_gone(self) -> None:
+        if self._phase == LINGERING:
+            self._check_done()
+
+    def _reap_orphans(self) -> None:
+        """Descendants that lost their parent are ours. By pid: P_ALL would hand the command out again and again."""
+        for pid in tree.children(os.getpid()):
+            if pid == self._state.pid and not self._reaped:
+                continue
+            try:
+                done, status = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                continue
+            if done:
+                self._chronicle.sinks.reaped(pid, status)
+
+    # --- readers ---
+
+    def _on_drop(self) -> None:
+        """The disk took no more output: say so as soon as it takes a record again."""
+        if not self._loop.is_set("dropped"):
+            self._loop.after("dropped", limits.DROPPED_EVERY_S, self._record_dropped)
+
+    def _record_dropped(self) -> None:
+        self._write(dropped_bytes=self._pump.dropped)
+        self._chronicle.tell(history.DROPPED, bytes=self._pump.dropped)
+
+    def _on_output(self) -> None:
+        self._input.output()
+        self._control.output()
+        self._chronicle.output()
+
+    def _serve(self, connection: Connection, request: dict[str, Any], files_sent: list[int]) -> None:
+        """One request of a reader; its answer goes back on the connection."""
+        if request["op"] == "kill":
+            self._kill_request(request)
+            connection.answer(ok=True)
+        elif request["op"] == "reload":
+            self._chronicle.look_for(self._definition_now())
+            connection.answer(ok=True)
+        elif not self._input.serve(connection, request, files_sent):
+            connection.answer(ok=False, code="invalid_argument", message=f"unknown op {request['op']!r}")
+
+    def _kill_request(self, request: dict[str, Any]) -> None:
+        if request.get("removing"):
+            self._doomed = True
+            self._chronicle.silence()
+        number, grace_ms = int(request["signal"]), int(request.get("grace_ms", limits.KILL_GRACE_MS))
+        self._record_ending("kill", str(request.get("by", "")), signals.name_of(number), grace_ms)
+        if number in (signal.SIGTERM, signal.SIGKILL):
+            self._killer.end(number, grace_ms / 1000)
+        else:
+            self._killer.send(number, self._state.pid if self._parent and not self._reaped else None)
+
+    # --- records ---
+
+    def _tell(self, kind: str, **content: Any) -> None:
+        self._chronicle.tell(kind, **content)
+
+    def _definition_now(self) -> Definition:
+        """`notify set` may have changed it meanwhile."""
+        try:
+            return self._job.read_meta()
+        except (OSError, OutliveError):
+            return self._definition
+
+    def _write_if_running(self, **changes: Any) -> None:
+        if self._phase == RUNNING:
+            self._write(**changes)
+
+    def _pids(self) -> list[int]:
+        return [member.pid for member in self._members(False)]
+
+    def _progress(self) -> None:
+        self._write()
+        self._loop.after("progress", self._definition.progress_every_ms / 1000, lambda: self.event("progress"))
+
+    def _write(self, **changes: Any) -> None:
+        self._state = self._state.replace(**changes)
+        try:
+            self._state = self._job.write_state(self._state)
+        except OSError:
+            return  # full or removed: it stays in memory, and the next write tries again
+        self._control.state()
+
+    def _sync(self) -> None:
+        """After it was visible, never before: a power cut may tell the previous generation, a killed process nothing."""
+        if self._doomed:
+            return
+        atomic_file.sync(self._job.fd, (META, STATE) if self._phase == RUNNING else (META, STATE, ORDER, GAP, EVENTS))
+        if self._phase == LINGERING:
+            self._pump.sync()
+
+    def _unmark_live(self) -> None:
+        try:
+            store = Store.existing(self._request.root)
+        except (OSError, OutliveError):
+            return
+        store.unmark_live(self._request.job_id)
+        store.close()
+
+
+def _wait_status(found: os.waitid_result) -> int:
+    """The wait(2) status that a siginfo of waitid(2) stands for."""
+    if found.si_code == os.CLD_EXITED:
+        return found.si_status << 8
+    return found.si_status | (0x80 if found.si_code == os.CLD_DUMPED else 0)

@@ -1,0 +1,49 @@
+"""What is as it should be here, what is not, and what to do about it."""
+
+from __future__ import annotations
+
+from outlive import config
+from outlive.errors import OutliveError
+from outlive.jobs import doctor as doctor_module
+from outlive.jobs.doctor.finding import FAIL, Place
+from outlive.store.root import Store
+from outlive.verbs.spec import Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+
+
+def doctor(ctx: Context) -> dict[str, Any]:
+    """Looks at everything, whatever is wrong: a broken configuration or an unsafe root is a finding, not an error."""
+    place = Place(ctx.env, ctx.flags, ctx.cwd)
+    try:
+        place.config = config.load(ctx.env, ctx.flags.get("config"))
+    except OutliveError as error:
+        place.config_error = error
+    try:
+        place.store = Store.open(ctx.flags.get("root"), ctx.env)
+    except OutliveError as error:
+        place.store_error = error
+    try:
+        found = doctor_module.run(place)
+    finally:
+        if place.store is not None:
+            place.store.close()
+    return {
+        "healthy": all(finding.status != FAIL for finding in found.values()),
+        "checks": [finding.to_dict(name) for name, finding in found.items()],
+    }
+
+
+VERB = Verb(
+    "doctor",
+    "Look for what is wrong here, and say what to do about it.",
+    doctor,
+    result="healthy checks",
+    mcp=False,
+    detail="Answers also where nothing else does: with a broken configuration or an unsafe root. The exit status is 0 whatever "
+    "it finds; `healthy` is false if a check failed.",
+)

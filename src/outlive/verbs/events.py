@@ -1,0 +1,111 @@
+"""What happened to a job: its events."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.jobs import adoption, lookup
+from outlive.jobs.control_client import ControlClient
+from outlive.jobs.waiting import Pause
+from outlive.store import history as log
+from outlive.verbs.spec import BOOL, INT, JOB, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+
+def events(
+    ctx: Context,
+    *,
+    job: str,
+    since_seq: int | None = None,
+    since_event: int | None = None,
+    limit: int = limits.EVENTS,
+    follow: bool = False,
+) -> Waiting[dict[str, Any]]:
+    """In the order of the output. Without a cursor the newest, else the first ones behind it."""
+    with lookup.open_job(ctx, job) as found_job:
+        look = adoption.inspect_and_adopt(ctx, found_job)
+        look = yield from _end_told(ctx, found_job, look)
+        state = look.state
+        found, _ = log.read(found_job, after=since_event or 0, since_seq=since_seq or 0)
+        more = bool(limit) and len(found) > limit
+        if more:
+            found = found[-limit:] if since_seq is None and since_event is None else found[:limit]
+        last = max((event["n"] for event in found), default=since_event or 0)
+        answer = {
+            "job_id": found_job.job_id,
+            "state": state.state,
+            "events": sorted(found, key=lambda event: (event["seq"], event["n"])),
+            "next_event": last,
+            "next_seq": max((event["seq"] for event in found), default=since_seq or 0),
+            "truncated": more,
+        }
+        if more:
+            behind = "those before" if since_seq is None and since_event is None else f"since_event={last}: those after"
+            answer["hint"] = f"There are more: limit=0 shows all, {behind} are left out here."
+        return answer
+
+
+def _end_told(ctx: Context, job: JobDir, look: Inspection) -> Waiting[Inspection]:
+    """The end of a job is visible a moment before it is in its history: whoever knows of it waits for that moment."""
+    until = time.monotonic() + limits.CONTROL_S
+    while look.state.finished and look.supervised and time.monotonic() < until:
+        if any(event["type"] == log.FINISHED for event in log.read(job)[0]):
+            break
+        yield Pause((), time.monotonic() + limits.HINT_INTERVAL_S)
+        look = adoption.inspect_and_adopt(ctx, job)
+    return look
+
+
+def follow_events(
+    ctx: Context,
+    emit: Callable[[dict[str, Any]], None],
+    *,
+    job: str,
+    since_seq: int | None = None,
+    since_event: int | None = None,
+    limit: int = 0,
+) -> Waiting[None]:
+    """Call `emit` with each event there is and each one that comes, until nothing more can come."""
+    with lookup.open_job(ctx, job) as found_job:
+        line = ControlClient(found_job, output=False)
+        after, offset = since_event or 0, 0
+        try:
+            while True:
+                found = adoption.inspect_and_adopt(ctx, found_job)
+                fresh, offset = log.read(found_job, after=after, since_seq=since_seq or 0, offset=offset)
+                for event in fresh:
+                    emit({"job_id": found_job.job_id, **event})
+                if not found.supervised and (found.state.finished or found.state.state in ("created", "unknown")):
+                    return
+                yield from line.pause(None)
+        finally:
+            line.close()
+
+
+VERB = Verb(
+    "events",
+    "What happened to a job: start, watch hits, prompts, signals, notifications, end.",
+    events,
+    args=(
+        JOB,
+        Arg("since_seq", INT, "Only events from this position of the output on.", minimum=0, aliases=("sinceSeq",),
+            metavar="SEQ"),
+        Arg("since_event", INT, "Only events after this one (a next_event): misses and repeats none.", minimum=0,
+            metavar="N"),
+        Arg("limit", INT, "At most so many; 0: all.", default=limits.EVENTS, minimum=0, metavar="N"),
+        Arg("follow", BOOL, "Print each event as one line of JSON, also those to come, until the job is over.", default=False,
+            mcp=""),
+    ),
+    result="job_id state events next_event next_seq truncated hint?",
+    follow=follow_events,
+)  # fmt: skip

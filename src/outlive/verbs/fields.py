@@ -1,0 +1,417 @@
+"""Every field of every answer, once: its JSON Schema and what it means. `schema/` is made from this and the verbs."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.core.records import REASONS, STATES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Schema = dict[str, Any]
+
+
+def _of(kind: str | list[str], text: str, **more: Any) -> Schema:
+    return {"type": kind, "description": text, **more}
+
+
+def _string(text: str, **more: Any) -> Schema:
+    return _of("string", text, **more)
+
+
+def _maybe_string(text: str, **more: Any) -> Schema:
+    return _of(["string", "null"], text, **more)
+
+
+def _count(text: str) -> Schema:
+    return _of("integer", text, minimum=0)
+
+
+def _maybe_count(text: str) -> Schema:
+    return _of(["integer", "null"], text, minimum=0)
+
+
+def _flag(text: str) -> Schema:
+    return _of("boolean", text)
+
+
+def _strings(text: str) -> Schema:
+    return _of("array", text, items={"type": "string"})
+
+
+def _object(text: str, required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+    return {
+        "type": "object",
+        "description": text,
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+    }
+
+
+_TIME = {"format": "date-time"}
+
+_TAILS = {
+    "stdout_tail": _string("The end of stdout, exact text."),
+    "stderr_tail": _string("The end of stderr, exact text."),
+    "truncated": _flag("Is there more than is included?"),
+    "encoding": _string("How the text was decoded; invalid bytes are U+FFFD.", const="utf-8"),
+    "stdout_observed_bytes": _count("Bytes of stdout there are."),
+    "stderr_observed_bytes": _count("Bytes of stderr there are."),
+    "stdout_included_bytes": _count("Bytes of stdout in stdout_tail."),
+    "stderr_included_bytes": _count("Bytes of stderr in stderr_tail."),
+}
+
+_GAP = _object(
+    "What is not shown, as positions in the merged output.",
+    {
+        "from_seq": _count("First byte not shown."),
+        "to_seq": _count("First byte shown again."),
+        "bytes": _count("How many bytes."),
+        "lines": _maybe_count("How many lines; null where counting them would cost more than the answer."),
+    },
+)
+
+_GAPS: Schema = {
+    "type": "array",
+    "description": "What lies between the bytes shown and no call can show any more: the output passed the job's quota.",
+    "items": _object(
+        "One gap, as a whole, also where only a part of it was asked for.",
+        {
+            "from_seq": _count("First byte that is gone."),
+            "to_seq": _count("First byte that is there again."),
+            "bytes": _count("How many bytes."),
+            "lines": _count("How many lines; the numbers of those behind it count them."),
+        },
+    ),
+}
+
+_PATTERN = {
+    "pattern": _string("What a line has to hold."),
+    "match_type": _string("How.", enum=["regex", "contains"]),
+    "stream": _string("Where.", enum=["both", "stdout", "stderr", "either"]),
+    "command": _maybe_string("Shell command that gets each hit on its stdin."),
+    "file": _maybe_string("File that gets each hit as one line."),
+    "from_seq": _count("Lines that begin before this position do not count."),
+}
+_MATCH = _object("A pattern.", _PATTERN)
+_WATCH = _object(
+    "A watch.", {"id": _string("w1, w2 …; remove_watch takes it."), **_PATTERN, "once": _flag("Only the first hit?")}
+)
+_EVENTS = {
+    "started": ("pid",),
+    "adopted": ("by",),
+    "watch_hit": ("watch", "pattern", "match_type", "stream", "line", "match"),
+    "watch_suppressed": ("watch", "pattern", "count", "from_seq", "to_seq", "line"),
+    "watch_skipped": ("stream", "bytes"),
+    "watch_failed": ("watch", "message"),
+    "waiting_for_input": ("prompt", "echo"),
+    "signal_sent": ("signal", "by", "cause"),
+    "resized": ("cols", "rows"),
+    "output_dropped": ("bytes",),
+    "output_missing": ("stream", "from_byte", "to_byte", "bytes"),
+    "output_gap": ("from_seq", "to_seq", "bytes", "lines"),
+    "notification_delivered": ("event_type", "sink_type", "target", "watch"),
+    "notification_failed": ("event_type", "sink_type", "target", "watch", "error"),
+    "finished": ("state", "exit_code", "signal", "reason", "duration_ms", "message"),
+    "descendants_left": ("count",),
+}
+_MEMBERS = sorted({name for members in _EVENTS.values() for name in members})
+_EVENT = _object(
+    "One event; what else it holds depends on its type (docs/job-directory.md).",
+    {
+        "n": _of("integer", "Its number, from 1 in the order in which they were recorded.", minimum=1),
+        "seq": _count("How far the output was; of a watch hit: where its line begins."),
+        "at": _string("When.", **_TIME),
+        "type": _string("What happened.", enum=list(_EVENTS)),
+    },
+    {name: {"description": f"Of {', '.join(kind for kind in _EVENTS if name in _EVENTS[kind])}."} for name in _MEMBERS},
+)
+
+FIELDS: dict[str, Schema] = {
+    "job_id": _string("The job's id (ULID).", pattern="^[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
+    "short_id": _string("The last 8 characters of the id; names the job as well."),
+    "state": _string("Where the job is in its life.", enum=list(STATES)),
+    "name": _string("The title given, else the command's verb and target."),
+    "command": _strings("As given: one element is a shell string, several are an argument vector."),
+    "cwd": _maybe_string("The directory it runs in."),
+    "tags": _strings("Its tags."),
+    "owner": _string("Which client started it."),
+    "pid": _of(["integer", "null"], "Process id of the command; null before it started."),
+    "created_at": _string("When it was defined.", **_TIME),
+    "started_at": _maybe_string("When the command started.", **_TIME),
+    "finished_at": _maybe_string("When it ended.", **_TIME),
+    "updated_at": _maybe_string("When its state was last written.", **_TIME),
+    "duration_ms": _maybe_count("From start to end; null where the end was not seen."),
+    "exit_code": _of(["integer", "null"], "Exit code; null if it was ended by a signal, never ran, or is not known."),
+    "signal": _maybe_string("The signal that ended it, as SIGTERM; for kill: the signal sent."),
+    "reason": _of(["string", "null"], "Why it ended.", enum=[*REASONS, None]),
+    "ended_signal": _maybe_string("The signal that ended the command, where one did."),
+    "ended_by": _string("Who asked for the end, where somebody did."),
+    "errno": _string("Why exec(2) failed, as ENOENT."),
+    "message": _string("One sentence about its end, where there is more to say."),
+    "damage": _string("What could not be read of its directory."),
+    "dropped_bytes": _count("Bytes of output that could not be stored."),
+    "missing_bytes": _count(
+        "Bytes of output that somebody cut out of the logs, or deleted with them; positions count them."
+    ),
+    "adopted": _count("How often supervision was taken over after a supervisor was killed."),
+    "timeout_ms": _count("The job is ended so long after its start; 0: never."),
+    "waiting_for_input": _flag("Is it blocked reading its input?"),
+    "prompt": _string("The unfinished last line of its output."),
+    "echo": _flag("Does its terminal show what is typed? false at a prompt: a password."),
+    "lines": _strings("The rows of the terminal, without the blanks at their ends."),
+    "cursor": _object(
+        "Where the cursor is.",
+        {"row": _count("From 0: lines[row]."), "column": _count("From 0."), "visible": _flag("Is it shown?")},
+    ),
+    "title": _maybe_string("The window title that the program set."),
+    "alternate_screen": _flag("Does a program fill the whole screen, as editors do?"),
+    "cols": _count("Columns of the terminal."),
+    "rows": _count("Rows of the terminal."),
+    "descendants": _count("Processes it started that are alive besides the command itself."),
+    "supervised": _flag("Does a process of outlive look after it?"),
+    "supervisor": _string("There if it stands still (SIGSTOP): output waits, requests fail.", enum=["unresponsive"]),
+    "supervisor_pid": _of("integer", "Its pid: `kill -CONT PID` continues it."),
+    "deduplicated": _flag("A running job with the same dedupe_key was found and answered."),
+    "restarted_from": _string("The job this one repeats."),
+    "hint": _string("What to do next."),
+    "warnings": _strings("What was not as asked."),
+    "snapshot": _object("The ends of both streams.", _TAILS, {"gaps": _GAPS}),
+    **_TAILS,
+    "stdout_log_path": _string("The file with all of stdout."),
+    "stderr_log_path": _string("The file with all of stderr."),
+    "waited_ms": _count("How long this call waited."),
+    "elapsed_ms": _count("How long ago the job started; once it ended, how long it ran."),
+    "env_vars": _strings("NAME=VALUE as given; masked values are ***."),
+    "output": _string("Both streams in the order of arrival, rendered for reading unless raw."),
+    "since_seq": _count("Position at which output starts."),
+    "next_seq": _count("Pass this as since_seq to go on."),
+    "idle_ms": _maybe_count("How long ago it last put something out (or started); null once it ended."),
+    "gaps": _GAPS,
+    "quota_bytes": _count("Most bytes of output that are kept: of more, the head and the tail; 0: all."),
+    "stored_bytes": _count("Bytes of output that are kept now."),
+    "stdout_bytes": _count("Bytes of stdout there are, or were."),
+    "stderr_bytes": _count("Bytes of stderr there are, or were."),
+    "snippet": _string("The end of what it put out so far, when output is empty."),
+    "retry_after_ms": _maybe_count("When polling again makes sense; grows while it is quiet, null at the end."),
+    "first_line": _maybe_count("Number of the first line shown, from 1."),
+    "last_line": _maybe_count("Number of the last line shown."),
+    "total_lines": _count("Lines there are; an unterminated last one counts."),
+    "events": {"type": "array", "description": "In the order of the output.", "items": _EVENT},
+    "next_event": _count("Pass this as since_event to go on."),
+    "matches": _count("Lines that matched the search."),
+    "fired": _of(
+        ["object", "null"],
+        "What ended the wait; null if it timed out.",
+        properties={
+            "condition": _string("Its name."),
+            "job_id": _string("The job for which it came true."),
+            "pattern": _string("regex, fail_regex: the pattern that matched."),
+            "match": _string("The text that matched."),
+            "line": _string("The line it stands in; of input: the prompt."),
+            "seq": _count("Where that line begins."),
+            "stream": _string("Where it stands.", enum=["stdout", "stderr"]),
+            "port": _count("The port that is listened on."),
+            "host": _maybe_string("As asked for."),
+            "address": _string("What it is bound to."),
+            "owned": _flag("Does a process of the job listen?"),
+            "pid": _of(["integer", "null"], "Which."),
+            "url": _string("What was asked."),
+            "status": _of("integer", "What it answered."),
+            "path": _string("The file."),
+            "idle_ms": _count("How long it has been quiet."),
+        },
+        required=["condition", "job_id"],
+    ),
+    "jobs": {
+        "type": "array",
+        "description": "All jobs that were waited for.",
+        "items": _object(
+            "One job.",
+            {
+                "job_id": _string("Its id."),
+                "state": _string("Its state.", enum=list(STATES)),
+                "exit_code": _of(["integer", "null"], "Its exit code."),
+                "reason": _maybe_string("Why it ended."),
+                "fired": _of(["object", "null"], "What held for it."),
+            },
+        ),
+    },
+    "timed_out": _flag("Did the time run out first?"),
+    "bytes_written": _count("Bytes the job's stdin took."),
+    "stdin": _string("Can more be written?", enum=["open", "closed"]),
+    "survivors": {
+        "type": "array",
+        "description": "Processes of the job that are still alive.",
+        "items": _object(
+            "One process.", {"pid": _of("integer", "Process id."), "command": _string("Its command line.")}
+        ),
+    },
+    "freed_bytes": _count("Bytes given back (dry run: would be)."),
+    "root": _string("The job root."),
+    "skipped": _count("Directories passed over."),
+    "deleted": _count("Directories deleted."),
+    "dry_run": _flag("Was nothing really deleted?"),
+    "older_than": _string("The retention window."),
+    "older_than_source": _string("Where it comes from.", enum=["default", "flag", "config"]),
+    "out_of_scope": _count("Jobs of other owners, left alone."),
+    "used_jobs": _count("Jobs in the root now, everybody's."),
+    "used_bytes": _count("What they take on disk."),
+    "bounds": _object(
+        "What was kept to besides the age.",
+        {
+            "max_jobs": _maybe_count("Finished jobs; null: any number."),
+            "max_bytes": _maybe_count("Bytes of all jobs together; null: any number."),
+        },
+    ),
+    "automatic": _flag("Does the configuration have old jobs deleted without a call of gc?"),
+    "leftovers": _count("Half-made and half-deleted directories cleaned up."),
+    "notification": _object(
+        "Where the end of the job is reported.",
+        {},
+        {
+            "notify_command": _maybe_string("Shell command that gets the event on its stdin."),
+            "notify_file": _maybe_string("File that gets the event as one line."),
+            "watches": {"type": "array", "description": "Lines that are watched for.", "items": _WATCH},
+            "last_watch": _count("The number of the last watch it ever had."),
+            "on_output_match": {**_MATCH, "description": "The one pattern of output_pattern."},
+        },
+    ),
+    "token": _string("The secret, shown this once."),
+    "revoked": _flag("Does it open nothing any more?"),
+    "tokens": {
+        "type": "array",
+        "description": "The tokens.",
+        "items": _object(
+            "One token, without its secret.",
+            {
+                "name": _string("The client it was made for."),
+                "scope": _string("Whose jobs it sees and touches; * is everybody's."),
+                "created_at": _string("When it was made.", **_TIME),
+            },
+        ),
+    },
+    "client": _string("Which MCP client."),
+    "scope": _string("For all its user does, or for one project.", enum=["user", "project"]),
+    "path": _string("The client's configuration file."),
+    "change": _of(
+        ["string", "null"],
+        "What was done to it (written false: would be); null: it cannot be read.",
+        enum=["added", "updated", "removed", "none", None],
+    ),
+    "written": _flag("Was it written?"),
+    "backup": _maybe_string("What it was before, beside it."),
+    "entry": {"type": "object", "description": "The server as it stands there."},
+    "fragment": _string("What to merge into the file by hand."),
+    "own_command": _maybe_string("What the client's own command line would do the same with."),
+    "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),
+    "schema": {"type": "object", "description": "The JSON Schema of every answer."},
+    "generated_at": _string("When the schema last changed.", **_TIME),
+    "healthy": _flag("Did no check fail? Warnings do not count."),
+    "checks": {
+        "type": "array",
+        "description": "What was looked at.",
+        "items": _object(
+            "One check.",
+            {
+                "name": _string("What it is about."),
+                "status": _string(
+                    "fail: outlive does not work as promised. warn: something to know.", enum=["ok", "warn", "fail"]
+                ),
+                "found": _string("What there is, in one sentence."),
+            },
+            {
+                "advice": _string("What to do about it."),
+                "details": {
+                    "type": "object",
+                    "description": "The same for a program; what is in it depends on the check.",
+                },
+            },
+        ),
+    },
+    "requested_ms": _count("How long the caller wanted to wait, where it was more than one call may last."),
+    "effective_ms": _count("How long the call was allowed to wait."),
+}
+
+# Over MCP with any answer
+NOTICES: Schema = {
+    "type": "array",
+    "description": "What happened to this client's other jobs since its last call; each is told once.",
+    "items": _object(
+        "One notice.",
+        {
+            "job_id": _string("The job."),
+            "name": _string("Its name."),
+            "state": _string("Its state.", enum=list(STATES)),
+            "exit_code": _of(["integer", "null"], "Its exit code."),
+            "signal": _maybe_string("The signal that ended it."),
+            "reason": _maybe_string("Why it ended."),
+            "last_line": _maybe_string("The last line it put out; of a watch hit: the line."),
+            "at": _maybe_string("When.", **_TIME),
+            "event": _string("What happened.", enum=["finished", "watch_hit"]),
+        },
+        {
+            "watch": _string("Which watch."),
+            "pattern": _string("Its pattern."),
+            "seq": _count("Where the line begins."),
+            "hits": _count("How many lines matched since the last call; this is the last of them."),
+        },
+    ),
+}
+
+# Where one name means another shape in one answer.
+OVERRIDES: dict[str, dict[str, Schema]] = {
+    field: {type_: {"description": _GAP["description"], "anyOf": [{"const": False}, _GAP]} for type_ in types}
+    for field, types in {"truncated": ("run", "start", "restart", "poll", "log", "wait")}.items()
+}
+OVERRIDES["truncated"]["gc"] = _flag("Are there more jobs than listed?")
+OVERRIDES["truncated"]["events"] = _flag("Are there more events than shown?")
+OVERRIDES["truncated"]["list"] = _flag("Are there more jobs than shown?")
+OVERRIDES["name"] = {type_: _string("The server's name there.") for type_ in ("install", "uninstall")}
+OVERRIDES["last_line"] = {
+    "list": _maybe_string(f"The last line it put out, at most {limits.LAST_LINE_CHARS} characters.")
+}
+OVERRIDES["name"] = {type_: _string("The client the token was made for.") for type_ in ("token_add", "token_revoke")}
+OVERRIDES["scope"] = {
+    type_: _string("Whose jobs the token sees and touches; * is everybody's.")
+    for type_ in ("token_add", "token_revoke")
+}
+OVERRIDES["started_at"] = {
+    type_: _string("When the command started (or was about to).", **_TIME) for type_ in ("run", "start", "restart")
+}
+
+
+def entry_of(names: tuple[str, ...], type_: str) -> Schema:
+    """An object with these fields; a trailing `?` marks one that may be absent."""
+    plain = [name.removesuffix("?") for name in names]
+    return {
+        "type": "object",
+        "properties": {name: OVERRIDES.get(name, {}).get(type_) or FIELDS[name] for name in plain},
+        "required": [name for name in names if not name.endswith("?")],
+    }
+
+
+LIST_ENTRY = tuple(
+    (
+        "job_id short_id state name command cwd owner tags timeout_ms exit_code signal reason started_at? created_at finished_at "
+        "updated_at waiting_for_input last_line supervisor? supervisor_pid? damage?"
+    ).split()
+)
+OVERRIDES["jobs"] = {
+    "list": {"type": "array", "description": "The jobs.", "items": entry_of(LIST_ENTRY, "list")},
+    "gc": {
+        "type": "array",
+        "description": "What was decided about each job.",
+        "items": _object(
+            "One job.",
+            {
+                "job_id": _string("Its id."),
+                "state": _string("Its state.", enum=list(STATES)),
+                "action": _string("What was done.", enum=["deleted", "would_delete", "skipped"]),
+                "reason": _string("Why."),
+                "bytes": _count("What it takes on disk."),
+            },
+        ),
+    },
+}

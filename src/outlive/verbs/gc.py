@@ -1,0 +1,180 @@
+"""Delete old finished jobs."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.core.units import duration_ms, seconds_of
+from outlive.errors import OutliveError
+from outlive.jobs import lookup
+from outlive.store import inspect
+from outlive.store.cleanup import delete as store_gc
+from outlive.store.cleanup.policy import Bounds, Ended, surplus
+from outlive.verbs.spec import BOOL, INT, STR, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.store.job_dir import JobDir
+
+
+def gc(
+    ctx: Context,
+    *,
+    older_than: str | None = None,
+    dry_run: bool = False,
+    max_jobs: int | None = None,
+    max_bytes: int | None = None,
+) -> dict[str, Any]:
+    """Jobs that ended longer ago than the window; beyond `max_jobs` or `max_bytes` those that ended first too."""
+    window, source = _window(ctx, older_than)
+    bounds = Bounds(
+        duration_ms(window, "older_than", bare_unit=None) / 1000,
+        ctx.config.get("gc", "max_jobs") if max_jobs is None else max_jobs,
+        ctx.config.get("gc", "max_bytes") if max_bytes is None else max_bytes,
+    )
+    sweep = _Sweep(ctx, dry_run)
+    for job_id in lookup.job_ids(ctx):  # newest first
+        sweep.survey(job_id)
+    sweep.delete(bounds)
+    return {
+        "root": ctx.store.path,
+        "dry_run": dry_run,
+        "older_than": window,
+        "older_than_source": source,
+        **sweep.totals(),
+        # Whose they were cannot be told any more: nobody behind a wall hears of them
+        "leftovers": store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
+        "bounds": _bounds(bounds),
+        "automatic": ctx.config.bounds() is not None,
+    }
+
+
+def _window(ctx: Context, given: str | None) -> tuple[str, str]:
+    if given is not None:
+        return given, "flag"
+    return ctx.config.get("gc", "older_than"), "config" if ctx.config.is_set("gc", "older_than") else "default"
+
+
+def _bounds(bounds: Bounds) -> dict[str, int | None]:
+    return {"max_jobs": bounds.max_jobs, "max_bytes": bounds.max_bytes}
+
+
+class _Sweep:
+    """First a look at every job of the root, then the deletions, the job that ended first in front."""
+
+    def __init__(self, ctx: Context, dry_run: bool) -> None:
+        self._ctx = ctx
+        self._dry_run = dry_run
+        self._states: dict[str, str] = {}
+        self._ended: list[Ended] = []
+        self._other_bytes = 0  # of the caller's jobs that cannot be deleted
+        self._used_jobs = self._used_bytes = 0
+        self._deleted = self._skipped = self._freed = self._foreign = 0
+        self._jobs: list[dict[str, Any]] = []
+
+    def survey(self, job_id: str) -> None:
+        try:
+            with lookup.open_known(self._ctx, job_id) as job:
+                self._take(job)
+        except (OSError, OutliveError) as error:
+            self._skip(job_id, "unknown", f"it cannot be read: {error}", 0)
+
+    def _take(self, job: JobDir) -> None:
+        size = job.disk_bytes()
+        self._used_jobs += 1
+        self._used_bytes += size
+        found = inspect.inspect_job(self._ctx.store, job)
+        state = found.state
+        if self._ctx.face == "mcp" and found.definition.owner != self._ctx.owner:
+            self._foreign += 1
+            return
+        ended = state.finished_at or state.updated_at
+        why = None
+        if not state.finished:
+            why = "it cannot be read" if found.damage else "it has not ended"
+        elif found.supervised:
+            why = "something it started still runs"
+        elif not ended:
+            why = "when it ended is not known"
+        if why is not None:
+            self._other_bytes += size
+            self._skip(job.job_id, state.state, why, size)
+            return
+        self._states[job.job_id] = state.state
+        self._ended.append(Ended(job.job_id, seconds_of(ended), size))
+
+    def delete(self, bounds: Bounds) -> None:
+        """What is beyond the bounds, of the caller's jobs."""
+        gone = dict(surplus(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes))
+        for one, why in gone.items():
+            self._delete(one, why)
+        for one in self._ended:
+            if one not in gone:
+                self._skip(one.job_id, self._states[one.job_id], "it is within the window", one.bytes)
+
+    def _delete(self, one: Ended, why: str) -> None:
+        state = self._states[one.job_id]
+        if self._dry_run:
+            self._freed += one.bytes
+            self._note(one.job_id, state, "would_delete", why, one.bytes)
+            return
+        try:
+            with lookup.open_known(self._ctx, one.job_id) as job:
+                freed = store_gc.delete(self._ctx.store, job)
+        except BlockingIOError:
+            self._skip(one.job_id, state, "something it started still runs", one.bytes)
+            return
+        except OutliveError:  # somebody else was faster
+            return
+        except OSError as error:
+            self._skip(one.job_id, state, f"it could not be deleted: {error.strerror}", one.bytes)
+            return
+        self._deleted += 1
+        self._freed += freed
+        self._used_jobs -= 1
+        self._used_bytes -= freed
+        self._note(one.job_id, state, "deleted", why, freed)
+
+    def _skip(self, job_id: str, state: str, why: str, size: int) -> None:
+        self._skipped += 1
+        self._note(job_id, state, "skipped", why, size)
+
+    def _note(self, job_id: str, state: str, action: str, reason: str, size: int) -> None:
+        self._jobs.append({"job_id": job_id, "state": state, "action": action, "reason": reason, "bytes": size})
+
+    def totals(self) -> dict[str, Any]:
+        """The counts, and the jobs they are about: what was deleted first, as many as an answer should hold."""
+        ordered = sorted(self._jobs, key=lambda job: job["action"] == "skipped")
+        return {
+            "deleted": self._deleted,
+            "skipped": self._skipped,
+            "out_of_scope": self._foreign,
+            "freed_bytes": self._freed,
+            "used_jobs": self._used_jobs,
+            "used_bytes": max(0, self._used_bytes),
+            "jobs": ordered[: limits.GC_LISTED_JOBS],
+            "truncated": len(ordered) > limits.GC_LISTED_JOBS,
+        }
+
+
+VERB = Verb(
+    "gc",
+    "Delete jobs that ended long ago.",
+    gc,
+    args=(
+        Arg("older_than", STR, f"Delete what ended longer ago than this, such as 7d or 24h (default "
+            f"{limits.GC_OLDER_THAN}).", metavar="DURATION"),
+        Arg("dry_run", BOOL, "Only say what would be deleted.", default=False),
+        Arg("max_jobs", INT, "Keep at most so many finished jobs, the newest.", minimum=0, metavar="N"),
+        Arg("max_bytes", INT, "Keep jobs of at most so many bytes together; what ended first goes first.", minimum=0,
+            metavar="SIZE"),
+    ),
+    result="root dry_run older_than older_than_source deleted skipped out_of_scope freed_bytes used_jobs used_bytes "
+    "bounds automatic jobs truncated leftovers",
+    detail="Running jobs are never touched. A time needs a unit: s, m, h, d or w.",
+    slow=True,
+)  # fmt: skip

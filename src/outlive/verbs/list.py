@@ -1,0 +1,155 @@
+"""Which jobs there are."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import limits
+from outlive.core.ids import short_id
+from outlive.core.labels import check_tag_pattern, tag_matches
+from outlive.core.records import STATES
+from outlive.core.units import seconds_of
+from outlive.errors import OutliveError, invalid
+from outlive.jobs import adoption, job_answer, lookup
+from outlive.render import window
+from outlive.store.output.merged import Output
+from outlive.store.root import EVERY_JOB
+from outlive.verbs.spec import BOOL, INT, PATH, STR, STRS, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+
+def list_jobs(
+    ctx: Context,
+    *,
+    state: str | None = None,
+    limit: int = limits.LIST_JOBS,
+    tags: list[str] | tuple[str, ...] = (),
+    cwd: str | None = None,
+    owner: str | None = None,
+    all: bool = False,  # noqa: A002 - the flag's name
+) -> dict[str, Any]:
+    """Running jobs first, then newest first. Reads no more jobs than it takes to fill the answer."""
+    if all and (cwd or owner):
+        raise invalid("all", "all goes without cwd and owner: it shows the jobs of every directory and client")
+    wanted = _Filter(ctx, state, [check_tag_pattern(tag) for tag in tags], cwd, owner, all)
+    entries: list[dict[str, Any]] = []
+    skipped = 0
+    truncated = False
+    for job_id in _candidates(ctx, state):
+        try:
+            with lookup.open_known(ctx, job_id) as job:
+                found = adoption.inspect_and_adopt(ctx, job)
+                if not wanted.takes(found):
+                    continue
+                if limit and len(entries) == limit:
+                    truncated = True
+                    break
+                entries.append(_entry(found, job))
+        except (OSError, OutliveError):  # removed meanwhile, or from a newer version
+            skipped += 1
+    entries.sort(key=lambda entry: (entry["state"] == "running", entry["job_id"]), reverse=True)
+    hint = {} if entries or all else {"hint": EVERY_JOB}  # who has asked for all is not sent round in circles
+    return {"root": ctx.store.path, "jobs": entries, "truncated": truncated, "skipped": skipped, **hint}
+
+
+def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
+    """Ids worth a look, in the order of the answer: those that may run, then all others from the newest on."""
+    known = set()
+    for job_id in lookup.live_ids(ctx):
+        known.add(job_id)
+        yield job_id
+    if state != "running":
+        yield from (job_id for job_id in lookup.job_ids(ctx) if job_id not in known)
+
+
+class _Filter:
+    """Which jobs the caller asked for. Without a word: the CLI those of its directory, a client its own."""
+
+    def __init__(
+        self, ctx: Context, state: str | None, tags: list[str], cwd: str | None, owner: str | None, everything: bool
+    ) -> None:
+        self._state = state
+        self._tags = tags
+        here = ctx.cwd if ctx.face == "cli" and not owner else None
+        place = cwd or here
+        self._cwd = None if everything or place is None else os.path.realpath(place)
+        mine = ctx.owner if ctx.face == "mcp" and not cwd else None
+        self._owner = None if everything else owner or mine
+        keep = ctx.config.get("exec", "cleanup_ms") if ctx.face == "mcp" and not everything and not state else None
+        self._oldest = None if keep is None else time.time() - keep / 1000
+
+    def takes(self, found: Inspection) -> bool:
+        definition, state = found.definition, found.state
+        if self._state is not None and state.state != self._state:
+            return False
+        if found.damage is not None:  # who it belonged to cannot be read: better shown than lost
+            return True
+        if self._owner is not None and definition.owner != self._owner:
+            return False
+        if self._cwd is not None and os.path.realpath(definition.cwd) != self._cwd:
+            return False
+        if not all(tag_matches(pattern, definition.tags) for pattern in self._tags):
+            return False
+        if self._oldest is None or not state.finished or not state.finished_at:
+            return True
+        return bool(seconds_of(state.finished_at) >= self._oldest)
+
+
+def _entry(found: Inspection, job: JobDir) -> dict[str, Any]:
+    definition, state = found.definition, found.state
+    try:
+        with Output(job) as output:
+            last = window.last_line(output)
+            waits = bool(job_answer.waiting(found, output)["waiting_for_input"])
+    except OSError:
+        last, waits = None, False
+    entry = {
+        "job_id": job.job_id,
+        "short_id": short_id(job.job_id),
+        "state": state.state,
+        "name": definition.name,
+        "command": definition.command,
+        "cwd": definition.cwd or None,
+        "owner": definition.owner,
+        "tags": definition.tags,
+        "timeout_ms": definition.timeout_ms,
+        "exit_code": state.exit_code,
+        "signal": state.signal,
+        "reason": state.reason,
+        "created_at": definition.created_at,
+        "finished_at": state.finished_at,
+        "updated_at": state.updated_at or None,
+        "waiting_for_input": waits,
+        "last_line": last,
+        **job_answer.unresponsive(found),
+    }
+    if state.started_at is not None:
+        entry["started_at"] = state.started_at
+    return entry | ({"damage": found.damage} if found.damage else {})
+
+
+VERB = Verb(
+    "list",
+    "Which jobs there are: running ones first, then the newest.",
+    list_jobs,
+    args=(
+        Arg("state", STR, "Only jobs in this state.", choices=STATES, metavar="STATE"),
+        Arg("limit", INT, "At most so many; 0: all.", default=limits.LIST_JOBS, minimum=0, metavar="N"),
+        Arg("tags", STRS, "Only jobs with this tag, or below it: project.*; several: all of them.", default=(),
+            cli="--tag", aliases=("tag",), metavar="TAG"),
+        Arg("cwd", PATH, "Only jobs of this directory (CLI: the current one by default).", metavar="DIR"),
+        Arg("owner", STR, "Only jobs of this client (MCP: the caller by default).", metavar="NAME"),
+        Arg("all", BOOL, "Jobs of every directory and client.", default=False),
+    ),
+    result="root jobs truncated skipped hint?",
+    slow=True,
+)  # fmt: skip

@@ -1,0 +1,187 @@
+"""Read a job's output by line, by position, or by what is in it."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.errors import invalid
+from outlive.jobs import adoption, job_answer, lookup, read_cursor
+from outlive.render import window
+from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
+from outlive.store.output.line_index import Lines
+from outlive.store.output.merged import Output
+from outlive.verbs.spec import INT, JOB, MAX_BYTES, RAW, SINCE_SEQ, STR, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.store.job_dir import JobDir
+
+_STREAMS = {"both": None, "stdout": 0, "stderr": 1}
+
+
+def log(
+    ctx: Context,
+    *,
+    job: str,
+    offset: int | None = None,
+    limit: int | None = None,
+    since_seq: int | None = None,
+    stream: str = "both",
+    search: str | None = None,
+    context: int | None = None,
+    max_bytes: int,
+    raw: bool = False,
+) -> dict[str, Any]:
+    """Lines [offset, offset + limit), or what follows `since_seq`, or the lines that match `search`."""
+    if since_seq is not None and offset is not None:
+        raise invalid("offset", "give offset (lines) or since_seq (position), not both")
+    with lookup.open_job(ctx, job) as found_job:
+        found = adoption.inspect_and_adopt(ctx, found_job)
+        with Output(found_job) as output:
+            reader = _Reader(found_job, output, _STREAMS[stream], more=not found.state.finished)
+            try:
+                if search is not None:
+                    from outlive.render import search as search_module
+
+                    around = limits.SEARCH_CONTEXT_LINES if context is None else context
+                    first = since_seq if since_seq is not None else reader.lines.start_of(offset or 0)
+                    answer = search_module.search(reader.lines, search, first, limit, around, max_bytes, raw=raw)
+                else:
+                    answer = output.steady(reader.read, offset, limit, since_seq, max_bytes, raw)
+            finally:
+                reader.lines.close()
+            losses = job_answer.losses(found, output)
+        if answer.get("hint") is None:
+            answer.pop("hint", None)
+        read_cursor.mark_seen(ctx, found_job, answer["next_seq"]) if stream == "both" and search is None else None
+        if answer.get("hint") and losses:  # how to read on goes first
+            losses["hint"] = f"{answer['hint']} {losses['hint']}"
+        about = {"job_id": found_job.job_id, "state": found.state.state, "timeout_ms": found.definition.timeout_ms}
+        return {**about, **answer, **losses}
+
+
+class _Reader:
+    """Reads the merged stream, or one stream's own log: positions and line numbers are those of what is read."""
+
+    def __init__(self, job: JobDir, output: Output, stream: int | None, *, more: bool) -> None:
+        self._job = job
+        self._output = output
+        self._stream = stream
+        self._more = more
+        self.lines = Lines(job, output, stream)
+
+    def read(
+        self, offset: int | None, limit: int | None, since_seq: int | None, max_bytes: int, raw: bool
+    ) -> dict[str, Any]:
+        total = self.lines.total()
+        start, stop, hint = self._range(offset, limit, since_seq, total)
+        forward = since_seq is not None or offset is not None
+        if forward:  # reading on: the first part that fits, and where to go on
+            shown = self._first(start, stop, max_bytes, raw)
+            if shown.next_seq < stop and not (self._more and shown.next_seq + MAX_HELD_BYTES >= self.lines.end):
+                hint = self._go_on(shown.next_seq, since_seq is not None)
+        else:
+            shown = self._show(start, stop, max_bytes, raw)
+        first, last = self._numbers(start, max(start, shown.next_seq if forward else stop), shown.next_seq)
+        hint = hint or (self._nothing(total) if first is None and not shown.gaps else None)
+        return {**shown.to_dict(), "first_line": first, "last_line": last, "total_lines": total, "hint": hint}
+
+    def _numbers(self, start: int, stop: int, shown_to: int) -> tuple[int | None, int | None]:
+        """The first and the last line shown, from 1."""
+        hole = self.lines.hole
+        if not hole.kept(start, stop):
+            return None, None
+        first = hole.stop if hole.holds(start) and hole.start < hole.stop else start
+        last = max(first, hole.minus(shown_to, 1))
+        return self.lines.before(first) + 1, self.lines.before(last) + 1
+
+    def _range(
+        self, offset: int | None, limit: int | None, since_seq: int | None, total: int
+    ) -> tuple[int, int, str | None]:
+        """(start, stop, hint) as positions."""
+        end = self.lines.end
+        if since_seq is not None:
+            start = min(since_seq, end)
+            if limit is None:
+                return start, end, None
+            return start, max(start, self._stop_of(self.lines.before(start) + limit)), None
+        if offset is not None:
+            start = self.lines.start_of(offset) if offset < total else end
+            return start, end if limit is None else self._stop_of(offset + limit), None
+        count = limits.LOG_LINES if limit is None else limit
+        first = max(0, total - count)
+        hint = None
+        if first and limit is None:
+            hint = f"Lines {first + 1} to {total} of {total} are shown; pass offset (from 0) and limit to see others."
+        return (self.lines.start_of(first) if first < total else end), end, hint
+
+    def _stop_of(self, line: int) -> int:
+        return self.lines.start_of(line, behind_gap=True)
+
+    def _first(self, start: int, stop: int, max_bytes: int, raw: bool) -> window.Shown:
+        """The beginning of [start, stop), as much as the budget shows."""
+        room = max_bytes
+        while True:
+            fitting = self._fit(start, stop, room)
+            shown = self._show(start, fitting, limits.MAX_SHOWN_BYTES * 4, raw)
+            smaller = window.less_room(min(room, self.lines.hole.kept(start, fitting)), shown.text, max_bytes)
+            if smaller is None:
+                return shown
+            room = smaller
+
+    def _fit(self, start: int, stop: int, max_bytes: int) -> int:
+        """Where the whole lines that fit into the budget end; one line that is too long is cut."""
+        hole = self.lines.hole
+        if hole.kept(start, stop) <= max_bytes:
+            return stop
+        data = self.lines.read(start, hole.plus(start, max_bytes))
+        newline = data.rfind(b"\n")
+        if newline >= 0:
+            return hole.plus(start, newline + 1)
+        whole = len(data) - trailing_cut(data)
+        return hole.plus(start, whole or len(data) + self._rest_of_character(hole.plus(start, len(data))))
+
+    def _rest_of_character(self, at: int) -> int:
+        """A budget smaller than one character shows that character all the same: a reader must get on."""
+        return leading_cut(self.lines.read(at, at + 3))
+
+    def _go_on(self, stop: int, by_position: bool) -> str:
+        if by_position:
+            return f"More follows: pass since_seq={stop}."
+        line = self.lines.before(stop)
+        whole = self.lines.start_of(line) == stop
+        return f"More follows: pass offset={line}." if whole else f"More of this line follows: pass since_seq={stop}."
+
+    def _nothing(self, total: int) -> str | None:
+        return f"Nothing is here: there are {total} lines, numbered from 0 for offset." if total else None
+
+    def _show(self, start: int, stop: int, max_bytes: int, raw: bool) -> window.Shown:
+        if self._stream is None:
+            return window.show(self._job, self._output, start, stop, max_bytes=max_bytes, raw=raw, more=self._more)
+        return window.show_bytes(
+            self._job, self._output, self.lines, self._stream, start, stop, max_bytes=max_bytes, raw=raw
+        )
+
+
+VERB = Verb(
+    "log",
+    "Read output by line, by position, or search it.",
+    log,
+    args=(
+        JOB,
+        Arg("offset", INT, "First line, from 0.", minimum=0, metavar="LINE"),
+        Arg("limit", INT, f"How many lines (default: the last {limits.LOG_LINES}).", minimum=0, metavar="N"),
+        SINCE_SEQ,
+        Arg("stream", STR, "Which stream; positions and lines are then those of its own log.", default="both",
+            choices=("both", "stdout", "stderr")),
+        Arg("search", STR, "Show only lines that match this RE2 pattern, with their numbers.", metavar="PATTERN"),
+        Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
+            maximum=100, metavar="N"),
+        MAX_BYTES,
+        RAW,
+    ),
+    result="job_id state output since_seq next_seq truncated gaps? first_line last_line total_lines timeout_ms matches? dropped_bytes? missing_bytes? hint?",
+    slow=True,
+)  # fmt: skip

@@ -1,0 +1,110 @@
+"""Change what of a job is reported, and where."""
+
+from __future__ import annotations
+
+from outlive.errors import OutliveError, invalid
+from outlive.jobs import adoption, lookup, stdin, watch_spec
+from outlive.jobs import definition as definition_module
+from outlive.store.output.merged import Output
+from outlive.store.output.patterns import MATCH_TYPES
+from outlive.verbs.spec import JOB, PATH, STR, STRS, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.job_dir import JobDir
+
+_MATCH = ("output_pattern", "output_match_type", "output_stream", "output_command", "output_file")
+
+
+def notify_set(
+    ctx: Context,
+    *,
+    job: str,
+    command: str | None = None,
+    file: str | None = None,
+    remove_watch: list[str] | tuple[str, ...] = (),
+    **args: Any,
+) -> Waiting[dict[str, Any]]:
+    """What is not given stays. No sink is executed now, and output that is there already is not looked at again."""
+    match = {name.removeprefix("output_"): args.pop(name) for name in _MATCH if args.get(name) is not None}
+    with lookup.open_job(ctx, job) as found_job:
+        end = _end(found_job)
+
+        def changed(old: dict[str, Any]) -> dict[str, Any]:
+            found = old | definition_module.notification(ctx, command, file)
+            before = old.get("watches") or []
+            number = max(old.get("last_watch", 0), watch_spec.last_number(before, 0))
+            watches = watch_spec.parsed(
+                ctx, args, watch_spec.without(before, remove_watch), number=number, from_seq=end
+            )
+            if watches or "watches" in old:
+                found |= {"watches": watches, "last_watch": watch_spec.last_number(watches, number)}
+            return found | _on_output_match(ctx, old.get("on_output_match"), match, end)
+
+        definition = lookup.change_meta(found_job, lambda old: old.replace(notification=changed(old.notification)))
+        found = adoption.inspect_and_adopt(ctx, found_job)
+        if found.supervised and (match or remove_watch or args.get("watch")):
+            yield from _reload(found_job)
+        answer = {"job_id": found_job.job_id, "state": found.state.state, "notification": definition.notification}
+        if found.state.finished:
+            answer["hint"] = "The job has ended: this takes effect only for a restart."
+        return answer
+
+
+def _end(job: JobDir) -> int:
+    with Output(job) as output:
+        return output.end
+
+
+def _on_output_match(
+    ctx: Context, old: dict[str, Any] | None, match: dict[str, Any], end: int
+) -> dict[str, dict[str, Any]]:
+    """The one pattern of agent-exec's flags, in its own form."""
+    if not match:
+        return {}
+    before = old or {"match_type": "contains", "stream": "either", "command": None, "file": None}
+    wanted = {**before, **match}
+    if not wanted.get("pattern"):
+        raise invalid("output_pattern", "there is no output pattern yet", hint="Give --output-pattern as well.")
+    found = watch_spec.checked(ctx, "output_match", {**wanted, "once": False}, end, field="output_pattern")
+    kept = ("pattern", "match_type", "command", "file", "from_seq")
+    return {"on_output_match": {name: found[name] for name in kept} | {"stream": wanted["stream"]}}
+
+
+def _reload(job: JobDir) -> Waiting[None]:
+    """Have the change take effect now. A supervisor that is just being replaced reads it anyway."""
+    try:
+        yield from stdin.ask(job, {"op": "reload"})
+    except OutliveError as error:
+        if not error.retryable:
+            raise
+
+
+VERB = Verb(
+    "notify set",
+    "Change what of a job is reported, and where: its end, and lines of its output.",
+    notify_set,
+    args=(
+        JOB,
+        Arg("command", STR, "Shell command that gets the job.finished event on its stdin.", mcp="notify_command",
+            aliases=("command",), metavar="COMMAND"),
+        Arg("file", PATH, "File that gets the event as one line.", mcp="notify_file", aliases=("file",),
+            metavar="FILE"),
+        *watch_spec.ARGS,
+        Arg("remove_watch", STRS, "Watches to end, by id or pattern.", default=(), metavar="WATCH"),
+        Arg("output_pattern", STR, "As --watch, for one pattern a job, in agent-exec's form: every line that has it.",
+            hidden="mcp", metavar="PATTERN"),
+        Arg("output_match_type", STR, "How it matches (default: contains).", choices=MATCH_TYPES, hidden="mcp"),
+        Arg("output_stream", STR, "Where (default: either).", choices=("stdout", "stderr", "either"), hidden="mcp"),
+        Arg("output_command", STR, "Shell command that gets each hit on its stdin.", hidden="mcp", metavar="COMMAND"),
+        Arg("output_file", PATH, "File that gets each hit as one line.", hidden="mcp", metavar="FILE"),
+    ),
+    result="job_id state notification hint?",
+    slow=True,
+    detail="Only lines that come from now on are looked at. Hits are events (outlive events), go to the command and the "
+    "file given, and are recorded in notification_events.ndjson.",
+)  # fmt: skip

@@ -1,0 +1,50 @@
+"""Paste text into a job's terminal."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.errors import invalid
+from outlive.jobs import adoption, lookup, stdin
+from outlive.verbs.spec import BOOL, STR, Arg
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+
+_BEGIN, _END = b"\x1b[200~", b"\x1b[201~"
+
+
+def paste(
+    ctx: Context, *, job: str, text: str = "", bracketed: bool | None = None, timeout_ms: int = limits.WRITE_MS
+) -> Waiting[dict[str, Any]]:
+    """Type `text` as a terminal pastes it: each newline as a carriage return, between markers if the program asked for
+    them (or `bracketed` says so). Errors: not_a_pty, invalid_argument, as for write."""
+    if not text:
+        raise invalid("text", "there is no text to paste")
+    data = _without_markers(text.encode("utf-8", "surrogateescape").replace(b"\r\n", b"\n").replace(b"\n", b"\r"))
+    with lookup.open_job(ctx, job) as found_job:
+        stdin.require_pty(adoption.inspect_and_adopt(ctx, found_job))
+        if bracketed is None:
+            bracketed = (yield from stdin.ask(found_job, {"op": "terminal"}))["bracketed_paste"]
+        if bracketed:
+            data = _BEGIN + data + _END
+        return (yield from stdin.deliver(ctx, found_job, data, timeout_ms=timeout_ms))
+
+
+def _without_markers(data: bytes) -> bytes:
+    """An end marker inside would end the paste, and what follows would be typed. Cutting one out may make another."""
+    while _BEGIN in data or _END in data:
+        data = data.replace(_END, b"").replace(_BEGIN, b"")
+    return data
+
+
+VERB = stdin.verb(
+    "paste",
+    "Paste text into the terminal of a pty job.",
+    paste,
+    Arg("text", STR, "Text to paste.", default="", metavar="TEXT"),
+    Arg("bracketed", BOOL, "With paste markers, also if the program did not ask for them.", default=None),
+)

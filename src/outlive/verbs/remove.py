@@ -1,0 +1,48 @@
+"""End a job, if it still runs, and delete it."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.jobs import adoption, lookup
+from outlive.system.signals import signal
+from outlive.verbs import clear, kill
+from outlive.verbs.spec import JOB, MS, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+
+
+def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> Waiting[dict[str, Any]]:
+    """kill, wait until all of it is gone, delete."""
+    with lookup.open_job(ctx, job) as found_job:
+        found = adoption.inspect_before_kill(ctx, found_job)
+        if found.supervised:
+            wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
+            yield from kill.end(ctx, found_job, signal.SIGTERM, grace_ms, wait_s, removing=True)
+        freed = yield from clear.delete(ctx, found_job, ending=True)
+        return {"job_id": found_job.job_id, "state": found.state.state, "freed_bytes": freed}
+
+
+VERB = Verb(
+    "remove",
+    "End a job if it runs, then delete it and its output.",
+    remove,
+    args=(
+        JOB,
+        Arg(
+            "grace_ms",
+            MS,
+            "Time between TERM and KILL; kill takes longer ones.",
+            default=limits.KILL_GRACE_MS,
+            minimum=0,
+            maximum=limits.REMOVE_GRACE_MS,
+            metavar="DURATION",
+        ),
+    ),
+    result="job_id state freed_bytes",
+    slow=True,
+)

@@ -1,0 +1,96 @@
+"""Run a finished job again, as a new one."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.core.ids import new_id
+from outlive.core.units import timestamp
+from outlive.errors import OutliveError, invalid
+from outlive.jobs import adoption, job_answer, lookup, starting
+from outlive.jobs import definition as definition_module
+from outlive.store import atomic_file
+from outlive.store.job_dir import STDIN_DATA
+from outlive.verbs.spec import ENV, JOB, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.job_dir import JobDir
+
+
+def restart(ctx: Context, *, job: str, env: dict[str, str] | None = None, **args: Any) -> Waiting[dict[str, Any]]:
+    """A new job with the same definition; the old one and its output stay."""
+    seen = starting.Observation.taken_from(args)
+    with lookup.open_job(ctx, job) as old:
+        plan = _plan(ctx, old, definition_module.check_env(env or {}))
+    return (yield from starting.run_job(ctx, plan, seen))
+
+
+def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.Plan:
+    found = adoption.inspect_and_adopt(ctx, old)
+    if not found.state.finished:
+        state = found.state.state
+        hint = "start runs it." if state == "created" else "Wait for its end, or kill it first."
+        raise OutliveError("invalid_state", f"only a finished job can be restarted; this one is {state}", hint=hint)
+    if found.damage is not None:
+        raise OutliveError("io_error", f"its definition cannot be read: {found.damage}")
+    before = found.definition
+    definition_module.refuse_unstored(before, env)
+    definition_module.working_directory(ctx, before.cwd)
+    if before.stdin == "caller":
+        raise invalid(
+            "job", "its input was the stdin of the command that started it, which is gone", hint="Use run again."
+        )
+    overrides = {**definition_module.read_env_files(before.env_files), **before.env, **env}
+    masked = sorted(set(before.masked_env) | (env.keys() & set(before.mask)))
+    definition = before.replace(
+        job_id=new_id(),
+        env={**before.env, **{name: value for name, value in env.items() if name not in before.mask}},
+        masked_env=masked,
+        created_at=timestamp(),
+        owner=ctx.owner,
+        scope=ctx.scope,
+        root=ctx.store.path,
+        restarted_from=old.job_id,
+        dedupe_key=None,
+        notification=_from_the_start(before.notification),
+    )
+    data = atomic_file.read(old.fd, STDIN_DATA) if _has_data(old) else None
+    stdin_fd = definition_module.open_stdin(before.stdin_path) if before.stdin == "file" else None
+    return definition_module.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd)
+
+
+def _from_the_start(notification: dict[str, Any]) -> dict[str, Any]:
+    """The new job's output begins at 0, and so does what is watched for in it."""
+    found = dict(notification)
+    if found.get("watches"):
+        found["watches"] = [{**watch, "from_seq": 0} for watch in found["watches"]]
+    if found.get("on_output_match"):
+        found["on_output_match"] = {**found["on_output_match"], "from_seq": 0}
+    return found
+
+
+def _has_data(job: JobDir) -> bool:
+    try:
+        os.stat(STDIN_DATA, dir_fd=job.fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+VERB = Verb(
+    "restart",
+    "Run a finished job again, as a new job.",
+    restart,
+    args=(
+        JOB,
+        Arg("env", ENV, "Variables to set or change; masked ones must be given again.", metavar="NAME=VALUE"),
+        *definition_module.WAIT_ARGS,
+        *definition_module.SHOW_ARGS,
+    ),
+    result=job_answer.RUN,
+)

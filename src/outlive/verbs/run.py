@@ -1,0 +1,46 @@
+"""Start a command as a job."""
+
+from __future__ import annotations
+
+from outlive.core.ids import new_id
+from outlive.jobs import dedupe, definition, job_answer, lookup, starting
+from outlive.verbs.spec import Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+
+
+def run(ctx: Context, **args: Any) -> Waiting[dict[str, Any]]:
+    """Start a job; answer when it has ended, or after `yield_ms`."""
+    seen = starting.Observation.taken_from(args)
+    plan = definition.plan(ctx, new_id(), start_now=True, **args)
+    if plan.definition.dedupe_key is None:
+        return (yield from starting.run_job(ctx, plan, seen))
+    keyed = dedupe.Deduplication(ctx)
+    try:
+        yield from keyed.acquire()
+        other = keyed.running(plan.definition)
+        new = starting.make(ctx, plan, live=True) if other is None else None
+    finally:
+        keyed.close()
+    if new is not None:
+        return (yield from starting.start_made(ctx, plan, new, seen))
+    assert other is not None
+    with lookup.open_known(ctx, other) as job:
+        answer = yield from starting.watch(ctx, job, None, seen)
+    return answer | {"deduplicated": True}
+
+
+VERB = Verb(
+    "run",
+    "Start a command as a job; answer when it ended, or after a while with its output so far.",
+    run,
+    args=(*definition.ARGS, *definition.WAIT_ARGS, *definition.SHOW_ARGS),
+    result=job_answer.RUN,
+    detail="One word is a shell string (sh -lc); two or more are a program and its arguments, run as they stand. "
+    "The job goes on whatever happens to this command.",
+)

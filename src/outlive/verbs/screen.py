@@ -1,0 +1,60 @@
+"""What stands on a job's terminal now."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.jobs import adoption, job_answer, lookup, stdin
+from outlive.store.output.merged import Output
+from outlive.verbs.spec import JOB, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+
+
+def screen(ctx: Context, *, job: str) -> dict[str, Any]:
+    """The lines, the cursor and the title; of a job that has ended, as it left them. Errors: not_a_pty."""
+    from outlive.render.screen import render  # 40 ms, and no other verb needs it
+
+    with lookup.open_job(ctx, job) as found_job:
+        found = adoption.inspect_and_adopt(ctx, found_job)
+        stdin.require_pty(found, running=False)
+        terminal = found.state.terminal or {}
+        sizes = [(seq, cols, rows) for seq, cols, rows in terminal.get("sizes", [])]
+        with Output(found_job) as output:
+            sizes = sizes or [(0, limits.TERMINAL_COLS, limits.TERMINAL_ROWS)]
+            # What is behind a gap stands alone
+            shown = output.steady(lambda: render(output.read, output.end, sizes, output.gap.merged.stop))
+            end, gone = output.end, output.stored < output.end
+            waiting = job_answer.waiting(found, output)
+        modes = terminal.get("modes") or {}
+        alternate = modes.get("alternate_screen", False) if shown.since and not shown.alternate else shown.alternate
+        answer = {
+            "job_id": found_job.job_id,
+            "state": found.state.state,
+            "timeout_ms": found.definition.timeout_ms,
+            "lines": shown.lines,
+            "cursor": {"row": shown.row, "column": shown.column, "visible": shown.cursor_visible},
+            "title": shown.title,
+            "alternate_screen": alternate,
+            "cols": shown.cols,
+            "rows": shown.rows,
+            "next_seq": end,
+            **waiting,
+        }
+    if not shown.exact:
+        why = ": the output passed the job's quota, and what came before is gone" if gone else ""
+        answer["warnings"] = [f"drawn from output position {shown.since} on; what was drawn before may be missing{why}"]
+    return answer
+
+
+VERB = Verb(
+    "screen",
+    "The terminal of a pty job as a person would see it now.",
+    screen,
+    args=(JOB,),
+    result="job_id state timeout_ms lines cursor title alternate_screen cols rows next_seq waiting_for_input prompt? echo? warnings?",
+    slow=True,
+)

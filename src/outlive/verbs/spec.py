@@ -1,0 +1,157 @@
+"""How a verb is declared: its arguments, its result and its help, once. The CLI parser, the MCP tool schemas, the docs
+and `schema/` are all made from these declarations.
+"""
+
+from __future__ import annotations
+
+from outlive import limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+# What a value may be. CLI words are converted by `cli/parse.py`, MCP values are checked by `mcp/tools/arguments.py`.
+STR = "string"
+INT = "integer"
+FLOAT = "number"
+BOOL = "boolean"
+STRS = "strings"  # CLI: the flag again and again. MCP: an array
+MS = "milliseconds"  # CLI: a bare number or 5s, 30m, 2h. MCP: a number
+SECONDS = "seconds"  # MCP only: a number, fractions allowed. Converted to milliseconds for the action
+BYTES = "bytes"  # a number, or 64K, 500M, 2G
+ENV = "env"  # CLI: NAME=VALUE again and again. MCP: an object of strings
+ITEMS = "items"  # CLI: words, the flag again and again; JSON objects as text. MCP: an array of strings and objects
+WORDS = "words"  # CLI: the rest of the command line. MCP: a string, or an array of strings
+PATH = "path"  # a path; the CLI makes it absolute against its own directory
+
+
+class Arg:
+    """One argument of a verb.
+
+    `name` is the parameter of the action function. `cli`/`mcp` are the names on that face: None is `name` itself
+    (hyphenated with `--` in front on the CLI), "" means not offered there. A CLI name without `--` is positional.
+    `hidden` ones are taken but not shown; "mcp": not shown there, where each one costs every conversation.
+    `default` is what the action gets when the caller leaves it out; `cli_default`/`mcp_default` where the faces differ.
+    """
+
+    __slots__ = (
+        "name",
+        "kind",
+        "help",
+        "default",
+        "required",
+        "cli",
+        "mcp",
+        "aliases",
+        "choices",
+        "minimum",
+        "maximum",
+        "cli_default",
+        "mcp_default",
+        "metavar",
+        "hidden",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        help: str,
+        *,
+        default: Any = None,
+        required: bool = False,
+        cli: str | None = None,
+        mcp: str | None = None,
+        aliases: tuple[str, ...] = (),
+        choices: tuple[str, ...] = (),
+        minimum: float | None = None,
+        maximum: float | None = None,
+        cli_default: Any = None,
+        mcp_default: Any = None,
+        metavar: str | None = None,
+        hidden: bool | str = False,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.help = help
+        self.default = default
+        self.required = required
+        self.cli = ("--" + name.replace("_", "-")) if cli is None else cli
+        self.mcp = name if mcp is None else mcp
+        self.aliases = aliases
+        self.choices = choices
+        self.minimum = minimum
+        self.maximum = maximum
+        self.cli_default = default if cli_default is None else cli_default
+        self.mcp_default = default if mcp_default is None else mcp_default
+        self.metavar = metavar
+        self.hidden = hidden
+
+
+class Verb:
+    """One verb of both faces.
+
+    `run` is a plain function `(ctx, **arguments) -> result`, or a generator function that yields `Pause`s and returns
+    the result (see `jobs/waiting.py`): nothing in it knows which face called. `result` names the fields of the
+    answer, each defined once in `verbs/fields.py`; a trailing `?` marks one that may be absent.
+    """
+
+    __slots__ = ("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail", "follow")
+
+    def __init__(
+        self,
+        name: str,
+        help: str,
+        run: Callable[..., Any],
+        *,
+        args: tuple[Arg, ...] = (),
+        result: str = "",
+        type: str | None = None,
+        mcp: bool = True,  # is it an action of the `process` tool?
+        cli: bool = True,
+        slow: bool = False,  # may touch thousands of files: the server runs it in a thread
+        detail: str = "",  # a paragraph below the usage line of --help
+        follow: Callable[..., Any] | None = None,  # (ctx, emit, **arguments): the CLI's --follow, one object a line
+    ) -> None:
+        self.name = name  # as typed: "status", "tag set"
+        self.type = type or name.replace(" ", "_").replace("-", "_")
+        self.help = help
+        self.args = args
+        self.result = tuple(result.split())
+        self.run = run
+        self.mcp = mcp
+        self.cli = cli
+        self.slow = slow
+        self.detail = detail
+        self.follow = follow
+
+
+JOB = Arg(
+    "job",
+    STR,
+    "The job: its id, or any unique beginning or end of it (at least 6 characters).",
+    required=True,
+    cli="JOB",
+    mcp="job_id",
+    aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
+)
+MAX_BYTES = Arg(
+    "max_bytes",
+    INT,
+    "Most bytes of output to show; head and tail are kept.",
+    default=limits.SHOWN_BYTES,
+    minimum=1,
+    maximum=limits.MAX_SHOWN_BYTES,
+    metavar="N",
+)
+SINCE_SEQ = Arg(
+    "since_seq",
+    INT,
+    "Show output from this position on (a next_seq of an earlier answer).",
+    minimum=0,
+    aliases=("sinceSeq",),
+    metavar="SEQ",
+)
+RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten progress.", default=False)

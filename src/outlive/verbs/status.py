@@ -1,0 +1,68 @@
+"""What a job is and how it is doing."""
+
+from __future__ import annotations
+
+from outlive.jobs import adoption, job_answer, lookup, processes
+from outlive.store.output.merged import Output
+from outlive.verbs.spec import JOB, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+
+
+def status(ctx: Context, *, job: str) -> dict[str, Any]:
+    """The truth about one job, now."""
+    with lookup.open_job(ctx, job) as found_job:
+        found = adoption.inspect_and_adopt(ctx, found_job)
+        notification = found.definition.notification
+        with Output(found_job) as output:
+            idle = job_answer.idle_ms(found, output)
+            sizes, end, stored = output.sizes, output.end, output.stored
+            gaps = _gaps(output)
+            lost = job_answer.losses(found, output)
+            described = job_answer.describe(found, found_job, output)
+        hint = job_answer.input_hint(found, described) or lost.get("hint")
+        return {
+            "job_id": found_job.job_id,
+            "state": found.state.state,
+            **described,
+            **job_answer.paths(found_job),
+            "exit_code": found.state.exit_code,
+            "finished_at": found.state.finished_at,
+            "updated_at": found.state.updated_at or None,
+            "elapsed_ms": job_answer.elapsed_ms(found),
+            "idle_ms": idle,
+            "next_seq": end,
+            "stdout_bytes": sizes[0],
+            "stderr_bytes": sizes[1],
+            "stored_bytes": stored,
+            "quota_bytes": found.definition.quota_bytes,
+            **({"gaps": gaps} if gaps else {}),
+            "descendants": len(processes.descendants(found, found_job)),
+            "supervised": found.supervised,
+            "env_vars": job_answer.env_vars(found),
+            **({"notification": notification} if notification else {}),
+            **({"hint": hint} if hint else {}),
+        }
+
+
+def _gaps(output: Output) -> list[dict[str, Any]]:
+    if not output.gap.merged.crossed_by(0, output.end):
+        return []
+    from outlive.render.window import gaps_in  # late: few jobs have one
+
+    return gaps_in(output.gap.merged, 0, output.end)
+
+
+VERB = Verb(
+    "status",
+    "What a job is and how it is doing.",
+    status,
+    args=(JOB,),
+    result="job_id state stdout_log_path stderr_log_path exit_code finished_at updated_at elapsed_ms idle_ms next_seq "
+    "stdout_bytes stderr_bytes stored_bytes quota_bytes gaps? supervised env_vars notification? hint? "
+    + job_answer.DESCRIBING.replace("exit_code? ", ""),
+)

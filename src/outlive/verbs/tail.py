@@ -1,0 +1,47 @@
+"""The last lines of both streams."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.jobs import adoption, job_answer, lookup
+from outlive.render import window
+from outlive.store.output.merged import Output
+from outlive.verbs.spec import INT, JOB, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+
+
+def tail(ctx: Context, *, job: str, tail_lines: int, max_bytes: int) -> dict[str, Any]:
+    """The end of stdout and of stderr, exact text."""
+    with lookup.open_job(ctx, job) as found_job:
+        found = adoption.inspect_and_adopt(ctx, found_job)
+        with Output(found_job) as output:
+            tails = window.tails(output, tail_lines, max_bytes)
+            lost = job_answer.losses(found, output)
+        return {
+            "job_id": found_job.job_id,
+            "state": found.state.state,
+            "timeout_ms": found.definition.timeout_ms,
+            **tails,
+            **job_answer.paths(found_job),
+            **lost,
+        }
+
+
+VERB = Verb(
+    "tail",
+    "The last lines of both streams, exact text.",
+    tail,
+    args=(
+        JOB,
+        Arg("tail_lines", INT, "Lines of each stream.", default=limits.TAIL_LINES, minimum=0, metavar="N"),
+        Arg("max_bytes", INT, "Most bytes of each stream.", default=limits.TAIL_BYTES, minimum=1,
+            maximum=limits.MAX_SHOWN_BYTES, metavar="N"),
+    ),
+    result="job_id state timeout_ms stdout_tail stderr_tail truncated encoding stdout_observed_bytes stderr_observed_bytes "
+    "stdout_included_bytes stderr_included_bytes gaps? stdout_log_path stderr_log_path dropped_bytes? missing_bytes? hint?",
+)  # fmt: skip

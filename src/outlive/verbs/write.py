@@ -1,0 +1,47 @@
+"""Put data into a job's stdin, or type it into its terminal."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.jobs import adoption, lookup, stdin
+from outlive.verbs.spec import BOOL, STR, Arg
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+
+
+def write(
+    ctx: Context, *, job: str, data: str = "", eof: bool = False, timeout_ms: int = limits.WRITE_MS
+) -> Waiting[dict[str, Any]]:
+    """Write `data`, then end the input if `eof`. On a terminal the end is a character: more can be typed after it."""
+    sent = data.encode("utf-8", "surrogateescape")
+    with lookup.open_job(ctx, job) as found_job:
+        too_long = yield from _too_long(ctx, found_job, sent)
+        answer = yield from stdin.deliver(ctx, found_job, sent, timeout_ms=timeout_ms, eof=eof)
+    warnings = [*answer.get("warnings", []), *too_long]
+    return answer | ({"warnings": warnings} if warnings else {})
+
+
+def _too_long(ctx: Context, job: Any, sent: bytes) -> Waiting[list[str]]:
+    """A terminal that reads line by line drops what is too long for one line, and tells nobody (termios(3))."""
+    longest = max(map(len, sent.split(b"\n")))
+    if longest <= limits.TERMINAL_LINE_BYTES or not adoption.inspect_and_adopt(ctx, job).definition.pty:
+        return []
+    facts = yield from stdin.ask(job, {"op": "terminal"})
+    if not facts["canonical"]:
+        return []
+    told = f"the terminal takes lines of at most {limits.TERMINAL_LINE_BYTES} bytes, and one was {longest}"
+    return [f"{told}: the rest of it is lost. Use stdin open without pty, or a file, for data."]
+
+
+VERB = stdin.verb(
+    "write",
+    "Put data into the stdin of a job that was started with stdin open, or type it into its terminal.",
+    write,
+    Arg("data", STR, "Text to write, as it is: a line needs its newline.", default="", metavar="TEXT"),
+    Arg("eof", BOOL, "End the input after it.", default=False),
+)
