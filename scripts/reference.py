@@ -13,16 +13,14 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from outlive import actions as verbs
+from outlive import verbs
 from outlive.cli import help as cli_help
-from outlive.mcp import schemas
-from outlive.mcp.call import process_verbs
-
-fields = import_module(f"{verbs.__name__}.fields")
+from outlive.mcp.tools import schemas
+from outlive.mcp.tools.call import process_verbs
+from outlive.verbs import fields
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
 COMMAND = "python scripts/reference.py"
