@@ -80,7 +80,7 @@ def test_an_interrupted_demo_leaves_nothing(number: signal.Signals, scratch: dic
     ) as process:
         assert process.stdout
         for line in process.stdout:  # until its job runs
-            if b"exec in the background" in line:
+            if b"in the background" in line:
                 break
         process.send_signal(number)
         rest, errors = process.communicate(timeout=BOUND_S)
@@ -88,10 +88,10 @@ def test_an_interrupted_demo_leaves_nothing(number: signal.Signals, scratch: dic
     assert nothing_left_in(scratch)
 
 
-def seen_by_a_demo(place: Path) -> demo.Seen:
+def evidence_of_a_demo(place: Path) -> demo.Evidence:
     log = place / "stdout.log"
     log.write_text("".join(f"{line}\n" for line in demo.EXPECTED))
-    seen = demo.Seen()
+    seen = demo.Evidence()
     seen.log_path, seen.outlived = str(log), True
     seen.end = {"state": "exited", "exit_code": demo.EXIT_CODE}
     seen.received = ["".join(f"{line}\n" for line in demo.EXPECTED[part]) for part in (slice(20), slice(20, None))]
@@ -99,34 +99,34 @@ def seen_by_a_demo(place: Path) -> demo.Seen:
 
 
 def test_a_demo_with_every_line_has_nothing_missing(place: Path) -> None:
-    assert demo.missing_from(seen_by_a_demo(place)) == []
+    assert demo.faults_of(evidence_of_a_demo(place)) == []
 
 
-def _lose_a_line(seen: demo.Seen) -> None:
+def _lose_a_line(seen: demo.Evidence) -> None:
     seen.received[1] = seen.received[1].replace("line 33 of", "", 1)
 
 
-def _repeat_lines(seen: demo.Seen) -> None:
+def _repeat_lines(seen: demo.Evidence) -> None:
     seen.received.append(seen.received[0])
 
 
-def _swap(seen: demo.Seen) -> None:
+def _swap(seen: demo.Evidence) -> None:
     seen.received.reverse()
 
 
-def _cut_the_log(seen: demo.Seen) -> None:
+def _cut_the_log(seen: demo.Evidence) -> None:
     Path(seen.log_path).write_text("line 1\n")
 
 
-def _remove_the_log(seen: demo.Seen) -> None:
+def _remove_the_log(seen: demo.Evidence) -> None:
     Path(seen.log_path).unlink()
 
 
-def _lose_the_code(seen: demo.Seen) -> None:
+def _lose_the_code(seen: demo.Evidence) -> None:
     seen.end = {"state": "failed", "exit_code": None}
 
 
-def _end_before_the_kill(seen: demo.Seen) -> None:
+def _end_before_the_kill(seen: demo.Evidence) -> None:
     seen.outlived = False
 
 
@@ -135,9 +135,9 @@ def _end_before_the_kill(seen: demo.Seen) -> None:
     [_lose_a_line, _repeat_lines, _swap, _cut_the_log, _remove_the_log, _lose_the_code, _end_before_the_kill],
 )
 def test_a_demo_says_what_is_missing(spoil: Any, place: Path) -> None:
-    seen = seen_by_a_demo(place)
+    seen = evidence_of_a_demo(place)
     spoil(seen)
-    assert demo.missing_from(seen)
+    assert demo.faults_of(seen)
 
 
 def test_the_demo_explains_itself_and_takes_nothing_else(cli: Cli) -> None:

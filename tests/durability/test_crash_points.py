@@ -46,14 +46,14 @@ NEVER_RAN = {
     "make_visible",
     "send_request",
     "send_guardian",
-    "nursery_asked",
+    "fork_server_asked",
 }
 # The caller's own process: it dies, and answers nothing.
 CALLER = {"make", "send"}
 
 
 def family(point: str) -> str:
-    return point.split("_", maxsplit=1)[0]
+    return point.rsplit("_", maxsplit=1)[0]
 
 
 def points(*families: str, without: tuple[str, ...] = ()) -> list[str]:
@@ -182,11 +182,11 @@ def check_output(cli: Cli, job: Path, last: str = "last\n") -> None:
 # --- one death -----------------------------------------------------------------------------------------------------
 
 EVERYWHERE = points(
-    "make", "send", "nursery", "guardian", "start", "output", "end", without=("start_taken", "output_relayed")
+    "make", "send", "fork_server", "guardian", "start", "output", "end", without=("start_taken", "output_relayed")
 )
 
 
-WAYS = [(point, face) for point in EVERYWHERE for face in FACES if face == "mcp" or family(point) != "nursery"]
+WAYS = [(point, face) for point in EVERYWHERE for face in FACES if face == "mcp" or family(point) != "fork_server"]
 
 
 @pytest.mark.parametrize(("point", "face"), WAYS)

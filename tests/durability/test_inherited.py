@@ -165,7 +165,7 @@ def test_a_server_that_is_process_1_leaves_no_zombie_of_what_others_orphan(
     assert (work / "orphan").read_text(encoding="utf-8").strip().isdigit()
     until(lambda: not _zombies_below(first), what="the end of all zombies")
     job_id = server.call("exec", command="sleep 60", background=True)["job_id"]
-    nursery = [pid for pid in processes.descendants(first) if pair.comm(pid) == pair.NURSERY]
+    nursery = [pid for pid in processes.descendants(first) if pair.comm(pid) == pair.FORK_SERVER]
     assert nursery
     pair.end(*nursery)  # the next start makes a new one; the old one is nobody's but process 1's
     assert server.call("exec", command="exit 4")["exit_code"] == 4

@@ -310,7 +310,7 @@ def test_a_killed_nursery_is_replaced_and_its_jobs_go_on(raw_mcp: Callable[..., 
         while not nursery:  # the pairs that the killed one has lent go on, and take the first jobs
             others.append(server.call("exec", command="sleep 60", background=True)["job_id"])
             above = processes.parent(pair.guardian(others[-1]))
-            nursery = above if pair.comm(above) == pair.NURSERY else 0
+            nursery = above if pair.comm(above) == pair.FORK_SERVER else 0
         for other in others:
             server.call("process", action="remove", job_id=other)
     counting.grows()

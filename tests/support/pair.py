@@ -11,7 +11,7 @@ from outlive import limits
 from support import processes
 from support.wait import until
 
-SUPERVISOR, GUARDIAN, NURSERY = "outrunner", "holdfast", "seedbed"
+SUPERVISOR, GUARDIAN, FORK_SERVER = "outrunner", "holdfast", "jobforker"
 
 
 def comm(pid: int) -> str:
@@ -39,7 +39,7 @@ def guardian(job: str) -> int:
 def nursery(job: str) -> int:
     """The nursery that started a job."""
     found = processes.parent(guardian(job))
-    assert comm(found) == NURSERY, f"{found} is {comm(found)!r}"
+    assert comm(found) == FORK_SERVER, f"{found} is {comm(found)!r}"
     return found
 
 

@@ -25,7 +25,7 @@ def main() -> None:
     fds.close_others({_SOCKET_FD})
     os.chdir("/")
     signals.clean_slate()
-    prctl.rename(tree.NURSERY)
+    prctl.rename(tree.FORK_SERVER)
     process.boot_id()  # known to every pair from here on
     gc.collect()
     gc.freeze()  # what is here now is shared with every pair
@@ -49,9 +49,9 @@ def main() -> None:
         message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
         if not message:
             break
-        fault_points.at("nursery_asked")
+        fault_points.at("fork_server_asked")
         _give(spare, *read(message, numbers), sock)
-        fault_points.at("nursery_given")
+        fault_points.at("fork_server_given")
         for fd in numbers:
             os.close(fd)
         if spare is not None:
@@ -69,7 +69,7 @@ def once() -> None:
     fds.close_others({sock.fileno()})
     os.chdir("/")
     signals.clean_slate()
-    prctl.rename(tree.NURSERY)
+    prctl.rename(tree.FORK_SERVER)
     fds.send(sock, b"there")
     message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
     if message:

@@ -2,7 +2,7 @@
 
 The process that reaches the point sends itself SIGKILL. A guardian that took over obeys only the points that are named
 for it, `guardian:<point>`: else it would die where its supervisor did. The variable is read once, when this is imported;
-what is forked inherits it, and a nursery, which has no environment, is given it (`carried`).
+what is forked inherits it, and a fork server, which has no environment, is given it (`carried`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ POINTS = {
     "send_guardian": "the guardian was told of the job, its supervisor not yet",
     "send_done": "the job was handed over; the launcher still holds its copies of the locks",
     "send_answered": "the supervisor said that the job runs; the caller was told nothing",
-    # Nursery
-    "nursery_asked": "the nursery took a request from its server and gave it to nobody",
-    "nursery_given": "the nursery gave the request to a pair",
+    # Fork server of a long-lived server
+    "fork_server_asked": "the fork server took a request from its server and gave it to no pair",
+    "fork_server_given": "the fork server gave the request to a pair",
     # A scope of its own (launch/systemd_scope.py): the launcher, then ours in the scope
     "scope_entered": "ours runs in the scope of the job; nothing was sent to it",
     "scope_asked": "ours in the scope took the request and gave it to nobody",

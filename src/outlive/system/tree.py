@@ -19,11 +19,12 @@ COOKIE = "OUTLIVE_JOB_ID"
 SINK_MARK = "OUTLIVE_EVENT_TYPE"  # what a notification command has in its environment, and a job has not
 SINK_NAMES = (SINK_MARK, "OUTLIVE_EVENT_PATH")
 
-# Names in the process table. No word is shared by two of them, or with the server: no one pattern ends them all.
+# Names in the process table. No two of them share a word, nor does one with the server, so that no one pattern ends
+# them all; and none contains "python", because agents run `pkill -9 python`.
 GUARDIAN = "holdfast"
 SUPERVISOR = "outrunner"
-NURSERY = "seedbed"
-_OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, NURSERY))
+FORK_SERVER = "jobforker"
+_OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, FORK_SERVER))
 
 
 class Member:

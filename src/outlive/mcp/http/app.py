@@ -10,8 +10,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from outlive import limits
-from outlive.mcp.http.auth import MESSAGES, Door, refused
-from outlive.mcp.http.sessions import CallsAtOnce, Sessions
+from outlive.mcp.http.auth import MESSAGES, Door
+from outlive.mcp.http.quotas import CallsAtOnce
+from outlive.mcp.http.refusal import refused
+from outlive.mcp.http.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

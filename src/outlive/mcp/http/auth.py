@@ -7,23 +7,23 @@ An exec server over HTTP is remote code execution for whoever gets in, so nothin
 from __future__ import annotations
 
 import ipaddress
-import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
 from mcp.server.auth.provider import AccessToken
 from starlette.middleware.authentication import AuthenticationMiddleware
-from starlette.responses import Response
 
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.mcp.http.quotas import Gate
+from outlive.mcp.http.refusal import refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from outlive.store.tokens import Tokens
@@ -160,17 +160,3 @@ class Door:
 def _is_session(query: bytes) -> bool:
     name, _, value = query.partition(b"=")
     return name == b"session_id" and value.isalnum()
-
-
-def _tell(scope: Scope, what: str) -> None:
-    """Call what the connection has put into its requests' scopes; other servers' connections have not."""
-    tell = scope.get("state", {}).get(what)
-    if tell is not None:
-        tell()
-
-
-def refused(status: int, message: str, *, retry_s: float | None = None) -> Response:
-    """An answer that a client of the protocol can show: a JSON-RPC error about no request in particular."""
-    headers = {} if retry_s is None else {"Retry-After": str(max(1, round(retry_s)))}
-    body: dict[str, Any] = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
-    return Response(json.dumps(body), status_code=status, media_type="application/json", headers=headers)

@@ -15,7 +15,7 @@ from outlive import limits
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import FrameType
 
 # In the `state` of a request's scope
@@ -27,6 +27,13 @@ class _Waits(Protocol):
     known: bool  # did somebody answer for a request of it?
 
     def end(self) -> None: ...
+
+
+def tell(scope: Mapping[str, Any], what: str) -> None:
+    """Call what the connection has put into its requests' scopes; other servers' connections have not."""
+    tell = scope.get("state", {}).get(what)
+    if tell is not None:
+        tell()
 
 
 _waiting: dict[_Waits, asyncio.TimerHandle] = {}  # oldest first

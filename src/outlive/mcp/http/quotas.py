@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
-from typing import TYPE_CHECKING
+from collections import Counter, OrderedDict
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
+from mcp import MCPError, types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.responses import Response
 
 from outlive import limits
 from outlive.errors import OutliveError
-from outlive.mcp.http.auth import _tell, refused
-from outlive.mcp.http.connections import ABORT, ADMITTED
+from outlive.mcp.http.connections import ABORT, ADMITTED, tell
+from outlive.mcp.http.refusal import refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from outlive.store.tokens import Tokens
@@ -68,7 +70,7 @@ class Gate:
             await refused(429, "Too many calls at a time: wait for one to end.", retry_s=1)(scope, receive, send)
         else:
             self._open[token] = self._open.get(token, 0) + 1
-            _tell(scope, ADMITTED)
+            tell(scope, ADMITTED)
             try:
                 await self._served(user.access_token.token, scope, receive, send)
             finally:
@@ -104,7 +106,7 @@ class Gate:
         if exchange.late and not exchange.answered:
             await refused(408, "The request did not arrive in time.")(scope, receive, send)
         elif not exchange.over:
-            _tell(scope, ABORT)  # closing the connection would wait for its client to take what is left
+            tell(scope, ABORT)  # closing the connection would wait for its client to take what is left
 
     async def _until_revoked(self, token: str, scope: anyio.CancelScope) -> None:
         """What was let in with a token ends with it."""
@@ -117,6 +119,30 @@ class Gate:
                 pass  # as for a new request: nobody gets in
             scope.cancel()
             return
+
+
+class CallsAtOnce:
+    """Middleware of the SDK's server: bounds how many requests of one token are worked on. Over SSE each is answered on the
+    one stream, and a client that drops the connection of its call has not ended the call."""
+
+    def __init__(self) -> None:
+        self._running: Counter[str] = Counter()
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Errors: MCPError when the share is used up."""
+        if ctx.request_id is None:  # a notification: nothing is worked on
+            return await call_next(ctx)
+        request: Any = ctx.request  # the HTTP request, which the door lets nobody through without a token
+        token: str = request.user.access_token.token
+        if self._running[token] >= limits.HTTP_CALLS:
+            raise MCPError(types.INTERNAL_ERROR, "Too many calls at a time: wait for one to end.")
+        self._running[token] += 1
+        try:
+            return await call_next(ctx)
+        finally:
+            self._running[token] -= 1
+            if not self._running[token]:
+                del self._running[token]
 
 
 class _Exchange:

@@ -9,7 +9,6 @@ from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mcp import MCPError, types
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -18,38 +17,11 @@ from outlive import limits
 from outlive.mcp.http.auth import MESSAGES
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _SESSION, _VERSION = MCP_SESSION_ID_HEADER.encode(), MCP_PROTOCOL_VERSION_HEADER.encode()
 _OLDER = {version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS}
-
-
-class CallsAtOnce:
-    """Middleware of the SDK's server: bounds how many requests of one token are worked on. Over SSE each is answered on the
-    one stream, and a client that drops the connection of its call has not ended the call."""
-
-    def __init__(self) -> None:
-        self._running: Counter[str] = Counter()
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Errors: MCPError when the share is used up."""
-        if ctx.request_id is None:  # a notification: nothing is worked on
-            return await call_next(ctx)
-        request: Any = ctx.request  # the HTTP request, which the door lets nobody through without a token
-        token: str = request.user.access_token.token
-        if self._running[token] >= limits.HTTP_CALLS:
-            raise MCPError(types.INTERNAL_ERROR, "Too many calls at a time: wait for one to end.")
-        self._running[token] += 1
-        try:
-            return await call_next(ctx)
-        finally:
-            self._running[token] -= 1
-            if not self._running[token]:
-                del self._running[token]
 
 
 @dataclass

@@ -1,0 +1,18 @@
+"""Answers to HTTP requests that are turned away before the protocol sees them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def refused(status: int, message: str, *, retry_s: float | None = None) -> Response:
+    """An answer that a client of the protocol can show: a JSON-RPC error about no request in particular."""
+    headers = {} if retry_s is None else {"Retry-After": str(max(1, round(retry_s)))}
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
+    return Response(json.dumps(body), status_code=status, media_type="application/json", headers=headers)
