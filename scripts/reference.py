@@ -8,6 +8,7 @@ A change of a verb, an argument or a field of an answer changes these pages. A t
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -72,9 +73,7 @@ could not be executed.
 
 def overview() -> tuple[list[tuple[str, list[str]]], list[tuple[str, str]]]:
     """Return the groups of verbs, (heading, names) each, and the global options, (option, meaning) each."""
-    text = subprocess.run(
-        [sys.executable, "-m", "outlive", "--help"], capture_output=True, text=True, check=True
-    ).stdout
+    text = help_text()
     groups, options = [], []
     for heading, rows in sections(text):
         if heading.startswith("Global options"):
@@ -102,6 +101,13 @@ def entries(body: str) -> list[tuple[str, str]]:
         else:
             found[-1][1] = f"{found[-1][1]} {line.strip()}".strip()
     return [(left, right) for left, right in found]
+
+
+def help_text(*words: str) -> str:
+    """Return what `outlive WORDS --help` prints in a terminal of 100 columns."""
+    command = [sys.executable, "-m", "outlive", *words, "--help"]
+    env = {**os.environ, "COLUMNS": "100"}
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
 
 
 def cli_page() -> str:
@@ -148,9 +154,7 @@ def cli_of(name: str) -> tuple[str, list[str]]:
 
 def of_special(name: str) -> tuple[str, list[str]]:
     """Return the section of a command that has no declaration: its help text as it stands."""
-    text = subprocess.run(
-        [sys.executable, "-m", "outlive", name, "--help"], capture_output=True, text=True, check=True
-    ).stdout
+    text = help_text(name)
     paragraphs = [part for part in text.split("\n\n") if not part.lower().startswith("usage:")]
     return " ".join(paragraphs[0].split()).partition(". ")[0].rstrip(".") + ".", ["```text", text.rstrip(), "```"]
 
