@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 STRINGS = "array of strings"
-SCOPES = ("none", "systemd")  # systemd: each job in a transient scope of its own (systemd.scope(5))
 _FOREVER_S = limits.MAX_DURATION_MS / 1000
 # section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` of the environment goes before the file.
 KEYS: dict[str, dict[str, tuple[str, Any]]] = {
@@ -28,7 +27,7 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "pending_max_output_bytes": ("integer", limits.SHOWN_BYTES),
         "cleanup_ms": ("integer", 1_800_000),
         "quota_bytes": ("integer", limits.QUOTA_BYTES),
-        "scope": ("string", "none"),
+        "systemd_scope": ("boolean", False),  # each job in a transient scope of its own (systemd.scope(5))
         "notify_on_exit": ("boolean", True),
         "notify_on_exit_empty_success": ("boolean", False),
     },
@@ -41,6 +40,10 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "max_bytes": ("integer", None),
         "automatic": ("boolean", True),  # whatever else is set here is kept to without anybody calling gc
     },
+}
+# The name that a key had before → (its name now, what the old values mean). The new name wins where both are set.
+_RENAMED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+    ("exec", "scope"): ("systemd_scope", {"none": False, "systemd": True}),
 }
 # Environment names of ours that are no configuration: job variables, and the root.
 _OWN = frozenset(
@@ -125,23 +128,40 @@ def _from_file(path: str, *, must_exist: bool) -> dict[tuple[str, str], Any]:
         if not isinstance(entries, dict):
             raise _error(f"{path}: {section} is a section; write [{section}]")
         for key, value in entries.items():
-            if key not in KEYS[section]:
+            if (section, key) in _RENAMED:
+                _set_renamed(values, section, key, value, path)
+            elif key not in KEYS[section]:
                 raise _unknown(f"key {key} in [{section}]", key, list(KEYS[section]), path)
-            values[section, key] = _checked(section, key, value, path)
+            else:
+                values[section, key] = _checked(section, key, value, path)
     return values
 
 
 def _from_env(env: Mapping[str, str]) -> dict[tuple[str, str], Any]:
     values: dict[tuple[str, str], Any] = {}
     names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in KEYS.items() for k in keys}
+    old_names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, k in _RENAMED}
     for name, text in env.items():
         if not name.startswith("OUTLIVE_") or name in _OWN:
+            continue
+        if name in old_names:
+            _set_renamed(values, *old_names[name], text, name)
             continue
         if name not in names:
             raise _unknown(f"variable {name}", name, list(names), "the environment")
         section, key = names[name]
         values[section, key] = _checked(section, key, _word(KEYS[section][key][0], text), name)
     return values
+
+
+def _set_renamed(values: dict[tuple[str, str], Any], section: str, key: str, value: Any, where: str) -> None:
+    """Set the key that has replaced `key`, unless it is set itself. Errors: config_error."""
+    new_key, meanings = _RENAMED[section, key]
+    if not isinstance(value, str) or value not in meanings:
+        near = nearest(str(value), list(meanings))
+        known = " or ".join(meanings)
+        raise _error(f"{where}: {section}.{key} is {known}, not {value!r}", near and f"Did you mean {near}?")
+    values.setdefault((section, new_key), meanings[value])
 
 
 def _word(kind: str, text: str) -> Any:
@@ -180,9 +200,6 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
         raise _error(f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}")
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
         raise _error(f"{where}: serve.workdir is an absolute path, not {value!r}")
-    if (section, key) == ("exec", "scope") and value not in SCOPES:
-        near = nearest(value, list(SCOPES))
-        raise _error(f"{where}: exec.scope is none or systemd, not {value!r}", near and f"Did you mean {near}?")
     if (section, key) == ("gc", "older_than"):
         from outlive.core.units import duration_ms
 

@@ -56,7 +56,7 @@ NAME_CHARS = 48
 TASKS_FOLLOWED = 64  # by one subscription; each is a connection to a supervisor
 
 # --- telling MCP clients ----------------------------------------------------------------------------------------
-WATCHED_RESOURCES = 256  # of one server; each that runs costs two open files
+FOLLOWED_RESOURCES = 256  # of one server; each that runs costs two open files
 UPDATE_EVERY_S = 0.25  # updates of one resource are at least this far apart
 PROGRESS_EVERY_S = 1.0  # the first after so long; clients draw each of them
 PROGRESS_HEARTBEAT_S = 9.0  # also if nothing is new: who resets a time-out on progress counts on one in 10 s

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from outlive import limits
 from outlive.client_config import edit as change_module
 from outlive.client_config import registry
 from outlive.client_config.discover import own_words, survey
@@ -108,11 +109,11 @@ def test_what_was_there_stays_and_uninstall_brings_it_back(client: str, cli: Cli
     assert servers(client, path)["other"] == OTHER
     assert Path(told["backup"]).read_bytes() == before
     assert [stat.S_IMODE(Path(one).stat().st_mode) for one in (path, told["backup"])] == [0o640, 0o640]
-    with_entry = path.read_bytes()
     gone = cli.ok("uninstall", client)
     assert (gone["change"], gone["written"]) == ("removed", True)
     assert path.read_bytes() == before
-    assert Path(gone["backup"]).read_bytes() == with_entry
+    assert gone["backup"] == told["backup"]
+    assert Path(gone["backup"]).read_bytes() == before
     again = cli.ok("uninstall", client)
     assert (again["change"], again["written"], again["backup"]) == ("none", False, None)
     assert sorted(one.name for one in path.parent.iterdir() if one.is_file()) == sorted(
@@ -122,18 +123,27 @@ def test_what_was_there_stays_and_uninstall_brings_it_back(client: str, cli: Cli
 
 @pytest.mark.parametrize("client", PROJECTS)
 def test_a_project_has_a_file_of_its_own(client: str, cli: Cli, home: Path, work: Path) -> None:
-    told = cli.ok("install", client, "--scope", "project", "--command", "outlive")
+    told = cli.ok("install", client, "--for", "project", "--command", "outlive")
     path = file_of(client, home, "project", work)
     assert told["path"] == str(path)
     assert servers(client, path)["outlive"]["command"] == "outlive"
     assert not file_of(client, home).exists()
     assert "hint" not in told
-    assert cli.ok("uninstall", client, "--scope", "project")["change"] == "removed"
+    assert cli.ok("uninstall", client, "--for", "project")["change"] == "removed"
+
+
+@pytest.mark.parametrize("verb", ["install", "uninstall"])
+def test_the_old_name_of_for_still_works_and_is_not_shown(verb: str, cli: Cli) -> None:
+    for flag in ("--for", "--scope"):
+        assert cli.ok(verb, "cursor", flag, "project", "--print")["scope"] == "project"
+    shown = cli.text(verb, "--help").stdout
+    assert "--for" in shown
+    assert "--scope" not in shown
 
 
 @pytest.mark.parametrize("client", sorted(set(ALL) - set(PROJECTS)))
-def test_a_client_without_projects_refuses_the_scope(client: str, cli: Cli) -> None:
-    cli.error("install", client, "--scope", "project", code="invalid_argument", status=2)
+def test_a_client_without_projects_refuses_to_write_one(client: str, cli: Cli) -> None:
+    cli.error("install", client, "--for", "project", code="invalid_argument", status=2)
 
 
 @pytest.mark.parametrize("client", ALL)
@@ -305,7 +315,7 @@ def test_a_server_over_http_takes_the_place_of_one_on_stdio_and_back(cli: Cli, h
     with_others("vscode", path)
     cli.ok("install", "vscode")
     on_stdio = path.read_bytes()
-    url = "http://127.0.0.1:8765/mcp"
+    url = f"http://127.0.0.1:{limits.SERVE_PORT}/mcp"
     told = cli.ok("install", "vscode", "--url", url, "--token-env", "TOKEN")
     assert told["change"] == "updated"
     entry = {"type": "http", "url": url, "headers": {"Authorization": "Bearer ${input:outlive-token}"}}
@@ -329,7 +339,7 @@ def test_a_server_over_http_takes_the_place_of_one_on_stdio_and_back(cli: Cli, h
         ["--url", "http://x/mcp", "--token-env", "s-3cret"],
         ["--url", "http://x/mcp", "--arg=--isolate"],
         ["--token-env", "T"],
-        ["--scope", "world"],
+        ["--for", "world"],
         ["--name", " "],
     ],
 )

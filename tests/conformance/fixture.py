@@ -33,7 +33,7 @@ from outlive.launch import fork_server_client
 from outlive.mcp import server as outlive_server
 from outlive.mcp.caller import Caller
 from outlive.mcp.http import app
-from outlive.mcp.http.auth import Hosts
+from outlive.mcp.http.auth import AllowedHosts
 from outlive.mcp.http.connections import Connection
 from outlive.mcp.http.serve import by_token
 from outlive.mcp.job_environment import JobEnvironment
@@ -52,7 +52,7 @@ def http_app(server: Server[Any], store: Store) -> ASGIApp:
     requests gets one before it comes there."""
     tokens = Tokens(store)
     key = (b"authorization", f"Bearer {tokens.add(CALLER.owner, EVERYTHING)[1]}".encode())
-    door = app.app(server, tokens, Hosts(LOCAL_HOSTS))
+    door = app.app(server, tokens, AllowedHosts(LOCAL_HOSTS))
 
     async def with_token(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -72,7 +72,7 @@ class Fixture:
         offered = Tools(verbs.load("run"), process_verbs(), (EXEC, PROCESS), found)
         self.calls = Calls(offered, found, self.environment, root=root, launcher=launcher)
         self.root = Path(root)
-        self.server = outlive_server.build(self.calls, found, {}, who=by_token)
+        self.server = outlive_server.build(self.calls, found, {}, caller_of=by_token)
         self.server.middleware.append(
             RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=CALLER.owner)
         )
@@ -163,7 +163,7 @@ async def _serve(fixture: Fixture, port: int) -> None:
     sys.stdout.write(f"http://{HOST}:{listener.getsockname()[1]}/mcp\n")
     sys.stdout.flush()
     async with anyio.create_task_group() as group:
-        group.start_soon(fixture.environment.watch)
+        group.start_soon(fixture.environment.read_login_path)
         with closing(Store.open(str(fixture.root), {})) as store:
             application = http_app(fixture.server, store)
             about = uvicorn.Config(application, http=Connection, ws="none", lifespan="on", log_level="warning")

@@ -214,7 +214,7 @@ def test_a_death_on_the_way_into_a_scope_leaves_all_of_the_job_or_nothing(
 ) -> None:
     (work / "go").touch()
     systemd = Standin(place / "standin")
-    flags = ("--scope", "systemd", "--notify-file", "told-file", "--notify-command", SINKS["notify_command"])
+    flags = ("--systemd-scope", "--notify-file", "told-file", "--notify-command", SINKS["notify_command"])
     answer = by_cli(cli, at(point, work) | systemd.env, "run", "--wait", *flags, COMMAND).answer
     until(lambda: crashed(work), what=f"a death at {point}")
     assert (crashed(work), systemd.called) == ([point], True)

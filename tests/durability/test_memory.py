@@ -160,10 +160,10 @@ def test_a_command_that_takes_too_much_memory_in_a_scope_of_its_own_ended_by_oom
 ) -> None:
     systemd = Standin(place / "standin")
     systemd.acts("for word; do case $word in --unit=*) unit=${word#--unit=};; esac; done; " + groups.enter("$unit"))
-    found = cli.ok("run", "--wait", "--scope", "systemd", "--", sys.executable, "-c", EATER, env=systemd.env)
+    found = cli.ok("run", "--wait", "--systemd-scope", "--", sys.executable, "-c", EATER, env=systemd.env)
     assert (found["state"], found["signal"], found["reason"]) == ("killed", "SIGKILL", "oom")
     assert "memory ran out" in found["message"]
-    asked = cli.ok("run", "--snapshot-after", "0", "--scope", "systemd", "sleep 60", env=systemd.env)["job_id"]
+    asked = cli.ok("run", "--snapshot-after", "0", "--systemd-scope", "sleep 60", env=systemd.env)["job_id"]
     assert cli.ok("kill", asked, "--grace-ms", "0")["reason"] == "kill"
 
 

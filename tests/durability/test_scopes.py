@@ -33,13 +33,24 @@ def _ids(root: Path) -> list[str]:
 # --- how it is asked for -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("way", ["flag", "variable", "file"])
+ASKED = {  # words of the command line, the environment, the configuration file
+    "flag": (["--systemd-scope"], {}, ""),
+    "variable": ([], {"OUTLIVE_EXEC_SYSTEMD_SCOPE": "1"}, ""),
+    "file": ([], {}, "systemd_scope = true"),
+    "old flag": (["--scope", "systemd"], {}, ""),
+    "old variable": ([], {"OUTLIVE_EXEC_SCOPE": "systemd"}, ""),
+    "old file": ([], {}, 'scope = "systemd"'),
+}
+
+
+@pytest.mark.parametrize("way", ASKED)
 def test_a_job_is_started_through_a_scope_of_its_own_where_that_is_asked_for(
     cli: Cli, place: Path, systemd: Standin, way: str
 ) -> None:
-    words = {"flag": ["--scope", "systemd"], "file": ["--config", systemd.config(place)]}.get(way, [])
-    env = systemd.env | ({"OUTLIVE_EXEC_SCOPE": "systemd"} if way == "variable" else {})
-    found = cli.ok("run", "--wait", *words, "echo in; echo to >&2; exit 5", env={**env, "SECRET": "s3cret"})
+    words, variables, line = ASKED[way]
+    words = [*words, "--config", systemd.config(place, line)] if line else words
+    env = {**systemd.env, **variables, "SECRET": "s3cret"}
+    found = cli.ok("run", "--wait", *words, "echo in; echo to >&2; exit 5", env=env)
     assert (found["exit_code"], sorted(found["output"].split())) == (5, ["in", "to"])
     assert "--scope" in systemd.words and "--collect" in systemd.words
     assert f"--unit=outlive-{found['job_id']}.scope" in systemd.words
@@ -52,13 +63,14 @@ def test_no_scope_is_the_default_and_a_flag_goes_before_the_configuration(
     cli: Cli, place: Path, systemd: Standin
 ) -> None:
     assert cli.ok("run", "true", env=systemd.env)["exit_code"] == 0
-    words = ("run", "--config", systemd.config(place), "--scope", "none", "true")
-    assert cli.ok(*words, env=systemd.env)["exit_code"] == 0
+    for flags in (("--no-systemd-scope",), ("--scope", "none")):
+        words = ("run", "--config", systemd.config(place), *flags, "true")
+        assert cli.ok(*words, env=systemd.env)["exit_code"] == 0
     assert not systemd.called
 
 
 def test_a_created_job_and_a_repeated_one_get_scopes_too(cli: Cli, systemd: Standin) -> None:
-    job_id = cli.ok("create", "--scope", "systemd", "exit 6")["job_id"]
+    job_id = cli.ok("create", "--systemd-scope", "exit 6")["job_id"]
     assert cli.ok("start", "--wait", job_id, env=systemd.env)["exit_code"] == 6
     assert f"--unit=outlive-{job_id}.scope" in systemd.words
     again = cli.ok("restart", "--wait", job_id, env=systemd.env)
@@ -80,14 +92,14 @@ def test_a_server_starts_its_jobs_through_scopes_and_no_tool_call_changes_that(
 
 
 def test_stdin_terminal_and_writing_work_in_a_scope(cli: Cli, systemd: Standin) -> None:
-    found = cli.ok("run", "--wait", "--scope", "systemd", "--stdin", "-", "wc -c", input="12345", env=systemd.env)
+    found = cli.ok("run", "--wait", "--systemd-scope", "--stdin", "-", "wc -c", input="12345", env=systemd.env)
     assert found["output"].strip() == "5"
-    words = ("run", "--wait", "--scope", "systemd", "--pty", "test -t 0 && echo terminal")
+    words = ("run", "--wait", "--systemd-scope", "--pty", "test -t 0 && echo terminal")
     assert cli.ok(*words, env=systemd.env)["output"].strip() == "terminal"
 
 
 def test_nothing_of_the_start_is_left_and_the_pair_is_nobodys_child(cli: Cli, systemd: Standin, work: Path) -> None:
-    job_id = cli.ok("run", "--snapshot-after", "0", "--scope", "systemd", GATE, env=systemd.env)["job_id"]
+    job_id = cli.ok("run", "--snapshot-after", "0", "--systemd-scope", GATE, env=systemd.env)["job_id"]
     guardian = pair.guardian(job_id)
     assert processes.parent(guardian) != os.getpid()
     assert not [pid for pid in processes.children() if pid]
@@ -110,11 +122,11 @@ def test_a_scope_that_cannot_be_made_is_an_error_and_nothing_ran(
     cli: Cli, root: Path, work: Path, systemd: Standin, act: str, said: str
 ) -> None:
     systemd.acts(act)
-    error = cli.error("run", "--scope", "systemd", "touch ran", code="launch_failed", env=systemd.env)
-    assert said in error["message"] and "scope none" in error["hint"]
+    error = cli.error("run", "--systemd-scope", "touch ran", code="launch_failed", env=systemd.env)
+    assert said in error["message"] and "--no-systemd-scope" in error["hint"]
     assert _ids(root) == [] and os.listdir(root / ".live") == []
     assert not (work / "ran").exists()
-    job_id = cli.ok("create", "--scope", "systemd", "touch ran")["job_id"]
+    job_id = cli.ok("create", "--systemd-scope", "touch ran")["job_id"]
     cli.error("start", job_id, code="launch_failed", env=systemd.env)
     assert cli.ok("status", job_id)["state"] == "created"
     systemd.acts("")
@@ -126,7 +138,7 @@ def test_without_systemd_run_the_error_says_so(cli: Cli, root: Path, place: Path
     (place / "bin").mkdir()
     for name in ("sh", "touch"):
         (place / "bin" / name).symlink_to(f"/bin/{name}")
-    error = cli.error("run", "--scope", "systemd", "touch x", code="launch_failed", env={"PATH": str(place / "bin")})
+    error = cli.error("run", "--systemd-scope", "touch x", code="launch_failed", env={"PATH": str(place / "bin")})
     assert "systemd-run cannot be run" in error["message"]
     assert _ids(root) == []
 
@@ -135,7 +147,7 @@ def test_a_caller_that_gives_up_waiting_for_its_scope_leaves_nothing(
     cli: Cli, root: Path, work: Path, systemd: Standin
 ) -> None:
     systemd.acts(f"touch {work}/asked; {GATE}")
-    with cli.spawn("run", "--scope", "systemd", "touch ran", env=systemd.env) as call:
+    with cli.spawn("run", "--systemd-scope", "touch ran", env=systemd.env) as call:
         until((work / "asked").exists, what="the call of systemd-run")
         call.send_signal(2)
         assert call.wait(timeout=30) == 130
@@ -187,8 +199,8 @@ def test_what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_s
         pytest.skip("this kernel ends no whole group (cgroup.kill, Linux 5.14)")
     systemd.acts(f'echo $$ > "{scope}/cgroup.procs" || exit 1')
     ids = {}
-    for name in ("systemd", "none"):
-        words = ["run", "--snapshot-after", "0", "--scope", name, f"echo up; {GATE}; echo on; exit 3"]
+    for name, flags in (("systemd", ["--systemd-scope"]), ("none", [])):
+        words = ["run", "--snapshot-after", "0", *flags, f"echo up; {GATE}; echo on; exit 3"]
         done = subprocess.run(
             _in_group(service, *OUTLIVE, *words),
             stdin=subprocess.DEVNULL,

@@ -3,7 +3,6 @@ does with --scope."""
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -45,8 +44,8 @@ class Standin:
         lines = Path(f"{self._program}.environment").read_text(encoding="utf-8").splitlines()
         return dict(line.split("=", 1) for line in lines)
 
-    def config(self, place: Path) -> str:
-        """A configuration file that asks for scopes."""
+    def config(self, place: Path, line: str = "systemd_scope = true") -> str:
+        """A configuration file that asks for scopes by this line of [exec]."""
         path = place / "scopes.toml"
-        path.write_text(f"[exec]\nscope = {json.dumps('systemd')}\n", encoding="utf-8")
+        path.write_text(f"[exec]\n{line}\n", encoding="utf-8")
         return str(path)

@@ -37,7 +37,7 @@ def verb(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def make(run: Run, name: str = "status", args: tuple[Arg, ...] = WAIT_ARGS, **more: Any) -> None:
         module = types.ModuleType("fake")
         module.VERB = Verb(name, "A made-up verb.", run, args=args, **more)  # type: ignore[attr-defined]
-        monkeypatch.setitem(verbs.MODULES, name, "fake_" + name.replace(" ", "_"))
+        monkeypatch.setitem(verbs.VERBS, name, ("fake_" + name.replace(" ", "_"), "VERB"))
         monkeypatch.setitem(sys.modules, "outlive.verbs.fake_" + name.replace(" ", "_"), module)
 
     return make
@@ -339,7 +339,7 @@ def test_a_first_word_alone_is_told_what_follows_it(call: Called, argv: list[str
 
 
 def test_help_alone_shows_every_verb(verb: Any, call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verbs, "MODULES", {})
+    monkeypatch.setattr(verbs, "VERBS", {})
     verb(answers())
     verb(answers(), name="poll", cli=False)
     text = call.text("--help")

@@ -130,7 +130,12 @@ def test_what_a_user_keeps_in_an_entry_stays() -> None:
         ({"command": "C:\\x\\outlive.exe"}, True),
         ({"command": "/usr/bin/python3", "args": ["-m", "outlive", "mcp"]}, True),
         ({"command": "uvx", "args": ["outlive", "mcp"]}, True),
-        ({"url": "http://127.0.0.1/mcp"}, True),
+        ({"command": "/x/outlive", "args": ["--root", "/r", "mcp"]}, True),
+        ({"command": "npx", "args": ["files", "/home/me/outlive"]}, False),
+        ({"url": "http://127.0.0.1:8330/mcp"}, True),
+        ({"url": "http://127.0.0.1:8330/mcp", "headers": {"Authorization": "Bearer ${env:T}"}}, True),
+        ({"url": "http://127.0.0.1:8330/mcp", "headers": {"Authorization": "Bearer secret"}}, False),
+        ({"url": "http://127.0.0.1/mcp"}, False),
         ({"command": "/x/outlive/other"}, False),
         ({"command": "npx", "args": ["outlived"]}, False),
         ({"args": 1}, False),
@@ -138,7 +143,7 @@ def test_what_a_user_keeps_in_an_entry_stays() -> None:
     ],
 )
 def test_one_of_ours_is_known_by_what_it_runs(entry: Any, ours: bool) -> None:
-    assert registry.is_outlive(entry) is ours
+    assert registry.is_ours(CLIENTS["cursor"], entry) is ours
 
 
 def test_what_the_clients_own_command_would_be_given() -> None:

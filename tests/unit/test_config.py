@@ -208,9 +208,15 @@ def test_a_number_of_bytes_may_have_a_unit() -> None:
     assert "gc.max_bytes is not a size" in caught.value.message
 
 
-def test_a_scope_is_none_or_systemd(place: Path) -> None:
-    assert config.load({}).get("exec", "scope") == "none"
-    assert config.load({"OUTLIVE_EXEC_SCOPE": "systemd"}).get("exec", "scope") == "systemd"
+def test_a_systemd_scope_is_asked_for_by_its_name_or_by_its_old_one(place: Path) -> None:
+    assert config.load({}).get("exec", "systemd_scope") is False
+    assert config.load({"OUTLIVE_EXEC_SYSTEMD_SCOPE": "yes"}).get("exec", "systemd_scope") is True
+    assert config.load({"OUTLIVE_EXEC_SCOPE": "systemd"}).get("exec", "systemd_scope") is True
+    assert load('[exec]\nscope = "systemd"\n').get("exec", "systemd_scope") is True
+    assert load('[exec]\nscope = "systemd"\n', OUTLIVE_EXEC_SCOPE="none").get("exec", "systemd_scope") is False
+    for text in ('scope = "systemd"\nsystemd_scope = false', 'systemd_scope = false\nscope = "systemd"'):
+        assert load(f"[exec]\n{text}\n").get("exec", "systemd_scope") is False, "the new name wins"
     with pytest.raises(OutliveError, match="none or systemd") as caught:
-        config.load({"OUTLIVE_EXEC_SCOPE": "systmd"})
+        load("", OUTLIVE_EXEC_SCOPE="systmd")
     assert caught.value.hint == "Did you mean systemd?"
+    refused("[exec]\nscope = true\n")

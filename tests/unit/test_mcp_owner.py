@@ -65,7 +65,7 @@ def environment_of(place: Path, profile: str) -> dict[str, str]:
 
     async def both() -> dict[str, str]:
         async with anyio.create_task_group() as group:
-            group.start_soon(found.watch)
+            group.start_soon(found.read_login_path)
             return await found.get()
 
     return anyio.run(both)

@@ -16,7 +16,7 @@ from test_mcp_fakes import ID, OPEN, Recorder, fake_server, tools
 
 from outlive import config, verbs
 from outlive.jobs.conditions import parse
-from outlive.mcp import server
+from outlive.mcp import instructions, server
 from outlive.mcp.tools.call import WAIT_ARGUMENTS, Tools, process_verbs
 from outlive.verbs.spec import INT
 from support.wait import until_async
@@ -222,7 +222,7 @@ def test_instructions_and_descriptions_stay_below_what_clients_cut(place: Path, 
 
 
 def test_the_conditions_that_the_instructions_show_are_some() -> None:
-    shown, _ = json.JSONDecoder().raw_decode(server.INSTRUCTIONS.partition("until=")[2])
+    shown, _ = json.JSONDecoder().raw_decode(instructions.INSTRUCTIONS.partition("until=")[2])
     assert [condition.name for condition in parse.parsed(shown)] == ["port", "fail_regex"]
 
 

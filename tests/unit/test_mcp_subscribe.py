@@ -46,7 +46,7 @@ def _with_client(root: Path, era: str, talk: Any) -> None:
 
 
 def test_more_resources_than_can_be_watched_are_refused(root: Path, job: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "WATCHED_RESOURCES", 1)
+    monkeypatch.setattr(limits, "FOLLOWED_RESOURCES", 1)
 
     async def legacy(client: Any) -> None:
         await client.session.send_request(_subscribe(f"job://{job}"), types.EmptyResult)
@@ -58,7 +58,7 @@ def test_more_resources_than_can_be_watched_are_refused(root: Path, job: str, mo
     async def modern(client: Any) -> None:
         with pytest.raises(MCPError) as caught:
             async with client.listen(resource_subscriptions=[f"job://{job}", f"job://{job}/output"]):
-                pytest.fail("two resources are watched")
+                pytest.fail("two resources are followed")
         assert caught.value.code == types.INTERNAL_ERROR
         async with client.listen(resource_subscriptions=[f"job://{job}"]) as stream:  # what it held was given back
             assert stream.honored.resource_subscriptions == [f"job://{job}"]

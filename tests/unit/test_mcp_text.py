@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from outlive.mcp.tools.text import render
-from outlive.verbs import MODULES
+from outlive.mcp.tools.text.answers import render
+from outlive.verbs import VERBS
 
 ID = "01JD0000000000000000ABCDEF"
 
@@ -243,7 +243,7 @@ def test_a_screen_is_its_lines_and_one_line_about_the_cursor() -> None:
     )
 
 
-@pytest.mark.parametrize("name", list(MODULES))
+@pytest.mark.parametrize("name", list(VERBS))
 def test_no_type_needs_more_than_the_least(name: str) -> None:
     """A field that may be absent or null never breaks the sentence."""
     assert said(name.replace(" ", "_"))

@@ -28,7 +28,7 @@ class Known(JobEnvironment):
     """An environment for which no login shell has to be asked: each call of a test has an event loop of its own."""
 
     async def get(self) -> dict[str, str]:
-        return self.now()
+        return self.current()
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_an_update_of_a_short_uri_stays_on_its_side_of_the_wall(
     mine, yours = (Caller(name, name, name, walled=True) for name in ("mine", "yours"))
     jobs = _with_one_beginning(calls, mine, yours)
     uri = f"job://{jobs[mine][:6]}/output"
-    built = server.build(calls, config.load({}), {}, who=lambda ctx: {"mine": mine, "yours": yours}[_name(ctx)])
+    built = server.build(calls, config.load({}), {}, caller_of=lambda ctx: {"mine": mine, "yours": yours}[_name(ctx)])
     told: dict[Caller, list[str]] = {mine: [], yours: []}
 
     async def listen(caller: Caller, ready: anyio.Event, end: anyio.Event) -> None:

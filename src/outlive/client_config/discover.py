@@ -9,7 +9,7 @@ import sys
 from outlive.client_config import registry
 from outlive.client_config.edit import parsed
 from outlive.client_config.safe_file import ConfigFile
-from outlive.errors import OutliveError
+from outlive.errors import OutliveError, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,15 @@ def this_machine(env: Mapping[str, str], cwd: str | None) -> Machine:
     return registry.Machine(system, env.get("HOME") or os.path.expanduser("~"), env, cwd)
 
 
+def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | None) -> ConfigFile:
+    """Return the client's file for the user or for the project in `cwd`. Errors: invalid_argument."""
+    path = registry.file_of(client, level, this_machine(env, cwd))
+    if path is None:
+        why = "the current directory does not exist" if client.project else f"{client.title} has no project file"
+        raise invalid("level", f"{why}; leave --for out", usage=True)
+    return ConfigFile(path, shared=level == registry.PROJECT)
+
+
 def survey(env: Mapping[str, str], cwd: str | None) -> list[dict[str, Any]]:
     """One object for each client and scope that it has a file for: {client, title, scope, path, present, configured, name,
     command, executable, problem}.
@@ -35,15 +44,15 @@ def survey(env: Mapping[str, str], cwd: str | None) -> list[dict[str, Any]]:
     machine = this_machine(env, cwd)
     found = []
     for client in registry.CLIENTS.values():
-        for scope in registry.SCOPES:
-            path = registry.file_of(client, scope, machine)
+        for level in registry.LEVELS:
+            path = registry.file_of(client, level, machine)
             if path is not None:
-                found += _of_file(client, scope, path, env)
+                found += _of_file(client, level, path, env)
     return found
 
 
-def _of_file(client: Client, scope: str, path: str, env: Mapping[str, str]) -> list[dict[str, Any]]:
-    about = {"client": client.name, "title": client.title, "scope": scope, "path": path, "present": False}
+def _of_file(client: Client, level: str, path: str, env: Mapping[str, str]) -> list[dict[str, Any]]:
+    about = {"client": client.name, "title": client.title, "scope": level, "path": path, "present": False}
     nothing = {"configured": False, "name": None, "command": None, "executable": None, "problem": None}
     try:
         data = ConfigFile(path).read()
@@ -54,16 +63,20 @@ def _of_file(client: Client, scope: str, path: str, env: Mapping[str, str]) -> l
     except (OutliveError, ValueError) as error:  # ValueError: Unreadable, Misfit
         return [{**about, **nothing, "problem": f"{path} cannot be read: {error}"}]
     ours = (
-        {name: entry for name, entry in servers.items() if _is_ours(name, entry)} if isinstance(servers, dict) else {}
+        {name: entry for name, entry in servers.items() if _is_meant(client, name, entry)}
+        if isinstance(servers, dict)
+        else {}
     )
     if not ours:
         return [{**about, **nothing}]
     return [{**about, **_of_entry(name, entry, env)} for name, entry in ours.items()]
 
 
-def _is_ours(name: str, entry: Any) -> bool:
-    """A server over HTTP is only known by its name."""
-    return registry.is_outlive(entry) and ("command" in entry or "outlive" in name)
+def _is_meant(client: Client, name: str, entry: Any) -> bool:
+    """Return whether this server is meant to be outlive. Nothing is changed here, so a name is enough."""
+    if not isinstance(entry, dict):
+        return False
+    return registry.is_ours(client, entry) or ("outlive" in name and registry.address_of(entry) is not None)
 
 
 def _of_entry(name: str, entry: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:

@@ -26,8 +26,12 @@ ADDED, UPDATED, REMOVED, NONE = "added", "updated", "removed", "none"
 class Change:
     """What is to be done to one file. `kind`: added, updated, removed, none. Nothing is written before `write`."""
 
-    def __init__(self, client: Client, file: ConfigFile, name: str) -> None:
-        """Errors: io_error, also for a file that cannot be parsed: it names the line."""
+    def __init__(self, client: Client, file: ConfigFile, name: str, url: str | None = None) -> None:
+        """Read the file. `url`: the address at which a server is outlive's, as the caller says.
+
+        Errors: invalid_state if the server `name` is not provably outlive's; io_error, also for a file
+        that cannot be parsed: the error names the line.
+        """
         self.client = client
         self.file = file
         self.name = name
@@ -37,13 +41,8 @@ class Change:
         with _told(self.file.path, client):
             self._document = parsed(client, self._before or b"")
             self.old: Any = self._document.get(self._path)
-        if self.old is not None and not registry.is_outlive(self.old):
-            raise OutliveError(
-                "invalid_state",
-                f"{file.path} has a server {name!r} already, and it is not outlive",
-                hint="Choose another name with --name, or take that one out first.",
-                details={"path": file.path},
-            )
+        if self.old is not None and not registry.is_ours(client, self.old, url):
+            raise self._not_ours()
 
     def put(self, entry: Entry) -> Entry:
         """The entry as it will stand there, with what else was in it."""
@@ -76,6 +75,13 @@ class Change:
         return self.file.write(self._before, text.encode("utf-8", "surrogateescape"))
 
     # --- pieces ---
+
+    def _not_ours(self) -> OutliveError:
+        message = f"{self.file.path} has a server {self.name!r} already, and nothing proves that it is outlive"
+        hint = "Choose another name with --name, or take that server out by hand."
+        if isinstance(self.old, dict) and registry.is_ours(self.client, self.old, registry.address_of(self.old)):
+            hint += f" If it is outlive: outlive uninstall {self.client.name} --name {self.name} --url ITS_URL."
+        return OutliveError("invalid_state", message, hint=hint, details={"path": self.file.path})
 
     def _rewrite(self, wanted: Entry) -> None:
         """Member by member, so that comments inside of the entry stay too."""

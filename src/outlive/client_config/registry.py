@@ -10,7 +10,10 @@ from __future__ import annotations
 import json
 import ntpath
 import posixpath
+import re
 import shlex
+
+from outlive import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,14 +23,17 @@ if TYPE_CHECKING:
     Entry = dict[str, Any]
 
 USER, PROJECT = "user", "project"
-SCOPES = (USER, PROJECT)
+LEVELS = (USER, PROJECT)
 JSON, JSONC, TOML = "json", "jsonc", "toml"  # JSONC: with comments and trailing commas, up to JSON5
 # Of an entry these are ours; what else is in one is the user's, or the client's.
 OURS = ("type", "command", "args", "env", "url", "httpUrl", "transport", "headers", "bearer_token_env_var")
+_CREDENTIALS = ("headers", "bearer_token_env_var")
+_VARIABLE = re.compile(r"Bearer \$\{[^{}]+\}\Z")
+_STANDARD_ADDRESSES = tuple(f"http://{host}:{limits.SERVE_PORT}/mcp" for host in ("127.0.0.1", "localhost", "[::1]"))
 
 
 class Client:
-    """`keys` lead to the object of all servers; `files`: scope → path below the place where that scope begins."""
+    """`keys` lead to the object of all servers; `project`: the file of a project."""
 
     __slots__ = ("name", "title", "syntax", "keys", "project", "needs_type")
 
@@ -88,9 +94,9 @@ class Machine:
         return self.env.get("XDG_CONFIG_HOME") or self.join(self.home, ".config")
 
 
-def file_of(client: Client, scope: str, machine: Machine) -> str | None:
-    """The absolute path of the configuration; None: this client has none for that scope, or there is no directory."""
-    if scope == PROJECT:
+def file_of(client: Client, level: str, machine: Machine) -> str | None:
+    """The absolute path of the configuration; None: this client has none for that level, or there is no directory."""
+    if level == PROJECT:
         if client.project is None or machine.cwd is None:
             return None
         return machine.join(machine.cwd, client.project)
@@ -169,15 +175,47 @@ def _is_managed(name: str) -> bool:
     return name in MANAGED
 
 
-def is_outlive(entry: Any) -> bool:
-    """Is this one of our servers, and not another one that has its name?"""
+def is_ours(client: Client, entry: Any, url: str | None = None) -> bool:
+    """Return whether this entry provably starts outlive or leads to its server.
+
+    An address proves little: a server over HTTP is ours if it stands at the standard address of
+    `outlive serve`, or at `url`, which the caller names as outlive's, and only if the rest of the
+    entry is as `http_entry` writes it. An entry that holds a token itself is never ours.
+    """
     if not isinstance(entry, dict):
         return False
-    if any(isinstance(entry.get(key), str) for key in ("url", "httpUrl")):
-        return True
+    if isinstance(entry.get("command"), str):
+        return starts_outlive(entry)
+    address = address_of(entry)
+    if address is None or address not in (url, *_STANDARD_ADDRESSES) or _holds_token(entry):
+        return False
+    as_written = {key: value for key, value in entry.items() if key in OURS and key not in _CREDENTIALS}
+    return as_written == http_entry(client, "", address, None)
+
+
+def starts_outlive(entry: Entry) -> bool:
+    """Return whether the command is outlive, or another program that is given `… outlive … mcp`."""
     args = entry.get("args")
-    words = [entry.get("command"), *(args if isinstance(args, list) else [])]
-    return any(isinstance(word, str) and ntpath.basename(word).removesuffix(".exe") == "outlive" for word in words)
+    words = [word for word in args if isinstance(word, str)] if isinstance(args, list) else []
+    programs = [ntpath.basename(word).removesuffix(".exe") for word in [str(entry.get("command")), *words]]
+    if "outlive" not in programs:
+        return False
+    at = programs.index("outlive")
+    return at == 0 or "mcp" in programs[at + 1 :]
+
+
+def address_of(entry: Entry) -> str | None:
+    """Return the URL of a server over HTTP, or None for another entry."""
+    return next((entry[key] for key in ("url", "httpUrl") if isinstance(entry.get(key), str)), None)
+
+
+def _holds_token(entry: Entry) -> bool:
+    """Return whether a header authorizes with anything else than a variable's value."""
+    found = [entry[key] for key in ("headers", "http_headers") if key in entry]
+    if not all(isinstance(headers, dict) for headers in found):
+        return True
+    values = [value for headers in found for name, value in headers.items() if name.lower() == "authorization"]
+    return not all(isinstance(value, str) and _VARIABLE.match(value) for value in values)
 
 
 # --- for whoever would rather do it by hand --------------------------------------------------------------------------
@@ -211,7 +249,7 @@ def uses_input(client: Client, name: str, entry: Entry) -> bool:
     return client.name == "vscode" and input_id(name) in json.dumps(entry.get("headers") or {})
 
 
-def own_command(client: Client, scope: str, name: str, entry: Entry) -> str | None:
+def own_command(client: Client, level: str, name: str, entry: Entry) -> str | None:
     """What the client's own command line would be given for a server on stdio; None: it has none."""
     if "command" not in entry:
         return None
@@ -221,14 +259,14 @@ def own_command(client: Client, scope: str, name: str, entry: Entry) -> str | No
     )
     if client.name == "claude-code":
         flags = [word for one in env for word in ("-e", one)]
-        return shlex.join(["claude", "mcp", "add", "--scope", scope, *flags, name, "--", *words])
-    if client.name == "codex" and scope == USER:
+        return shlex.join(["claude", "mcp", "add", "--scope", level, *flags, name, "--", *words])
+    if client.name == "codex" and level == USER:
         flags = [word for one in env for word in ("--env", one)]
         return shlex.join(["codex", "mcp", "add", name, *flags, "--", *words])
     if client.name == "gemini":
         flags = [word for one in env for word in ("-e", one)]
-        return shlex.join(["gemini", "mcp", "add", "-s", scope, *flags, name, *words])
-    if client.name == "vscode" and scope == USER:
+        return shlex.join(["gemini", "mcp", "add", "-s", level, *flags, name, *words])
+    if client.name == "vscode" and level == USER:
         return shlex.join(["code", "--add-mcp", json.dumps({"name": name, **entry})])
     if client.name == "openclaw":
         return shlex.join(["openclaw", "mcp", "set", name, json.dumps(entry)])

@@ -1,4 +1,4 @@
-"""A configuration file of somebody else: read whole, replaced whole, never left half-written, a backup beside it."""
+"""Read and replace another program's configuration file as a whole, and keep its first original beside it."""
 
 from __future__ import annotations
 
@@ -37,22 +37,24 @@ class ConfigFile:
             return file.read()
 
     def write(self, before: bytes | None, data: bytes) -> str | None:
-        """Replace `before` by `data`; the path of the backup, None: there was nothing to keep.
+        """Replace `before` by `data`. Return the path of the original, or None if there was no file.
 
-        Errors: io_error (retryable if somebody else has written meanwhile: then nothing was).
+        The original is the file as it was before the first change: a later change does not overwrite it.
+        Errors: io_error, retryable if another program changed the file in the meantime; nothing is written then.
         """
         try:
             mode = self._mode(before)
-            if not mode & 0o222:  # a rename would not ask; whoever manages this file did not want it changed here
+            if not mode & 0o222:  # rename(2) does not ask for this permission, but the file's owner meant it
                 raise OutliveError("io_error", f"{self.path} is read-only; nothing was written", hint="Use --print.")
             backup = None
             if before is not None:
                 backup = self.real + BACKUP
-                _replace(backup, before, mode, self.real)
+                if not os.path.lexists(backup):
+                    _replace(backup, before, mode, self.real)
             else:
                 os.makedirs(os.path.dirname(self.real), mode=0o777 if self.shared else 0o700, exist_ok=True)
             if self.read() != before:
-                message = f"{self.path} was changed by somebody else in this moment; nothing was written"
+                message = f"{self.path} was changed by another program in this moment; nothing was written"
                 raise OutliveError(
                     "io_error", message, retryable=True, hint="Try again; close the client if it goes on."
                 )

@@ -1,7 +1,7 @@
-"""What a job is: its id, definition, state, outcome and the words for them. Pure: no file, no process.
+"""Job records: what was asked for (`Definition`) and what is so now (`State`). Pure: no file, no process.
 
-`dataclasses` and `typing` would cost every CLI call about 8 ms (they import inspect), so records are plain slotted
-classes here and types are for the checker only.
+`dataclasses` and `typing` would cost every CLI call about 8 ms (they import inspect), so records are plain classes here
+and types are for the checker only.
 """
 
 from __future__ import annotations
@@ -10,33 +10,46 @@ from outlive import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, Self
+    from collections.abc import Callable
+    from typing import Any, ClassVar, Self, TypedDict, dataclass_transform
 
+    class Identity(TypedDict):
+        """A process, exactly (system/process.py)."""
 
-# --- states, reasons -----------------------------------------------------------------------------------------------
+        boot_id: str
+        pid_ns: str
+        pid: int
+        start_time: int | None
+else:
+
+    def dataclass_transform(**_: object) -> Callable[[type], type]:
+        return lambda kind: kind
+
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
 REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "quota", "oom", "launch", "lost", "reboot")
 
+_KINDS: dict[str, type] = {"int": int, "bool": bool, "str": str, "list": list, "dict": dict}
 
-# --- records -------------------------------------------------------------------------------------------------------
 
-
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 class Record:
-    """A frozen set of named values with defaults. `of` ignores unknown names: newer writers may add some.
+    """A frozen set of named values with defaults, each declared as `name: type = default` in the class body.
 
-    The values are the attributes of the instance: a list reads 24 of each of its jobs.
+    The values are attributes of the instance, because a list reads 24 of each of its jobs. To the type checker a
+    subclass is a frozen dataclass, so it finds a misspelt attribute, argument of the constructor or of `replace`.
     """
 
-    FIELDS: ClassVar[dict[str, Any]] = {}
-    # What a value is where the default, None, does not say it
-    KINDS: ClassVar[dict[str, type]] = {}
-    _EXPECTED: ClassVar[tuple[tuple[str, bool, type], ...]]  # (name, may it be null, what it is else)
+    FIELDS: ClassVar[dict[str, Any]] = {}  # name → default, in the order of the file
+    _EXPECTED: ClassVar[tuple[tuple[str, bool, type], ...]]  # (name, may it be null, its type else)
 
     def __init_subclass__(cls) -> None:
+        declared, values = cls.__annotations__, vars(cls)
+        cls.FIELDS = {name: values[name] for name in declared}
         cls._EXPECTED = tuple(
-            (name, default is None, cls.KINDS.get(name, type(default))) for name, default in cls.FIELDS.items()
+            (name, default is None, _kind_of(declared[name]) if default is None else type(default))
+            for name, default in cls.FIELDS.items()
         )
 
     def __init__(self, **values: Any) -> None:
@@ -47,13 +60,14 @@ class Record:
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Self:
+        """Return the record that a file holds. Unknown names are ignored: newer writers may add some."""
         made = cls.__new__(cls)
         vars(made).update({name: found.get(name, default) for name, default in cls.FIELDS.items()})
         return made
 
     @classmethod
     def misfit(cls, found: dict[str, Any]) -> str | None:
-        """The name of a value that is of another kind than it was written as; None if all are right."""
+        """Return the name of a value that has another type than it was written with; None if all are right."""
         for name, nullable, kind in cls._EXPECTED:
             value = found.get(name)
             if value is None:
@@ -63,15 +77,19 @@ class Record:
                 return name
         return None
 
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen; use replace({name}=…)")
 
-    def replace(self, **values: Any) -> Self:
-        return type(self)(**{**vars(self), **values})
+    if TYPE_CHECKING:
+
+        @property
+        def replace(self) -> type[Self]:
+            """Return a copy with other values. It takes what the constructor takes, and is checked like it."""
+
+    else:
+
+        def replace(self, **values):
+            return type(self)(**{**vars(self), **values})
 
     def to_dict(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -86,95 +104,86 @@ class Record:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
 
 
+def _kind_of(annotation: str) -> type:
+    """Return what is written for an annotation such as `list[str] | None` when it is not null."""
+    return _KINDS.get(annotation.partition(" ")[0].partition("[")[0], dict)
+
+
 class Definition(Record):
     """What was asked for: the content of `meta.json`. Never holds the value of a masked variable."""
 
-    FIELDS: ClassVar[dict[str, Any]] = {
-        "format": limits.JOB_FORMAT,
-        "schema_version": limits.SCHEMA_VERSION,
-        "job_id": "",
-        "command": [],  # as given: one element is a shell string, several are an argument vector
-        "shell": None,  # argv of the wrapper that runs a shell string; None: `command` is executed as it stands
-        "cwd": "/",
-        "env": {},  # literal, unmasked values
-        "env_files": [],  # absolute paths, read at each start
-        "mask": [],  # names whose values are shown as ***
-        "masked_env": [],  # masked names that were given a value (which is not here)
-        "timeout_ms": 0,  # 0: none
-        "idle_timeout_ms": 0,
-        "kill_after_ms": 0,
-        "progress_every_ms": 0,
-        "pty": False,
-        "stdin": "closed",  # closed | open | data (stdin.data in the job directory) | file | caller
-        "stdin_path": None,
-        "tags": [],
-        "title": None,
-        "name": "",
-        "owner": "cli",
-        "scope": None,  # behind which wall it is seen: said by whoever let the caller in, never by a name the caller gave
-        "quota_bytes": limits.QUOTA_BYTES,
-        "notification": {},  # notify_command, notify_file, on_output_match
-        "dedupe_key": None,
-        "systemd_scope": False,  # in a transient scope of its own (systemd.scope(5))
-        "created_at": "",
-        "restarted_from": None,
-        "root": "",
-    }
-    KINDS: ClassVar[dict[str, type]] = {
-        "scope": str,
-        "shell": list,
-        "stdin_path": str,
-        "title": str,
-        "dedupe_key": str,
-        "restarted_from": str,
-    }
+    format: int = limits.JOB_FORMAT
+    schema_version: str = limits.SCHEMA_VERSION
+    job_id: str = ""
+    command: list[str] = []  # as given: one element is a shell string, several are an argument vector
+    shell: list[str] | None = None  # argv of the wrapper that runs a shell string; None: `command` is executed as it is
+    cwd: str = "/"
+    env: dict[str, str] = {}  # literal, unmasked values
+    env_files: list[str] = []  # absolute paths, read at each start
+    mask: list[str] = []  # names whose values are shown as ***
+    masked_env: list[str] = []  # masked names that were given a value (which is not here)
+    timeout_ms: int = 0  # 0: none
+    idle_timeout_ms: int = 0
+    kill_after_ms: int = 0
+    progress_every_ms: int = 0
+    pty: bool = False
+    stdin: str = "closed"  # closed | open | data (stdin.data in the job directory) | file | caller
+    stdin_path: str | None = None
+    tags: list[str] = []
+    title: str | None = None
+    name: str = ""
+    owner: str = "cli"
+    scope: str | None = None  # whose job it is: set by the server that let the caller in, never a name of the caller's
+    quota_bytes: int = limits.QUOTA_BYTES
+    notification: dict[str, Any] = {}  # notify_command, notify_file, on_output_match
+    dedupe_key: str | None = None
+    systemd_scope: bool = False  # in a transient scope of its own (systemd.scope(5))
+    created_at: str = ""
+    restarted_from: str | None = None
+    root: str = ""
 
 
 class State(Record):
-    """What is so now: the content of `state.json`.
+    """What is so now: the content of `state.json`, for every state of a job.
 
-    `phase` tells a recovering process how far a start got: launching → spawning → running → finished. `identity` is
-    {boot_id, pid_ns, pid, start_time} of the command. `ending` is {cause, by, signal, at, kill_at_ns} once somebody or
-    a time-out asked for the end. Monotonic values are CLOCK_MONOTONIC nanoseconds of the same boot.
+    `phase` tells a recovering process how far a start got: launching → spawning → running → finished. Monotonic values
+    are CLOCK_MONOTONIC nanoseconds of the same boot.
     """
 
-    FIELDS: ClassVar[dict[str, Any]] = {
-        "format": limits.JOB_FORMAT,
-        "schema_version": limits.SCHEMA_VERSION,
-        "job_id": "",
-        "state": "running",
-        "phase": "launching",
-        "pid": None,
-        "identity": None,
-        "supervisor": None,  # {pid, start_time}
-        "started_at": None,
-        "started_ns": None,
-        "boot_id": None,
-        "exit_code": None,
-        "signal": None,
-        "core_dumped": None,
-        "reason": None,
-        "errno": None,
-        "message": None,  # one sentence for `launch`, `lost`, `reboot`
-        "ending": None,
-        "group": None,  # where it was started: {ns, hierarchy, path, id, memory, oom_kills} (system/cgroup.py)
-        "finished_at": None,
-        "duration_ms": None,
-        "dropped_bytes": 0,
-        "log_bytes": None,  # lengths of both logs at the end; what they are short of was cut away since
-        "stdin": None,  # open | closed
-        "waiting": None,  # {seq, at, echo, canonical} while it waits for input; void once there is output after seq
-        "terminal": None,  # of a pty job: {cols, rows, sizes [[seq, cols, rows]], modes {name: on}, scanned}
-        "updated_at": "",
-        "adopted": 0,  # how often supervision was taken over
-    }
-    KINDS: ClassVar[dict[str, type]] = {
-        **dict.fromkeys(("pid", "started_ns", "exit_code", "duration_ms"), int),
-        **dict.fromkeys(("identity", "supervisor", "ending", "waiting", "terminal", "group"), dict),
-        **dict.fromkeys(("started_at", "boot_id", "signal", "reason", "errno", "message", "finished_at", "stdin"), str),
-        "core_dumped": bool,
-        "log_bytes": list,
-    }
+    format: int = limits.JOB_FORMAT
+    schema_version: str = limits.SCHEMA_VERSION
+    job_id: str = ""
+    state: str = "running"
+    phase: str = "launching"
+    pid: int | None = None
+    identity: Identity | None = None  # of the command
+    supervisor: dict[str, Any] | None = None  # {pid, start_time}
+    started_at: str | None = None
+    started_ns: int | None = None
+    boot_id: str | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    core_dumped: bool | None = None
+    reason: str | None = None
+    errno: str | None = None
+    message: str | None = None  # one sentence for `launch`, `lost`, `reboot`
+    ending: dict[str, Any] | None = (
+        None  # {cause, by, signal, at, kill_at_ns}: the end that a caller or time-out asked for
+    )
+    group: dict[str, Any] | None = None  # where it was started: {ns, hierarchy, path, id, memory, oom_kills}
+    finished_at: str | None = None
+    duration_ms: int | None = None
+    dropped_bytes: int = 0
+    log_bytes: list[int] | None = None  # lengths of both logs at the end; what they are short of was cut away since
+    stdin: str | None = None  # open | closed
+    waiting: dict[str, Any] | None = (
+        None  # {seq, at, echo, canonical} while it waits for input; void once seq has grown
+    )
+    terminal: dict[str, Any] | None = (
+        None  # of a pty job: {cols, rows, sizes [[seq, cols, rows]], modes {name: on}, scanned}
+    )
+    updated_at: str = ""
+    adopted: int = 0  # how often supervision was taken over
 
     @classmethod
     def misfit(cls, found: dict[str, Any]) -> str | None:
@@ -193,7 +202,7 @@ def _are_sizes(found: Any) -> bool:
 
 
 def watches_of(notification: dict[str, Any]) -> list[dict[str, Any]]:
-    """What is watched for, in one shape: {id, pattern, match_type, stream, once, command, file, from_seq}."""
+    """Return all output watches in one shape: {id, pattern, match_type, stream, once, command, file, from_seq}."""
     found = list(notification.get("watches") or [])
     single = notification.get("on_output_match")  # the form of agent-exec: one pattern a job
     if single:

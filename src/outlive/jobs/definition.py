@@ -12,73 +12,12 @@ from outlive.core.records import Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import watch_spec
-from outlive.verbs.spec import BOOL, BYTES, ENV, INT, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
-
-# What a job is: the arguments that create keeps for later, and run and restart use at once.
-ARGS = (
-    Arg("command", WORDS, "The command: a shell string, or several words that run as they stand.", required=True,
-        cli="COMMAND", metavar="COMMAND [ARG...]"),
-    Arg("cwd", PATH, "Directory to run in; must exist.", mcp="workdir", aliases=("cwd",), metavar="DIR"),
-    Arg("env", ENV, "Environment variables to set, literal values.", metavar="NAME=VALUE"),
-    Arg("env_file", STRS, "File of NAME=VALUE lines; a later file wins, --env wins over files.", default=(), mcp="",
-        metavar="FILE"),
-    Arg("mask", STRS, "Names of variables whose values are shown as *** and never stored.", default=(), metavar="NAME"),
-    Arg("timeout_ms", MS, "End the job after this long; 0: never.", default=0, minimum=0, cli="--timeout", mcp="",
-        metavar="DURATION"),
-    Arg("timeout_ms", SECONDS, "Seconds after which the job itself is ended; 0: never.", minimum=0, cli="",
-        mcp="timeout", aliases=("timeoutSeconds", "timeout_seconds"), mcp_default=limits.MCP_TIMEOUT_S),
-    Arg("idle_timeout_ms", MS, "End the job after so long without output; 0: never.", default=0, minimum=0,
-        cli="--idle-timeout", metavar="DURATION"),
-    Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends it.", default=0, minimum=0,
-        cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, metavar="DURATION"),
-    Arg("pty", BOOL, "Run it in a terminal (120x30): for programs that ask, edit or draw.", default=False),
-    Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (our own stdin), @FILE.",
-        default="closed", metavar="open|closed|-|@FILE"),
-    Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT"),
-    Arg("notify_command", STR, "Shell command that gets the job.finished event on its stdin.", metavar="COMMAND"),
-    Arg("notify_file", PATH, "File that gets the job.finished event as one line.", metavar="FILE"),
-    *watch_spec.ARGS,
-    Arg("tags", STRS, "Tags, such as project.build.", default=(), cli="--tag", metavar="TAG"),
-    Arg("title", STR, "Short name for lists.", metavar="TEXT"),
-    Arg("shell", STR, 'Program and flags that run a shell string, such as "bash -lc".', cli="--shell-wrapper",
-        metavar="PROG FLAGS"),
-    Arg("progress_every_ms", MS, "Rewrite updated_at this often; 0: never.", default=0, minimum=0,
-        cli="--progress-every", mcp="", metavar="DURATION"),
-    Arg("quota_bytes", BYTES, "Most bytes of output to keep: of more, head and tail; 0: all (default: the configuration's, "
-        "10G).", minimum=0, hidden="mcp", metavar="SIZE"),
-    Arg("dedupe_key", STR, "Answer a running job of this directory with the same key instead of starting another.",
-        metavar="KEY"),
-    Arg("scope", STR, "systemd: put the job into a transient scope of its own, which outlives a logout and the restart "
-        "of the service that starts it (default: the configuration's, none).", choices=("none", "systemd"), mcp="",
-        metavar="none|systemd"),
-    Arg("elevated", BOOL, "Run outside the sandbox. There is none, so this changes nothing.", default=False, cli=""),
-)  # fmt: skip
-
-# What of the output an answer shows.
-SHOW_ARGS = (
-    Arg("tail_lines", INT, "Lines of each stream in snapshot.", default=limits.TAIL_LINES, minimum=0, mcp="",
-        metavar="N"),
-    Arg("max_bytes", INT, f"Most bytes of output shown (default: output {limits.SHOWN_BYTES}, snapshot "
-        f"{limits.TAIL_BYTES} a stream).", minimum=1, maximum=limits.MAX_SHOWN_BYTES, metavar="N"),
-    Arg("raw", BOOL, "Output as it came, with escape sequences.", default=False),
-)  # fmt: skip
-
-# How long run, start and restart wait before they answer.
-WAIT_ARGS = (
-    Arg("yield_ms", MS, "Answer after this long if it still runs; 0: at once.", default=limits.YIELD_MS, minimum=0,
-        cli="--snapshot-after", aliases=("yieldMs",), metavar="DURATION"),
-    Arg("background", BOOL, "Answer at once.", default=False, cli=""),
-    Arg("wait", BOOL, "Answer when it has ended.", default=False, mcp=""),
-    Arg("propagate", BOOL, "With --wait: exit with the job's exit code.", default=False, mcp=""),
-    Arg("wait_poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--wait-poll-ms",
-        hidden=True),
-)  # fmt: skip
 
 
 def _is_env_name(text: str) -> bool:
@@ -154,7 +93,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         notification=notification(ctx, args.get("notify_command"), args.get("notify_file")) | watches,
         quota_bytes=_quota(ctx, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),
-        systemd_scope=(args.get("scope") or ctx.config.get("exec", "scope")) == "systemd",
+        systemd_scope=_systemd_scope(ctx, args),
         created_at=timestamp(),
         root=ctx.store.path,
     )
@@ -263,6 +202,14 @@ def _read_regular(path: str) -> bytes:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise invalid("env_file", f"{path} is not a plain file")
         return file.read(limits.MAX_ENV_FILE_BYTES + 1)
+
+
+def _systemd_scope(ctx: Context, args: dict[str, Any]) -> bool:
+    if args.get("no_systemd_scope"):
+        return False
+    if args.get("scope"):
+        return bool(args["scope"] == "systemd")
+    return bool(args.get("systemd_scope") or ctx.config.get("exec", "systemd_scope"))
 
 
 def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str, bytes | None, int | None, str | None]:

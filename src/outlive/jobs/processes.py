@@ -40,7 +40,7 @@ def survivors(found: Inspection, job: JobDir) -> list[tree.Member]:
     """Everything of the job that is alive, the command too."""
     known = {member.pid: member for member in descendants(found, job)}
     known.update((member.pid, member) for member in tree.with_cookie(job.job_id))
-    state = found.state
-    if state.pid is not None and process.is_same(state.identity) and process.is_alive(state.pid):
-        known.setdefault(state.pid, tree.Member(state.pid, state.identity["start_time"]))
+    command = tree.running(found.state.identity)
+    if command is not None:
+        known.setdefault(command.pid, command)
     return [known[pid] for pid in sorted(known)]

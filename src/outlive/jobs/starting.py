@@ -134,8 +134,8 @@ def _entered(job_id: str, env: dict[str, str]) -> Waiting[scope_launch.Launcher]
 
 
 _NO_SCOPE = (
-    "A scope needs a systemd that can be reached (`systemctl --user status`); `outlive doctor` tells. Without one: scope none "
-    "(--scope none, or [exec] scope)."
+    "A scope needs a systemd that can be reached (`systemctl --user status`); `outlive doctor` tells. Without one: "
+    "--no-systemd-scope, or systemd_scope = false in [exec] of the configuration."
 )
 
 
@@ -183,7 +183,7 @@ def _goes_on(job: JobDir) -> bool:
 
 
 class Observation:
-    """How a start is watched and shown: the values of define.WAIT_ARGS and define.SHOW_ARGS."""
+    """How a start is watched and shown: the values of `WAITING` and `SHOWN` in verbs.job_args."""
 
     NAMES = ("yield_ms", "background", "wait", "propagate", "wait_poll_ms", "tail_lines", "max_bytes", "raw")
 

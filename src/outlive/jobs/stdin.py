@@ -10,32 +10,15 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption
 from outlive.jobs.control_client import ControlClient, require_supervisor
 from outlive.system import fds
-from outlive.verbs.spec import JOB, MS, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
-
-_TIMEOUT = Arg(
-    "timeout_ms",
-    MS,
-    "How long the job may take to read it.",
-    default=limits.WRITE_MS,
-    minimum=0,
-    metavar="DURATION",
-)
-_RESULT = "job_id state timeout_ms bytes_written stdin warnings? requested_ms? effective_ms?"
-
-
-def verb(name: str, help: str, run: Callable[..., Waiting[dict[str, Any]]], *args: Arg, detail: str = "") -> Verb:
-    """One that puts something into a job. `args`: what it takes besides the job and the time."""
-    return Verb(name, help, run, args=(JOB, *args, _TIMEOUT), result=_RESULT, detail=detail)
 
 
 def deliver(ctx: Context, job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Waiting[dict[str, Any]]:

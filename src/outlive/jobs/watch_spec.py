@@ -7,7 +7,6 @@ import os
 from outlive import fastjson, limits
 from outlive.errors import invalid, nearest
 from outlive.store.output.patterns import CONTAINS, MATCH_TYPES, REGEX, Pattern, check_length
-from outlive.verbs.spec import BOOL, ITEMS, PATH, STR, Arg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,25 +19,6 @@ if TYPE_CHECKING:
 STREAMS = ("both", "stdout", "stderr")
 _KEYS = ("pattern", "match_type", "stream", "once", "command", "file")
 _MEANT = {"regex": "pattern", "text": "pattern", "line": "pattern", "contains": "pattern, with match_type contains"}
-
-WATCH = Arg(
-    "watch",
-    ITEMS,
-    "Lines to be told of: RE2 patterns, or {pattern, match_type regex|contains, stream, once, command, file}; "
-    "hits are events.",
-    default=(),
-    metavar="PATTERN",
-)
-# On a command line patterns are words; what else there is to say of them stands beside.
-ARGS = (
-    WATCH,
-    Arg("watch_match_type", STR, "How --watch patterns match.", default=REGEX, choices=MATCH_TYPES, mcp=""),
-    Arg("watch_stream", STR, "Where they are looked for.", default="both", choices=STREAMS, mcp=""),
-    Arg("watch_once", BOOL, "Tell of the first hit only.", default=False, mcp=""),
-    Arg("watch_command", STR, "Shell command that gets each hit on its stdin.", mcp="", metavar="COMMAND"),
-    Arg("watch_file", PATH, "File that gets each hit as one line.", mcp="", metavar="FILE"),
-)
-NAMES = tuple(arg.name for arg in ARGS)
 
 
 def parsed(

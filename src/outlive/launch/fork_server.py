@@ -22,6 +22,7 @@ _SOCKET_FD = 3
 
 def main() -> None:
     """Until the server's end of the socket is closed."""
+    fds.null_stdio()
     fds.close_others({_SOCKET_FD})
     os.chdir("/")
     signals.clean_slate()

@@ -15,24 +15,19 @@ import time
 from outlive import limits
 from outlive.store.preallocated import Blank
 from outlive.supervisor.fork_protocol import AHEAD, FREE, LEND, Pair
-from outlive.system import fault_points, fds
+from outlive.system import fault_points, fds, held_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
 
 _SOCKET_FD = 3
-# Without site, which costs 5 ms; our own package first on the path, behind everything the few libraries that a supervisor
-# may need one day. It leaves the server's process tree before it imports.
-_CODE = (
-    "import os\n"
-    "if os.fork(): os._exit(0)\n"
-    "os.setsid()\n"
-    "import sys; sys.path.insert(0, sys.argv[1]); sys.path += sys.argv[2].split(os.pathsep)\n"
-    "from outlive.launch.fork_server import main\n"
-    "main()\n"
-)
+# It leaves the server's process tree before it imports.
+_CODE = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
+# What a supervisor may import; an update of outlive, or its end, may come before the fork server or another one after it
+_ROOMS = tuple("errors limits fastjson core system store render supervisor launch".split())
 _OF_A_BLANK = 3  # open files
+_image = b""
 _PADDING = " " * 64  # argv is where the name in the process table is written
 
 
@@ -51,15 +46,18 @@ class Launcher:
 
     def _start(self) -> None:
         here, there = fds.pair()
-        argv = interpreter(_CODE)
+        argv = interpreter("main", before=_CODE)
+        code = code_file()
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         try:
-            moves = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)]
+            moves = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 2)]
+            moves.append((os.POSIX_SPAWN_DUP2, code, 1))
             moves.append((os.POSIX_SPAWN_DUP2, there.fileno(), _SOCKET_FD))
             # No environment: nothing of ours is for it, and an outer job's cookie would make it part of that job
-            self._middle = os.posix_spawn(sys.executable, argv, fault_points.carried(), file_actions=moves)
+            self._middle = os.posix_spawn(argv[0], argv, fault_points.carried(), file_actions=moves)
         finally:
             os.close(null)
+            os.close(code)
             there.close()
         self._sock = here
 
@@ -166,10 +164,26 @@ class Launcher:
         self._reap_middle()
 
 
-def interpreter(code: str) -> list[str]:
-    """The words that run `code` with our package in sys.argv[1] and the libraries a supervisor may need in sys.argv[2]."""
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return [sys.executable, "-I", "-S", "-c", code, package, _libraries(), _PADDING]
+def interpreter(function: str, before: str = "") -> list[str]:
+    """Return the argv of an interpreter that calls this function of `fork_server`. Its fd 1 must be a `code_file`.
+
+    It starts without `site`, which costs 5 ms; the few libraries that a supervisor may need stand last on its path.
+    """
+    code = (
+        f"{before}{held_code.BOOT}sys.path += sys.argv[1].split(os.pathsep)\n"
+        f"from outlive.launch.fork_server import {function}\n{function}()\n"
+    )
+    # A virtual environment may be gone by now (`pipx uninstall`); the Python that it was made of is the same
+    python = sys.executable if os.path.exists(sys.executable) else sys._base_executable  # type: ignore[attr-defined]
+    return [python, "-I", "-S", "-c", code, _libraries(), _PADDING]
+
+
+def code_file() -> int:
+    """Return an open file with all code that a fork server and its pairs may ever need, as it was at the first call."""
+    global _image
+    if not _image:
+        _image = held_code.image(*(f"outlive.{room}" for room in _ROOMS))
+    return fds.memory_file("outlive", _image)
 
 
 def _libraries() -> str:

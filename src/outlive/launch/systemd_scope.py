@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
 _PROGRAM = "systemd-run"
 _THERE = b"there"
-_CODE = (
-    "import os, sys; sys.path.insert(0, sys.argv[1]); sys.path += sys.argv[2].split(os.pathsep)\n"
-    "from outlive.launch.fork_server import once\n"
-    "once()\n"
-)
 # What systemd-run needs to find the manager of the user; the environment of the job travels in its request
 _KEPT = ("PATH", "HOME", "LANG", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 
@@ -36,7 +31,7 @@ def _words(job_id: str) -> list[str]:
     return [
         *(_PROGRAM, *manager, "--scope", "--collect", "--quiet", f"--unit={unit.own_scope(job_id)}"),
         *("--property=Delegate=yes", f"--description=outlive job {job_id}", "--"),
-        *fork_server_client.interpreter(_CODE),
+        *fork_server_client.interpreter("once"),
     ]
 
 
@@ -50,15 +45,15 @@ class Launcher:
         here.setblocking(False)
         self._sock = here
         self._said = fds.memory_file("systemd-run", b"")
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        code = fork_server_client.code_file()
         try:
-            moves = [(os.POSIX_SPAWN_DUP2, old, new) for old, new in ((there.fileno(), 0), (null, 1), (self._said, 2))]
+            moves = [(os.POSIX_SPAWN_DUP2, old, new) for old, new in ((there.fileno(), 0), (code, 1), (self._said, 2))]
             self._pid = os.posix_spawnp(_PROGRAM, _words(job_id), _environment(env), file_actions=moves)
         except OSError as error:
             self.close()
             raise OSError(f"{_PROGRAM} cannot be run: {error.strerror}") from error
         finally:
-            os.close(null)
+            os.close(code)
             there.close()
 
     def fileno(self) -> int:

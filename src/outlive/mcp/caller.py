@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-NOBODY = "mcp"
+UNNAMED_CLIENT = "mcp"
 # What clients put into the environment of the servers they start; the first that is there counts.
 SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "CODEX_SESSION_ID")
 _NAME_CHARS = 40
@@ -35,7 +35,7 @@ class Caller(NamedTuple):
 
 
 if TYPE_CHECKING:
-    Who = Callable[[ServerRequestContext[Any]], Caller]
+    CallerOf = Callable[[ServerRequestContext[Any]], Caller]
 
 
 def on_stdio(client_name: str | None, env: Mapping[str, str], *, isolate: bool) -> Caller:
@@ -49,7 +49,7 @@ def on_stdio(client_name: str | None, env: Mapping[str, str], *, isolate: bool) 
 
 def owner_of(client_name: str | None, env: Mapping[str, str]) -> str:
     """`claude-code/3f2a…`: the client's name, then its session or project where the environment tells one."""
-    name = _plain(client_name or "") or NOBODY
+    name = _plain(client_name or "") or UNNAMED_CLIENT
     session = next((env[key] for key in SESSION_VARIABLES if env.get(key)), None)
     return f"{name}/{_label(session)}" if session else name
 

@@ -45,7 +45,7 @@ class JobEnvironment:
                 env=self._env,
             )
 
-    async def watch(self) -> None:
+    async def read_login_path(self) -> None:
         """Take the PATH when the shell prints it. Never fails: without an answer the server's own PATH stays."""
         try:
             if self._shell is not None:
@@ -63,7 +63,7 @@ class JobEnvironment:
                 await self._settled.wait()
         return dict(self._env)
 
-    def now(self) -> dict[str, str]:
+    def current(self) -> dict[str, str]:
         """The same without waiting, for calls that start nothing."""
         return dict(self._env)
 

@@ -132,7 +132,7 @@ def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
         return "reboot", REBOOT
     if state.pid is None and state.phase != "spawning":
         return ("lost", GONE) if job.log_size(0) or job.log_size(1) else ("launch", NEVER)
-    if process.is_same(state.identity) and process.is_alive(state.pid):
+    if tree.running(state.identity):
         return None
     if tree.with_cookie(job.job_id):
         return None
@@ -143,7 +143,7 @@ def _with_what(state: State) -> str:
     """Did what it ran in end as a whole? A clause for the message; empty where nothing is known."""
     from outlive.system import cgroup, unit  # rare
 
-    if not cgroup.is_gone(state.group):
+    if state.group is None or not cgroup.is_gone(state.group):
         return ""
     where = unit.place_of(state.group["path"])
     if where.name.startswith(unit.OWN_SCOPE):  # it ends when its last process does

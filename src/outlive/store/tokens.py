@@ -21,7 +21,7 @@ from outlive.store import atomic_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any, ClassVar
+    from typing import Any
 
     from outlive.store.root import Store
 
@@ -35,7 +35,10 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,%d}" % (limits.TOKEN_NAME_CHAR
 class Token(Record):
     """`name`: the client it was made for. `scope`: whose jobs it sees and touches; `*`: everybody's."""
 
-    FIELDS: ClassVar[dict[str, Any]] = {"name": "", "scope": "", "hash": "", "created_at": ""}
+    name: str = ""
+    scope: str = ""
+    hash: str = ""
+    created_at: str = ""
 
     def shown(self) -> dict[str, Any]:
         return {"name": self.name, "scope": self.scope, "created_at": self.created_at}

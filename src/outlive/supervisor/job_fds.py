@@ -16,7 +16,8 @@ from outlive.system import pty as pty_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Any
+
+    from outlive.core.records import Identity
 
 
 def open_readers(job: JobDir) -> list[int]:
@@ -24,7 +25,7 @@ def open_readers(job: JobDir) -> list[int]:
     return [job.open_file(name, os.O_RDONLY | os.O_NONBLOCK) for name in FIFOS]
 
 
-def take_hold(job: JobDir, command: dict[str, Any] | None, *, pty: bool) -> dict[str, int]:
+def take_hold(job: JobDir, command: Identity | None, *, pty: bool) -> dict[str, int]:
     """What is lost when a command ends that nobody supervises: what lies in its FIFOs, and the handle by which the kernel
     tells its exit code. `command`: its identity. Names of HELD, as far as there is anything to hold. Errors: OSError, with nothing left open."""
     held: dict[str, int] = {}

@@ -10,7 +10,9 @@ from outlive.system import fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar
+    from typing import Any
+
+    from outlive.core.records import Identity
 
 
 class Request(Record):
@@ -20,19 +22,17 @@ class Request(Record):
     commands get the first only.
     """
 
-    FIELDS: ClassVar[dict[str, Any]] = {
-        "mode": "start",
-        "root": "",
-        "job_id": "",
-        "definition": {},
-        "command": None,  # adopt: the identity of the command, if the reader found it and nobody had written it down
-        "environment": {},
-        "overrides": {},
-        "umask": 0o022,
-        "sink_shell": ["sh", "-c"],
-        "created": False,  # by `create`: if nothing can be run it is created again, not failed
-        "bounds": None,  # what of finished jobs is to be kept (store/cleanup/policy.py), as the caller's configuration has it
-    }
+    mode: str = "start"
+    root: str = ""
+    job_id: str = ""
+    definition: dict[str, Any] = {}
+    command: Identity | None = None  # adopt: the command, if the reader found it and nothing had written it down
+    environment: dict[str, str] = {}
+    overrides: dict[str, str] = {}
+    umask: int = 0o022
+    sink_shell: list[str] = ["sh", "-c"]
+    created: bool = False  # by `create`: if nothing can be run it is created again, not failed
+    bounds: dict[str, Any] | None = None  # what of finished jobs is to be kept (store/cleanup/policy.py)
 
     def to_file(self) -> int:
         """An fd that holds this request."""

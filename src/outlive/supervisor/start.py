@@ -20,8 +20,8 @@ from outlive.system import pty as pty_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Any
 
+    from outlive.core.records import Identity
     from outlive.supervisor.escrow import Escrow
     from outlive.supervisor.request import Request
 
@@ -140,7 +140,7 @@ def adopt(
     Supervisor(job, request, state, ends, parent=False).run(waiter)
 
 
-def _recover(job: JobDir, state: State, *, parent: bool, command: dict[str, Any] | None = None) -> State:
+def _recover(job: JobDir, state: State, *, parent: bool, command: Identity | None = None) -> State:
     """What is true of the command now, written down. Never runs anything. `command`: who it is, if a reader saw it."""
     state = state.replace(supervisor=_self(), adopted=state.adopted + 1, waiting=None)
     if state.finished:  # only its descendants are left to look after
@@ -165,7 +165,7 @@ def _written(job: JobDir, state: State) -> State:
         return state
 
 
-def _find_command(job_id: str) -> dict[str, Any] | None:
+def _find_command(job_id: str) -> Identity | None:
     """The command of a start that was killed before it wrote the pid down: our own child, else by its cookie."""
     ours = [(process.start_time(pid) or 0, pid) for pid in tree.children(os.getpid())]
     return process.identity(min(ours)[1]) if ours else tree.oldest_with_cookie(job_id)

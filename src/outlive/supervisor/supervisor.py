@@ -233,16 +233,16 @@ class Supervisor:
 
     def _outcome(self) -> State | None:
         """None: not known yet."""
-        pid = self._state.pid
         if self._parent:
-            found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            assert self._state.pid is not None
+            found = os.waitid(os.P_PID, self._state.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
             if found is None:
                 return None
             return self._ended(_wait_status(found))
         status = process.exit_status(self._pidfd) if self._pidfd is not None else None
         if status is not None:
             return self._ended(status)
-        if process.is_same(self._state.identity) and process.is_alive(pid):
+        if tree.running(self._state.identity):
             return None
         if not self._loop.is_set("unknown"):  # PID 1 has to reap it before the kernel tells
             if self._asked_kernel:
@@ -353,10 +353,8 @@ class Supervisor:
         return list(members.values())
 
     def _command_tree(self) -> list[Member]:
-        state = self._state
-        if state.pid is None or not process.is_same(state.identity) or not process.is_alive(state.pid):
-            return []
-        return [tree.Member(state.pid, state.identity["start_time"]), *tree.below(state.pid)]
+        command = tree.running(self._state.identity)
+        return [] if command is None else [command, *tree.below(command.pid)]
 
     def _tree_gone(self) -> None:
         if self._phase == LINGERING:

@@ -23,7 +23,7 @@ from outlive.supervisor.fork_protocol import AHEAD, END, FREE, OVER, Pair, read
 from outlive.supervisor.input.stdin import preload
 from outlive.supervisor.request import Request
 from outlive.supervisor.supervisor import SURVIVED
-from outlive.system import daemonize, fault_points, fds, locks, oom, prctl, process, signals, tree
+from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, prctl, process, signals, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SHUT_RD = 0  # sys/socket.h
+# What guardian and supervisor import late: few jobs need it, and it may be another version's by then, or gone
+LATE = (
+    *("outlive.store.cleanup", "outlive.store.id_cache", "outlive.store.inspect", "outlive.store.output"),
+    *("outlive.store.pending_notices", "outlive.supervisor.events", "outlive.system.mounts"),
+)
 
 
 def fork_pair(*, away: bool, spare: bool = False) -> Pair:
@@ -74,6 +79,7 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool, 
     signals.survive(SURVIVED)
     prctl.become_subreaper()
     oom.spare()  # and the supervisor with us: it is forked from here
+    held_code.hold(*LATE)
     escrow, stdin_escrow = Escrow(), Escrow()
     # The supervisor says here that a job is over; the end of file says that it has ended itself
     line, line_there = fds.pair()
@@ -289,6 +295,7 @@ class Jobs:
         request = Request.from_file(files["request"])
         self._root, self._ahead = request.root, AHEAD in words
         waiter = adopt_socket(files["waiter"])
+        preload(request.definition)  # before anything depends on it
         # lock0 stays open until the job is over: that is the sign of life
         if request.mode == "adopt":
             start.adopt(request, waiter, self._escrow, self._stdin_escrow, files)

@@ -11,7 +11,7 @@ from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from outlive.core.records import Identity
 
 # pidfd.h, Linux 6.13 (EXIT: 6.15): _IOWR(0xFF, 11, struct pidfd_info), 64 bytes in its first version
 _PIDFD_GET_INFO = (3 << 30) | (64 << 16) | (0xFF << 8) | 11
@@ -73,11 +73,11 @@ def parent(pid: int) -> int | None:
     return int(fields[1]) if fields else None
 
 
-def identity(pid: int) -> dict[str, Any]:
+def identity(pid: int) -> Identity:
     return {"boot_id": boot_id(), "pid_ns": pid_namespace(), "pid": pid, "start_time": start_time(pid)}
 
 
-def is_same(found: dict[str, Any] | None) -> bool:
+def is_same(found: Identity | None) -> bool:
     """Does the process with this identity still exist (as a zombie too)?"""
     if not found or found.get("boot_id") != boot_id() or found.get("pid_ns") != pid_namespace():
         return False

@@ -13,7 +13,8 @@ from outlive.system import process
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+
+    from outlive.core.records import Identity
 
 COOKIE = "OUTLIVE_JOB_ID"
 SINK_MARK = "OUTLIVE_EVENT_TYPE"  # what a notification command has in its environment, and a job has not
@@ -105,11 +106,19 @@ def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
     return members
 
 
-def oldest_with_cookie(job_id: str) -> dict[str, Any] | None:
+def oldest_with_cookie(job_id: str) -> Identity | None:
     """The identity of the command, when nobody wrote it down: what it has started itself came later."""
     found = [(member.start, member.pid) for member in with_cookie(job_id)]
     identity = process.identity(min(found)[1]) if found else None
     return identity if process.is_same(identity) else None  # it may have ended meanwhile
+
+
+def running(identity: Identity | None) -> Member | None:
+    """Return the process with this identity, if it is alive."""
+    if identity is None or not process.is_same(identity) or not process.is_alive(identity["pid"]):
+        return None
+    start = identity["start_time"]
+    return None if start is None else Member(identity["pid"], start)
 
 
 def is_sink(pid: int) -> bool:

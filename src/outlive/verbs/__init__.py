@@ -1,4 +1,4 @@
-"""One module a verb. Nothing is imported here: a command line loads the one verb it was asked for."""
+"""The verbs by name. Each is loaded when it is asked for: a call of the command line needs one of them."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.verbs.spec import Verb
 
-# Name as typed → module. The order is the order of `--help`. The module's `VERB` is the declaration.
-MODULES = {
-    "run": "run",
-    "create": "create",
-    "start": "start",
-    "status": "status",
-    "poll": "poll",
-    "log": "log",
-    "tail": "tail",
-    "wait": "wait",
-    "events": "events",
-    "screen": "screen",
-    "write": "write",
-    "send-keys": "send_keys",
-    "submit": "submit",
-    "paste": "paste",
-    "resize": "resize",
-    "kill": "kill",
-    "list": "list",
-    "tag set": "tag_set",
-    "notify set": "notify_set",
-    "clear": "clear",
-    "remove": "remove",
-    "restart": "restart",
-    "gc": "gc",
-    "install": "install",
-    "uninstall": "uninstall",
-    "token add": "token_add",
-    "token list": "token_list",
-    "token revoke": "token_revoke",
-    "schema": "schema",
-    "doctor": "doctor",
+# Name as typed → the module of its declaration, and the declaration's name there. The order is that of `--help`.
+VERBS = {
+    "run": ("run", "VERB"),
+    "create": ("create", "VERB"),
+    "start": ("start", "VERB"),
+    "status": ("status", "VERB"),
+    "poll": ("poll", "VERB"),
+    "log": ("log", "VERB"),
+    "tail": ("tail", "VERB"),
+    "wait": ("wait", "VERB"),
+    "events": ("events", "VERB"),
+    "screen": ("screen", "VERB"),
+    "write": ("write", "VERB"),
+    "send-keys": ("send_keys", "VERB"),
+    "submit": ("submit", "VERB"),
+    "paste": ("paste", "VERB"),
+    "resize": ("resize", "VERB"),
+    "kill": ("kill", "VERB"),
+    "list": ("list", "VERB"),
+    "tag set": ("tag_set", "VERB"),
+    "notify set": ("notify_set", "VERB"),
+    "clear": ("clear", "VERB"),
+    "remove": ("remove", "VERB"),
+    "restart": ("restart", "VERB"),
+    "gc": ("gc", "VERB"),
+    "install": ("install", "VERB"),
+    "uninstall": ("uninstall", "VERB"),
+    "token add": ("tokens", "ADD"),
+    "token list": ("tokens", "LIST"),
+    "token revoke": ("tokens", "REVOKE"),
+    "schema": ("schema", "VERB"),
+    "doctor": ("doctor", "VERB"),
 }
 ALIASES = {"exec": "run", "spawn": "run"}
 
 
 def names() -> list[str]:
-    return [*MODULES]  # not list(): loading `verbs.list` sets that name in this package
+    return [*VERBS]  # not list(): loading `verbs.list` sets that name in this package
 
 
 def canonical(name: str) -> str | None:
     """The verb that `name` means: hyphens, underscores and one space are the same; None if there is none."""
     wanted = ALIASES.get(name, name)
     flat = wanted.replace("_", " ").replace("-", " ")
-    for known in MODULES:
+    for known in VERBS:
         if known.replace("-", " ") == flat:
             return known
     return None
@@ -59,6 +59,6 @@ def canonical(name: str) -> str | None:
 def load(name: str) -> Verb:
     """The declaration of a verb, by its canonical name."""
     # Not importlib.import_module: `-X importtime` does not show what that loads, and a test looks there
-    module = __import__(f"outlive.verbs.{MODULES[name]}", fromlist=("VERB",))
-    verb: Verb = module.VERB
+    module, declaration = VERBS[name]
+    verb: Verb = getattr(__import__(f"outlive.verbs.{module}", fromlist=(declaration,)), declaration)
     return verb

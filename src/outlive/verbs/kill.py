@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from outlive import limits
-from outlive.errors import OutliveError, invalid, nearest
-from outlive.jobs import adoption, job_answer, lookup, processes
-from outlive.jobs.control_client import ControlClient, require_supervisor
+from outlive.errors import invalid, nearest
+from outlive.jobs import ending, job_answer, lookup, processes
 from outlive.system import signals, tree
-from outlive.system.signals import signal as signals_module
 from outlive.verbs.spec import JOB, MS, STR, Arg, Verb
 
 TYPE_CHECKING = False
@@ -20,8 +16,6 @@ if TYPE_CHECKING:
     from outlive.jobs.waiting import Waiting
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
-
-_ENDING = (signals_module.SIGTERM, signals_module.SIGKILL)
 
 
 def kill(
@@ -40,50 +34,8 @@ def kill(
             "signal", f"unknown signal {signal!r}", hint=f"Did you mean SIG{near}?" if near else "TERM or 15."
         )
     with lookup.open_job(ctx, job) as found_job:
-        found = adoption.inspect_before_kill(ctx, found_job)
-        if found.state.state == "created":
-            raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
-        if found.state.state == "unknown" and not found.supervised:
-            raise OutliveError(
-                "invalid_state",
-                f"nothing is known to run: {found.damage or found.state.message}",
-                hint="log and tail still read its output; remove deletes it.",
-            )
-        if not found.state.finished or found.supervised:
-            wait = (grace_ms if number in _ENDING else 0) + limits.KILL_WAIT_EXTRA_MS if wait_ms is None else wait_ms
-            yield from end(ctx, found_job, number, grace_ms, wait / 1000)
-            found = adoption.inspect_and_adopt(ctx, found_job)
+        found = yield from ending.kill(ctx, found_job, number, grace_ms=grace_ms, wait_ms=wait_ms)
         return _answer(found, found_job, number)
-
-
-def end(
-    ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *, removing: bool = False
-) -> Waiting[None]:
-    """Ask the supervisor; it does it, also if we are killed meanwhile. `removing`: its notification command too, and nothing is synced."""
-    line = ControlClient(job, output=False)
-    try:
-        asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner, "removing": removing}
-        deadline = time.monotonic() + limits.CONTROL_S
-        while True:
-            if line.request(asked) and (yield from line.answer(deadline)):
-                break
-            if _is_over(adoption.inspect_and_adopt(ctx, job), job):  # it ended by itself meanwhile
-                return
-            if time.monotonic() >= deadline:
-                raise require_supervisor(job)
-            yield from line.pause(deadline)
-        until = time.monotonic() + wait_s
-        while number in _ENDING and time.monotonic() < until:
-            if _is_over(adoption.inspect_and_adopt(ctx, job), job):
-                return
-            # A descendant that dies after the command is told by nobody but the end of the line
-            yield from line.pause(min(until, time.monotonic() + limits.SWEEP_INTERVAL_S))
-    finally:
-        line.close()
-
-
-def _is_over(found: Inspection, job: JobDir) -> bool:
-    return found.state.finished and not processes.survivors(found, job)
 
 
 def _answer(found: Inspection, job: JobDir, number: int) -> dict[str, Any]:
@@ -99,7 +51,7 @@ def _answer(found: Inspection, job: JobDir, number: int) -> dict[str, Any]:
         ended = job_answer.outcome(found)
         answer |= {name: ended[name] for name in ("exit_code", "reason", "finished_at", "ended_by") if name in ended}
         answer["ended_signal"] = ended["signal"]
-    if alive and number in _ENDING:
+    if alive and number in ending.ENDING:
         answer["hint"] = "Not all of it has ended yet: call kill again with signal KILL, or wait."
     return answer
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from outlive import limits
 from outlive.errors import invalid
 from outlive.jobs import adoption, lookup, stdin
-from outlive.verbs.spec import BOOL, STR, Arg
+from outlive.verbs.job_args import WRITE_RESULT, WRITE_TIMEOUT
+from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +42,15 @@ def _without_markers(data: bytes) -> bytes:
     return data
 
 
-VERB = stdin.verb(
+VERB = Verb(
     "paste",
     "Paste text into the terminal of a pty job.",
     paste,
-    Arg("text", STR, "Text to paste.", default="", metavar="TEXT"),
-    Arg("bracketed", BOOL, "With paste markers, also if the program did not ask for them.", default=None),
+    args=(
+        JOB,
+        Arg("text", STR, "Text to paste.", default="", metavar="TEXT"),
+        Arg("bracketed", BOOL, "With paste markers, also if the program did not ask for them.", default=None),
+        WRITE_TIMEOUT,
+    ),
+    result=WRITE_RESULT,
 )

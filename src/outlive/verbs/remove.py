@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.jobs import adoption, lookup
+from outlive.jobs import adoption, ending, lookup
 from outlive.system.signals import signal
-from outlive.verbs import clear, kill
 from outlive.verbs.spec import JOB, MS, Arg, Verb
 
 TYPE_CHECKING = False
@@ -22,8 +21,8 @@ def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> W
         found = adoption.inspect_before_kill(ctx, found_job)
         if found.supervised:
             wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
-            yield from kill.end(ctx, found_job, signal.SIGTERM, grace_ms, wait_s, removing=True)
-        freed = yield from clear.delete(ctx, found_job, ending=True)
+            yield from ending.end(ctx, found_job, signal.SIGTERM, grace_ms, wait_s, removing=True)
+        freed = yield from ending.delete(ctx, found_job, ending=True)
         return {"job_id": found_job.job_id, "state": found.state.state, "freed_bytes": freed}
 
 

@@ -11,6 +11,7 @@ from outlive.jobs import adoption, job_answer, lookup, starting
 from outlive.jobs import definition as definition_module
 from outlive.store import atomic_file
 from outlive.store.job_dir import STDIN_DATA
+from outlive.verbs import job_args
 from outlive.verbs.spec import ENV, JOB, Arg, Verb
 
 TYPE_CHECKING = False
@@ -60,7 +61,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.P
         notification=_from_the_start(before.notification),
     )
     data = atomic_file.read(old.fd, STDIN_DATA) if _has_data(old) else None
-    stdin_fd = definition_module.open_stdin(before.stdin_path) if before.stdin == "file" else None
+    stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path)
     return definition_module.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd)
 
 
@@ -89,8 +90,8 @@ VERB = Verb(
     args=(
         JOB,
         Arg("env", ENV, "Variables to set or change; masked ones must be given again.", metavar="NAME=VALUE"),
-        *definition_module.WAIT_ARGS,
-        *definition_module.SHOW_ARGS,
+        *job_args.WAITING,
+        *job_args.SHOWN,
     ),
     result=job_answer.RUN,
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from outlive import limits
 from outlive.errors import invalid
 from outlive.jobs import adoption, keys, lookup, stdin
-from outlive.verbs.spec import STR, STRS, Arg
+from outlive.verbs.job_args import WRITE_RESULT, WRITE_TIMEOUT
+from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,14 +43,19 @@ def send_keys(
     return answer | ({"warnings": warnings} if warnings else {})
 
 
-VERB = stdin.verb(
+VERB = Verb(
     "send-keys",
     "Press keys in the terminal of a pty job.",
     send_keys,
-    Arg("keys_", STRS, "Keys as in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself.", default=(),
-        cli="KEY", mcp="keys", metavar="KEY"),
-    Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", metavar="HEX"),
-    Arg("literal", STR, "Text to type as it is, before the keys.", metavar="TEXT"),
+    args=(
+        JOB,
+        Arg("keys_", STRS, "Keys as in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself.", default=(),
+            cli="KEY", mcp="keys", metavar="KEY"),
+        Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", metavar="HEX"),
+        Arg("literal", STR, "Text to type as it is, before the keys.", metavar="TEXT"),
+        WRITE_TIMEOUT,
+    ),
+    result=WRITE_RESULT,
     detail="Modifiers C- (or ^), M- and S- in any order. Names: Enter Tab Escape Space BSpace Up Down Left Right Home "
     "End PageUp PageDown Insert Delete F1-F12 KP0-KP9 KPEnter and more. Cursor keys follow the mode the program set.",
 )  # fmt: skip

@@ -7,6 +7,7 @@ from outlive.jobs import definition as definition_module
 from outlive.jobs import job_answer, lookup, starting
 from outlive.store.job_dir import Locks
 from outlive.system import fault_points
+from outlive.verbs import job_args
 from outlive.verbs.spec import JOB, Verb
 
 TYPE_CHECKING = False
@@ -55,7 +56,7 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
     definition = job.read_meta()
     definition_module.working_directory(ctx, definition.cwd)
     overrides = {**definition_module.read_env_files(definition.env_files), **definition.env}
-    stdin_fd = definition_module.open_stdin(definition.stdin_path) if definition.stdin == "file" else None
+    stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path)
     return definition_module.Plan(definition, overrides, stdin_fd=stdin_fd)
 
 
@@ -68,6 +69,6 @@ VERB = Verb(
     "start",
     "Start a job that create defined.",
     start,
-    args=(JOB, *definition_module.WAIT_ARGS, *definition_module.SHOW_ARGS),
+    args=(JOB, *job_args.WAITING, *job_args.SHOWN),
     result=job_answer.RUN,
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.jobs import adoption, lookup, stdin
+from outlive.verbs.job_args import WRITE_RESULT, WRITE_TIMEOUT
+from outlive.verbs.spec import JOB, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,4 +22,10 @@ def submit(ctx: Context, *, job: str, timeout_ms: int = limits.WRITE_MS) -> Wait
         return (yield from stdin.deliver(ctx, found_job, b"\r", timeout_ms=timeout_ms))
 
 
-VERB = stdin.verb("submit", "Press Enter (a carriage return) in the terminal of a pty job.", submit)
+VERB = Verb(
+    "submit",
+    "Press Enter (a carriage return) in the terminal of a pty job.",
+    submit,
+    args=(JOB, WRITE_TIMEOUT),
+    result=WRITE_RESULT,
+)

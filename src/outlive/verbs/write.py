@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.jobs import adoption, lookup, stdin
-from outlive.verbs.spec import BOOL, STR, Arg
+from outlive.verbs.job_args import WRITE_RESULT, WRITE_TIMEOUT
+from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,10 +39,15 @@ def _too_long(ctx: Context, job: Any, sent: bytes) -> Waiting[list[str]]:
     return [f"{told}: the rest of it is lost. Use stdin open without pty, or a file, for data."]
 
 
-VERB = stdin.verb(
+VERB = Verb(
     "write",
     "Put data into the stdin of a job that was started with stdin open, or type it into its terminal.",
     write,
-    Arg("data", STR, "Text to write, as it is: a line needs its newline.", default="", metavar="TEXT"),
-    Arg("eof", BOOL, "End the input after it.", default=False),
+    args=(
+        JOB,
+        Arg("data", STR, "Text to write, as it is: a line needs its newline.", default="", metavar="TEXT"),
+        Arg("eof", BOOL, "End the input after it.", default=False),
+        WRITE_TIMEOUT,
+    ),
+    result=WRITE_RESULT,
 )

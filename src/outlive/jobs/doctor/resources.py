@@ -72,7 +72,7 @@ def memory(place: Place) -> Finding:
     if as_one:
         advice = (
             "memory.oom.group is set: if one process takes too much memory, the kernel ends all of them, supervisors too. Give "
-            'jobs groups of their own: [exec] scope = "systemd".'
+            "jobs groups of their own: [exec] systemd_scope = true."
         )
         return warn(told, advice, **facts)
     return ok(told, **facts)

@@ -29,7 +29,7 @@ def judged(where: unit.Place, kill_mode: str | None) -> Finding:
     if where.kind in (unit.SERVICE, unit.USER_UNIT) and where.name.endswith(".service"):
         if kill_mode in _SPARING:
             return ok(f"in {where.name} with KillMode={kill_mode}: jobs outlive its restart", **facts)
-        advice = 'Give jobs scopes of their own ([exec] scope = "systemd"), or set KillMode=process in the unit.'
+        advice = "Give jobs scopes of their own ([exec] systemd_scope = true), or set KillMode=process in the unit."
         told = f"in {where.name} with KillMode={kill_mode or 'control-group (the default; it could not be asked)'}"
         return warn(f"{told}: its stop or restart ends every job in it", advice, **facts)
     if where.name:
@@ -42,14 +42,14 @@ def scopes(place: Place) -> Finding:
     import shutil
 
     program = shutil.which("systemd-run", path=place.env.get("PATH"))
-    asked = place.config is not None and place.config.get("exec", "scope") == "systemd"
+    asked = place.config is not None and bool(place.config.get("exec", "systemd_scope"))
     could = program is not None and logind.runs()
     facts = {"asked": asked, "program": program, "systemd": logind.runs()}
     why_not = "systemd is not the init here" if program else "there is no systemd-run"
     if asked and not could:
         return fail(
-            f'asked for ([exec] scope = "systemd"), but {why_not}',
-            'No job can be started: set scope = "none".',
+            f"asked for ([exec] systemd_scope = true), but {why_not}",
+            "No job can be started: set systemd_scope = false.",
             **facts,
         )
     told = "each job gets one" if asked else "not asked for" + ("" if could else f", and {why_not}")

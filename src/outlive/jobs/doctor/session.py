@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from outlive.jobs.doctor.finding import Place
 
-WAY_OUT = 'Set [exec] scope = "systemd" (or run --scope systemd), and once: loginctl enable-linger {user}.'
+WAY_OUT = "Set [exec] systemd_scope = true (or run --systemd-scope), and once: loginctl enable-linger {user}."
 
 
 def logout(place: Place) -> Finding:

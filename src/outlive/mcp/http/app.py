@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from outlive import limits
-from outlive.mcp.http.auth import MESSAGES, Door
+from outlive.mcp.http.auth import MESSAGES, RequestChecks
 from outlive.mcp.http.quotas import CallsAtOnce
 from outlive.mcp.http.refusal import refused
 from outlive.mcp.http.sessions import Sessions
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from outlive.mcp.http.auth import Hosts
+    from outlive.mcp.http.auth import AllowedHosts
     from outlive.store.tokens import Tokens
 
 STREAMABLE, SSE = "/mcp", "/sse"
@@ -32,12 +32,12 @@ STREAMABLE, SSE = "/mcp", "/sse"
 def app(
     server: Server[Any],
     tokens: Tokens,
-    hosts: Hosts,
+    hosts: AllowedHosts,
     *,
     stateless: bool = False,
     log: Callable[[str], None] = lambda line: None,
     verbose: bool = False,
-) -> Door:
+) -> RequestChecks:
     """The ASGI application, for any server that runs such. `stateless`: clients of the handshake era get no session
     either, so that another replica may answer their next request; they then cannot subscribe to resources. `log`, `verbose`: as of the door."""
     # Both of its checks are the door's, which knows more about where a connection came in
@@ -59,7 +59,7 @@ def app(
         ],
     )
     inside.add_exception_handler(404, _nothing_there)
-    return Door(Sessions(inside), tokens, hosts, log=log, verbose=verbose)
+    return RequestChecks(Sessions(inside), tokens, hosts, log=log, verbose=verbose)
 
 
 async def _nothing_there(_request: Request, _error: Exception) -> Response:

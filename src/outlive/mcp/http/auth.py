@@ -17,7 +17,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 
 from outlive import limits
 from outlive.errors import OutliveError
-from outlive.mcp.http.quotas import Gate
+from outlive.mcp.http.quotas import TokenQuotas
 from outlive.mcp.http.refusal import refused
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 MESSAGES = "/messages"  # where clients of SSE post to; their session is in the URL, as that protocol has it
 
 
-class Hosts:
+class AllowedHosts:
     """The names under which this server may be addressed: a page of somebody else's that got its own name pointed here
     (DNS rebinding) has another one."""
 
@@ -74,7 +74,7 @@ def _plain(name: str) -> str:
     return str(mapped or address)
 
 
-class Verifier:
+class TokenVerifier:
     """The SDK's way to ask whose token it is. It binds sessions to the answer: nobody goes on with another one's."""
 
     def __init__(self, tokens: Tokens) -> None:
@@ -88,20 +88,20 @@ class Verifier:
         return AccessToken(token=found.hash, client_id=found.name, subject=found.hash, scopes=[found.scope])
 
 
-class Door:
+class RequestChecks:
     """The outermost ASGI application. `log` gets a line for what has to be mended, with `verbose` for each answer too;
     none holds a token or a query string."""
 
     def __init__(
-        self, app: ASGIApp, tokens: Tokens, hosts: Hosts, *, log: Callable[[str], None], verbose: bool = False
+        self, app: ASGIApp, tokens: Tokens, hosts: AllowedHosts, *, log: Callable[[str], None], verbose: bool = False
     ) -> None:
         self._app = app
         self._hosts = hosts
         self._log = log
         self._verbose = verbose
         self._trouble = ""  # that was logged, and goes on
-        verifier = BearerAuthBackend(Verifier(tokens))
-        self._inside = AuthenticationMiddleware(Gate(app, tokens, log), backend=verifier)
+        verifier = BearerAuthBackend(TokenVerifier(tokens))
+        self._inside = AuthenticationMiddleware(TokenQuotas(app, tokens, log), backend=verifier)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

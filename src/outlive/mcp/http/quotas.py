@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from outlive.store.tokens import Tokens
 
 
-class Bucket:
+class RateLimit:
     """How often something may happen: so many at once, and so many a second."""
 
     def __init__(self, rate: tuple[float, float]) -> None:
@@ -45,25 +45,25 @@ class Bucket:
         return 0
 
 
-class Gate:
+class TokenQuotas:
     """Behind the look at the token: who has none goes; who has one gets his share."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens, log: Callable[[str], None]) -> None:
         self._app = app
         self._tokens = tokens
         self._log = log
-        self._peers: OrderedDict[str, Bucket] = OrderedDict()
-        self._rates: dict[str, Bucket] = {}
+        self._peers: OrderedDict[str, RateLimit] = OrderedDict()
+        self._rates: dict[str, RateLimit] = {}
         self._open: dict[str, int] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         user = scope.get("user")
         if not isinstance(user, AuthenticatedUser):
-            await self._stranger(scope)(scope, receive, send)
+            await self._refuse_unauthenticated(scope)(scope, receive, send)
             return
         # Within the token's own share only: nobody else's calls, right or wrong, count here
         token = user.access_token.token
-        room_s = self._rates.setdefault(token, Bucket(limits.HTTP_RATE)).take()
+        room_s = self._rates.setdefault(token, RateLimit(limits.HTTP_RATE)).take()
         if room_s:
             await refused(429, "Too many requests.", retry_s=room_s)(scope, receive, send)
         elif self._open.get(token, 0) >= limits.HTTP_CALLS or sum(self._open.values()) >= limits.HTTP_STREAMS:
@@ -78,10 +78,10 @@ class Gate:
                 if not self._open[token]:
                     del self._open[token]
 
-    def _stranger(self, scope: Scope) -> Response:
+    def _refuse_unauthenticated(self, scope: Scope) -> Response:
         """Guessing is hopeless, and slow. Who has a client to set up reads what it has to send."""
         peer = scope["client"][0] if scope.get("client") else ""
-        bucket = self._peers.setdefault(peer, Bucket(limits.HTTP_REFUSALS))
+        bucket = self._peers.setdefault(peer, RateLimit(limits.HTTP_REFUSALS))
         self._peers.move_to_end(peer)
         if len(self._peers) > limits.HTTP_PEERS:
             self._peers.popitem(last=False)
@@ -98,7 +98,7 @@ class Gate:
 
     async def _served(self, token: str, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:
-            exchange = _Exchange(receive, send, group.cancel_scope)
+            exchange = _TimedExchange(receive, send, group.cancel_scope)
             group.start_soon(self._until_revoked, token, group.cancel_scope)
             await self._app(scope, exchange.receive, exchange.send)
             exchange.over = True
@@ -145,7 +145,7 @@ class CallsAtOnce:
                 del self._running[token]
 
 
-class _Exchange:
+class _TimedExchange:
     """One request and its answer, neither of which may take for ever to cross the wire. `scope` is cancelled if one does.
     `answered`: has the answer begun? `over`: has it ended as it should?"""
 

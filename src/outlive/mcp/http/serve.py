@@ -12,6 +12,7 @@ from functools import partial
 from outlive import limits
 from outlive.errors import OutliveError, invalid
 from outlive.mcp import flags
+from outlive.mcp.http import greeting
 from outlive.mcp.http import listener as listener_module
 
 TYPE_CHECKING = False
@@ -67,8 +68,6 @@ _VALUES = (
     "--config",
 )
 _SWITCHES = ("--plaintext", "--stateless")
-_FIRST = "first"  # what the token is called that is made at the first start
-_FIRST_FILE = ".first-token"
 
 
 def main(argv: list[str], options: dict[str, Any]) -> int:
@@ -137,16 +136,6 @@ def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
     os._exit(0)  # a thread that walks thousands of files would be waited for
 
 
-def _first_token(tokens: Tokens) -> str | None:
-    """Without any token nobody could get in: make one. Errors: config_error, io_error."""
-    try:
-        return None if tokens.all() else tokens.add(_FIRST)[1]
-    except OutliveError:
-        if tokens.all():
-            return None  # another server made it just now, and shows it
-        raise
-
-
 # --- serving ---------------------------------------------------------------------------------------------------------
 
 
@@ -168,31 +157,31 @@ def _run(
     from outlive import verbs
     from outlive.mcp import server
     from outlive.mcp.http import app, logging
-    from outlive.mcp.http.auth import LOCAL, Hosts
+    from outlive.mcp.http.auth import LOCAL, AllowedHosts
     from outlive.mcp.tools.call import Calls, Tools, process_verbs
 
     gc.enable()
     gc.freeze()
-    logging.keep_mistakes(_log)
+    logging.keep_mistakes(greeting.log)
     tools = Tools(verbs.load("run"), process_verbs(), asked["tools"], found)
     workdir = asked["workdir"] or found.get("serve", "workdir")
     calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher, directory=lambda env: workdir)
     try:
-        hosts = Hosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *asked["allow-host"]])
+        hosts = AllowedHosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *asked["allow-host"]])
     except ValueError as error:
         raise invalid("allow-host", str(error)) from error
     application = app.app(
-        server.build(calls, found, os.environ, who=by_token, placeless=workdir is None),
+        server.build(calls, found, os.environ, caller_of=by_token, workdir_required=workdir is None),
         tokens,
         hosts,
         stateless=asked["stateless"],
-        log=_log,
+        log=greeting.log,
         verbose=asked["verbose"],
     )
     serving = _serving(asked, application)
     # Last of all: a token that was made before a mistake was found would be shown to nobody, ever
-    url = _url(asked, listener)
-    _greet(url, _client_url(asked, url), store, tokens, _first_token(tokens))
+    url = greeting.url(asked, listener)
+    greeting.greet(url, greeting.client_url(asked, url), store, tokens, greeting.first_token(tokens))
     try:
         anyio.run(_until_stopped, serving, listener, environment)
     finally:
@@ -237,7 +226,7 @@ async def _until_stopped(serving: uvicorn.Server, listener: socket.socket, envir
     import anyio
 
     async with anyio.create_task_group() as group:
-        group.start_soon(environment.watch)
+        group.start_soon(environment.read_login_path)
         await serving.serve(sockets=[listener])
         group.cancel_scope.cancel()
 
@@ -251,56 +240,3 @@ def by_token(ctx: ServerRequestContext[Any]) -> Caller:
     (scope,) = user.access_token.scopes
     # No name holds a colon: what a client of another kind of door is called is never one of these
     return Caller(user.username, f"token:{user.username}", f"token:{scope}", walled=scope != EVERYTHING)
-
-
-# --- what a person reads ---------------------------------------------------------------------------------------------
-
-
-def _log(line: str) -> None:
-    sys.stderr.write(f"outlive serve: {line}\n")
-    sys.stderr.flush()
-
-
-def _url(asked: dict[str, Any], listener: socket.socket) -> str:
-    scheme = "https" if asked["certfile"] else "http"
-    if asked["socket"]:
-        return f"{scheme}://localhost/mcp (socket {asked['socket']})"
-    host, port = listener.getsockname()[:2]
-    host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}:{port}/mcp"
-
-
-def _client_url(asked: dict[str, Any], url: str) -> str:
-    """What a client is given: from behind a proxy not the address at which we listen."""
-    if asked["prefix"] and asked["allow-host"]:
-        return f"https://{asked['allow-host'][0]}{asked['prefix']}/mcp"
-    return url.partition(" ")[0].replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-
-
-def _greet(url: str, client_url: str, store: Store, tokens: Tokens, first: str | None) -> None:
-    """The token first: whoever reads that we listen finds it."""
-    if first is not None:
-        _show(client_url, store, first)
-    count = len(tokens.all())
-    _log(f"listening on {url}, SSE at /sse; root {store.path}; {count} token{'s' * (count != 1)}")
-
-
-def _show(client_url: str, store: Store, first: str) -> None:
-    if sys.stderr.isatty():
-        _log(f"a first token was made, named {_FIRST}. It is shown this once:\n\n{_snippet(client_url, first)}\n")
-        return
-    # Where nobody looks on, standard error is a log, and a token has no business there
-    path = os.path.join(store.path, _FIRST_FILE)
-    with suppress(FileNotFoundError):
-        os.unlink(path)
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with open(fd, "w", encoding="utf-8") as file:
-        file.write(_snippet(client_url, first) + "\n")
-    _log(f"a first token was made, named {_FIRST}. Client configuration: {path} (read it, then delete it)")
-
-
-def _snippet(url: str, token: str) -> str:
-    import json
-
-    entry = {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
-    return json.dumps({"mcpServers": {"outlive": entry}}, indent=2)

@@ -19,8 +19,8 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup, read_cursor
 from outlive.mcp.json_safe import encodable
 from outlive.mcp.push import follow
-from outlive.mcp.tools import text
 from outlive.mcp.tools.call import SPAWNING
+from outlive.mcp.tools.text import sentences
 from outlive.render import window
 from outlive.store import history
 from outlive.store.output.merged import Output
@@ -132,7 +132,7 @@ class Channel:
     def _words(self, found: Found, job: JobDir) -> str:
         if found["state"] == REMOVED:
             return f"{_name(found)} was removed, with its output."
-        return f"{_name(found)}: {text.ended(found)}{_last_line(job)} {self._next(job.job_id)}"
+        return f"{_name(found)}: {sentences.ended(found)}{_last_line(job)} {self._next(job.job_id)}"
 
     async def _tell_hits(self, caller: Caller, found: Found, job: JobDir, followed: _Followed) -> None:
         """One message for all that came since the last look, but for lines that the client has read itself."""

@@ -12,7 +12,7 @@ from mcp import MCPError, types
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.mcp.json_safe import encodable
-from outlive.mcp.tools import text
+from outlive.mcp.tools.text import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
-    from outlive.mcp.caller import Who
+    from outlive.mcp.caller import CallerOf
     from outlive.mcp.tools.call import Calls
 
 JSON, PLAIN = "application/json", "text/plain"
@@ -88,11 +88,11 @@ def refusing(uri: str) -> Iterator[None]:
 
 
 class Resources:
-    """What the SDK calls. `who`: who asks."""
+    """What the SDK calls. `caller_of`: who asks."""
 
-    def __init__(self, calls: Calls, who: Who) -> None:
+    def __init__(self, calls: Calls, caller_of: CallerOf) -> None:
         self._calls = calls
-        self._who = who
+        self._caller_of = caller_of
 
     async def templates(
         self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -104,7 +104,7 @@ class Resources:
     ) -> types.ListResourcesResult:
         """The caller's jobs as `list` shows them: running ones first, then the newest."""
         with refusing("job://"):
-            found = await self._calls.show("list", self._who(ctx), limit=limits.LIST_JOBS)
+            found = await self._calls.show("list", self._caller_of(ctx), limit=limits.LIST_JOBS)
         return types.ListResourcesResult(resources=[_resource(job) for job in encodable(found["jobs"])])
 
     async def read(
@@ -118,7 +118,7 @@ class Resources:
         }
         with refusing(params.uri):
             verb = "poll" if place.part == OUTPUT else place.part
-            found = encodable(await self._calls.show(verb, self._who(ctx), **given))
+            found = encodable(await self._calls.show(verb, self._caller_of(ctx), **given))
         if place.part == OUTPUT:
             content = _contents(
                 params.uri, PLAIN, found["output"], {name: found[name] for name in _POSITION if name in found}
@@ -133,7 +133,7 @@ def _resource(job: dict[str, Any]) -> types.Resource:
         uri=f"job://{job['job_id']}",
         name=job["short_id"],
         title=job["name"],
-        description=text.entry(job),
+        description=sentences.entry(job),
         mime_type=JSON,
     )
 

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from mcp.server.session import ServerSession
 
-    from outlive.mcp.caller import Caller, Who
+    from outlive.mcp.caller import Caller, CallerOf
     from outlive.mcp.tools.call import Calls
     from outlive.store.job_dir import JobDir
 
 
-class Background:
+class BackgroundTasks:
     """The lifespan of a server: what goes on between its calls. Ends with the one that began first, which is the server's
     own: each stream of SSE is one more, and what its client subscribed to may be followed for others too."""
 
@@ -56,7 +56,7 @@ class Background:
                 group.cancel_scope.cancel()
 
 
-class _Watch:
+class _Follower:
     """The follower of one URI. `holders`: how many want it."""
 
     def __init__(self) -> None:
@@ -64,14 +64,14 @@ class _Watch:
         self.scope: anyio.CancelScope | None = None  # None: nothing is followed now
 
 
-class Watches:
+class Followers:
     """Follows each resource once, however many want to be told of it, and publishes its changes on a bus. Each wall has
     a bus of its own: the same short URI may name one job on this side of it, and another on that."""
 
     def __init__(self, calls: Calls) -> None:
         self._buses: dict[str | None, InMemorySubscriptionBus] = {}
         self._calls = calls
-        self._held: dict[tuple[str | None, str], _Watch] = {}
+        self._held: dict[tuple[str | None, str], _Follower] = {}
 
     def bus(self, caller: Caller) -> InMemorySubscriptionBus:
         return self._buses.setdefault(caller.wall, InMemorySubscriptionBus())
@@ -82,26 +82,26 @@ class Watches:
         ctx = self._calls.observer(caller)
         with refusing(uri), lookup.open_job(ctx, place_of(uri).job) as job:
             found = adoption.inspect_and_adopt(ctx, job)
-        watched = sum(wall == caller.wall for wall, _ in self._held)  # one side of a wall cannot use up the other's
-        if (caller.wall, uri) not in self._held and watched >= limits.WATCHED_RESOURCES:
-            raise MCPError(types.INTERNAL_ERROR, f"{limits.WATCHED_RESOURCES} resources are watched already")
-        watch = self._held.setdefault((caller.wall, uri), _Watch())
-        watch.holders += 1
+        followed = sum(wall == caller.wall for wall, _ in self._held)  # one side of a wall cannot use up the other's
+        if (caller.wall, uri) not in self._held and followed >= limits.FOLLOWED_RESOURCES:
+            raise MCPError(types.INTERNAL_ERROR, f"{limits.FOLLOWED_RESOURCES} resources are followed already")
+        follower = self._held.setdefault((caller.wall, uri), _Follower())
+        follower.holders += 1
         if found.state.finished and not found.supervised:
             group.start_soon(self.bus(caller).publish, ResourceUpdated(uri))
-        elif watch.scope is None:
-            watch.scope = anyio.CancelScope()
-            group.start_soon(self._follow, uri, caller, watch, watch.scope)
+        elif follower.scope is None:
+            follower.scope = anyio.CancelScope()
+            group.start_soon(self._follow, uri, caller, follower, follower.scope)
 
     def release(self, uri: str, caller: Caller) -> None:
-        watch = self._held[caller.wall, uri]
-        watch.holders -= 1
-        if not watch.holders:
+        follower = self._held[caller.wall, uri]
+        follower.holders -= 1
+        if not follower.holders:
             del self._held[caller.wall, uri]
-            if watch.scope is not None:
-                watch.scope.cancel()
+            if follower.scope is not None:
+                follower.scope.cancel()
 
-    async def _follow(self, uri: str, caller: Caller, watch: _Watch, scope: anyio.CancelScope) -> None:
+    async def _follow(self, uri: str, caller: Caller, follower: _Follower, scope: anyio.CancelScope) -> None:
         try:
             with scope:
                 await self._publish_changes(uri, caller)
@@ -110,8 +110,8 @@ class Watches:
         except Exception:  # noqa: BLE001 - no subscription may end the server
             traceback.print_exc(file=sys.stderr)
         finally:
-            if watch.scope is scope:
-                watch.scope = None
+            if follower.scope is scope:
+                follower.scope = None
 
     async def _publish_changes(self, uri: str, caller: Caller) -> None:
         place = place_of(uri)
@@ -121,13 +121,13 @@ class Watches:
                 follow.changes(job, output=place.part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
             ) as changes:
                 async for _ in changes:
-                    now, over = self._look(job, place.part, caller)
+                    now, over = self._inspect(job, place.part, caller)
                     # Whoever subscribes reads what there is; but the end may have come since then.
                     if over if known is None else now != known:
                         await self.bus(caller).publish(ResourceUpdated(uri))
                     known = now
 
-    def _look(self, job: JobDir, part: str, caller: Caller) -> tuple[Any, bool]:
+    def _inspect(self, job: JobDir, part: str, caller: Caller) -> tuple[Any, bool]:
         """(what a change is seen by, is the job over). The look brings a supervisor to a job that has lost its own."""
         if not job.is_in_place():
             return "removed", True
@@ -143,24 +143,24 @@ class Watches:
             return "unreadable", True
 
 
-class Listening:
+class ListenRequests:
     """`subscriptions/listen`: follows what a stream asks for as long as it is open. The acknowledgement names what
-    will be told: no lists, which we do not watch, and no job that is not there."""
+    will be told: no lists, which we do not follow, and no job that is not there."""
 
-    def __init__(self, watches: Watches, who: Who) -> None:
-        self._watches = watches
-        self._who = who
+    def __init__(self, followers: Followers, caller_of: CallerOf) -> None:
+        self._followers = followers
+        self._caller_of = caller_of
         self._handlers: dict[str | None, ListenHandler] = {}  # by wall
 
     async def __call__(
         self, ctx: ServerRequestContext[Any, Any], params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        caller = self._who(ctx)
+        caller = self._caller_of(ctx)
         held: list[str] = []
         try:
             for uri in dict.fromkeys(params.notifications.resource_subscriptions or ()):
                 try:
-                    self._watches.hold(ctx.lifespan_context, uri, caller)
+                    self._followers.hold(ctx.lifespan_context, uri, caller)
                 except MCPError as error:
                     if error.error.code != types.INVALID_PARAMS:
                         raise
@@ -170,12 +170,12 @@ class Listening:
             return await self._handler(caller)(ctx, params.model_copy(update={"notifications": honest}))
         finally:
             for uri in held:
-                self._watches.release(uri, caller)
+                self._followers.release(uri, caller)
 
     def _handler(self, caller: Caller) -> ListenHandler:
         if caller.wall not in self._handlers:
-            bus = self._watches.bus(caller)
-            self._handlers[caller.wall] = ListenHandler(bus, max_subscriptions=limits.WATCHED_RESOURCES)
+            bus = self._followers.bus(caller)
+            self._handlers[caller.wall] = ListenHandler(bus, max_subscriptions=limits.FOLLOWED_RESOURCES)
         return self._handlers[caller.wall]
 
 
@@ -183,14 +183,16 @@ class _Subscription:
     """One resource and one client of the handshake era. An update that waits to be sent stands for all that came
     meanwhile."""
 
-    def __init__(self, watches: Watches, caller: Caller, session: ServerSession, uri: str) -> None:
-        self._watches = watches
+    def __init__(self, followers: Followers, caller: Caller, session: ServerSession, uri: str) -> None:
+        self._followers = followers
         self._caller = caller
         self._session = session
         self._uri = uri
         self._scope = anyio.CancelScope()
         self._changed = anyio.Event()
-        self._leave = watches.bus(caller).subscribe(self._take)  # at once: the first update may come before `run` does
+        self._leave = followers.bus(caller).subscribe(
+            self._take
+        )  # at once: the first update may come before `run` does
 
     def _take(self, event: object) -> None:
         if event == ResourceUpdated(self._uri):
@@ -209,15 +211,15 @@ class _Subscription:
     def end(self) -> None:
         self._scope.cancel()
         self._leave()
-        self._watches.release(self._uri, self._caller)
+        self._followers.release(self._uri, self._caller)
 
 
 class Subscriptions:
     """`resources/subscribe` and `resources/unsubscribe`. A subscription ends with its connection."""
 
-    def __init__(self, watches: Watches, who: Who) -> None:
-        self._watches = watches
-        self._who = who
+    def __init__(self, followers: Followers, caller_of: CallerOf) -> None:
+        self._followers = followers
+        self._caller_of = caller_of
         self._of: dict[Connection, dict[str, _Subscription]] = {}
 
     async def subscribe(
@@ -226,12 +228,12 @@ class Subscriptions:
         """Errors: MCPError for what is no resource or no job."""
         connection = _connection(ctx)
         if params.uri not in self._of.get(connection, {}):
-            caller = self._who(ctx)
-            self._watches.hold(ctx.lifespan_context, params.uri, caller)
+            caller = self._caller_of(ctx)
+            self._followers.hold(ctx.lifespan_context, params.uri, caller)
             if connection not in self._of:
                 self._of[connection] = {}
                 connection.exit_stack.callback(self._forget, connection)
-            subscription = _Subscription(self._watches, caller, ctx.session, params.uri)
+            subscription = _Subscription(self._followers, caller, ctx.session, params.uri)
             self._of[connection][params.uri] = subscription
             ctx.lifespan_context.start_soon(subscription.run)
         return types.EmptyResult()

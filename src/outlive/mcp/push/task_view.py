@@ -25,7 +25,7 @@ from outlive.core.ids import short_id
 from outlive.core.units import duration_ms, seconds_of, timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer
-from outlive.mcp.tools import text
+from outlive.mcp.tools.text import answers
 from outlive.render import window
 from outlive.store.output.merged import Output
 from outlive.verbs import envelope
@@ -77,7 +77,7 @@ class TaskView:
 
     def _ending(self, ctx: Context, found: Inspection, job: JobDir, status: str) -> dict[str, Any]:
         if status == FAILED:
-            return {"error": {"code": types.INTERNAL_ERROR, "message": _sendable(found.state.message)}}
+            return {"error": {"code": types.INTERNAL_ERROR, "message": _sendable(found.state.message or "")}}
         if status != COMPLETED:
             return {}
         try:
@@ -104,7 +104,7 @@ def question(found: Inspection, output: Output) -> dict[str, Any]:
     password in one (a person types it: `outlive attach`).
     """
     waits, record = job_answer.waiting(found, output), found.state.waiting
-    if not waits.get("prompt") or waits.get("echo") is False or (record or {}).get("canonical") is False:
+    if record is None or not waits.get("prompt") or waits.get("echo") is False or record.get("canonical") is False:
         return {}
     definition = found.definition
     asked = types.ElicitRequestFormParams(
@@ -126,7 +126,7 @@ def _message(found: Inspection, status: str, last: str | None, *, waits: bool) -
         return str(found.state.message)[: limits.TASK_MESSAGE_CHARS]
     if status == CANCELLED:
         ended = {**job_answer.outcome(found), "finished_at": None}
-        return text.render({"ok": True, "type": "status", "state": found.state.state, **ended}, process=False)
+        return answers.render({"ok": True, "type": "status", "state": found.state.state, **ended}, process=False)
     if waits and status == WORKING:
         return f"waiting for input{': ' + last if last else ''}"
     return last

@@ -35,15 +35,13 @@ from pydantic import TypeAdapter
 from outlive import limits
 from outlive.core.ids import is_id
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, lookup
+from outlive.jobs import adoption, ending, lookup, stdin
 from outlive.mcp import async_driver
 from outlive.mcp.push import follow
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, question
 from outlive.mcp.tools.arguments import fold
 from outlive.mcp.tools.call import EXEC
 from outlive.store.output.merged import Output
-from outlive.verbs.kill import kill
-from outlive.verbs.write import write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -52,7 +50,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from outlive.jobs.context import Context
-    from outlive.mcp.caller import Who
+    from outlive.mcp.caller import CallerOf
     from outlive.mcp.tools.call import Calls
     from outlive.store.job_dir import JobDir
 
@@ -81,12 +79,12 @@ def install(
     calls: Calls,
     *,
     result: Callable[[dict[str, Any]], types.CallToolResult],
-    who: Who,
+    caller_of: CallerOf,
     tools: Collection[str] = (EXEC,),
 ) -> None:
     """Serve the extension. Last of all: it wraps the handlers of tools/call and of subscriptions/listen, if there is
-    one. `result`: an envelope as the tools answer it; `who`: who is calling; `tools`: the ones that start a job."""
-    tasks = Tasks(calls, result, who, tools)
+    one. `result`: an envelope as the tools answer it; `caller_of`: who is calling; `tools`: the ones that start a job."""
+    tasks = Tasks(calls, result, caller_of, tools)
     server.extensions[IDENTIFIER] = tasks.settings()
     for binding in tasks.methods():
         server.add_request_handler(binding.method, binding.params_type, binding.handler)
@@ -107,11 +105,11 @@ class Tasks(Extension):
         self,
         calls: Calls,
         result: Callable[[dict[str, Any]], types.CallToolResult],
-        who: Who,
+        caller_of: CallerOf,
         tools: Collection[str],
     ) -> None:
         self._calls = calls
-        self._who = who
+        self._caller_of = caller_of
         self._tools = frozenset(tools)
         self._result = result
         self._answering: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()  # by task, as long as needed
@@ -160,11 +158,9 @@ class Tasks(Extension):
         check(ctx, params.task_id)
         about = self._context(ctx)
         with _opened(about, params.task_id) as job:
-            ended = adoption.inspect_and_adopt(
-                about, job
-            ).state.finished  # what it left behind is not the task's any more
-        if not ended:
-            await _doing(kill(about, job=params.task_id, wait_ms=0), unless="invalid_state")
+            # What it left behind is not the task's any more
+            if not adoption.inspect_and_adopt(about, job).state.finished:
+                await _doing(ending.kill(about, job, wait_ms=0), unless="invalid_state")
         return {}
 
     async def update(self, ctx: Request, params: UpdateParams) -> HandlerResult:
@@ -178,11 +174,17 @@ class Tasks(Extension):
         async with answering:  # so that the same answer, sent twice, is typed once
             with _opened(about, params.task_id) as job, Output(job) as output:
                 asked = question(adoption.inspect_and_adopt(about, job), output)
-            for key in asked.keys() & params.input_responses.keys():
-                typed = _typed(params.input_responses[key])
-                if typed is not None:
-                    writing = write(about, job=params.task_id, data=typed, eof=not typed)
-                    await _doing(writing, unless="stdin_closed")
+                for key in asked.keys() & params.input_responses.keys():
+                    typed = _typed(params.input_responses[key])
+                    if typed is not None:
+                        typing = stdin.deliver(
+                            about,
+                            job,
+                            typed.encode("utf-8", "surrogateescape"),
+                            timeout_ms=limits.WRITE_MS,
+                            eof=not typed,
+                        )
+                        await _doing(typing, unless="stdin_closed")
         return {}
 
     # --- notifications ---
@@ -239,7 +241,7 @@ class Tasks(Extension):
 
     def _context(self, ctx: Request) -> Context:
         try:
-            return self._calls.context(self._who(ctx))
+            return self._calls.context(self._caller_of(ctx))
         except OutliveError as error:
             raise MCPError(types.INTERNAL_ERROR, error.message) from error
 
@@ -254,7 +256,7 @@ class Tasks(Extension):
             if not job.is_in_place():  # removed under this look, which may have found half of it
                 raise _unknown(task_id)
             if task["status"] in OVER:
-                self._calls.heard(about, {"job_id": task_id, "state": "exited"})
+                self._calls.mark_told(about, {"job_id": task_id, "state": "exited"})
             return task
 
 

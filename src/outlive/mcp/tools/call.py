@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from outlive import limits
 from outlive import verbs as verbs_module
 from outlive.errors import OutliveError, from_os, invalid, nearest
-from outlive.jobs import definition
 from outlive.jobs.context import Context
 from outlive.jobs.notices import Notices
 from outlive.mcp import async_driver
 from outlive.mcp.job_environment import job_directory
 from outlive.mcp.tools.arguments import Reader, fold, offered
 from outlive.store.root import Store
+from outlive.verbs import job_args
 from outlive.verbs.envelope import answer
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from outlive.verbs.spec import Verb
 
     # What goes on beside an action while it runs: entered with the verb, its context and its arguments.
-    Beside = Callable[[Verb, Context, dict[str, Any]], AbstractAsyncContextManager[None]]
+    Alongside = Callable[[Verb, Context, dict[str, Any]], AbstractAsyncContextManager[None]]
 
 EXEC, PROCESS = "exec", "process"
 RUN = "run"
@@ -75,7 +75,7 @@ class Tools:
     def shown_by_default(self) -> dict[str, Any]:
         """How the answer of an `exec` without such arguments shows output: max_bytes, tail_lines, raw."""
         args = self._exec.read({"command": ""})
-        return {arg.name: args[arg.name] for arg in definition.SHOW_ARGS if arg.name in args}
+        return {arg.name: args[arg.name] for arg in job_args.SHOWN if arg.name in args}
 
     def _read_exec(self, given: Mapping[str, Any], handle: bool) -> dict[str, Any]:
         if not self.exec_alone:
@@ -190,32 +190,40 @@ class Calls:
         self._readers: dict[str, Reader] = {}
 
     async def run(
-        self, tool: str, given: Mapping[str, Any], caller: Caller, *, handle: bool = False, beside: Beside | None = None
+        self,
+        tool: str,
+        given: Mapping[str, Any],
+        caller: Caller,
+        *,
+        handle: bool = False,
+        alongside: Alongside | None = None,
     ) -> dict[str, Any]:
         """The envelope of a call. Errors: OutliveError, and whatever an action lets through."""
         verb, args = self.tools.read(tool, given, handle=handle)
         unbounded = tool == EXEC and self.tools.exec_alone and not handle
         args, report = (args, {}) if unbounded else clamp(verb, args)
-        env = await self._environment.get() if verb.name in SPAWNING else self._environment.now()
+        env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
         ctx = self._context(caller, env)
-        result = await self._result(verb, ctx, args, beside)
-        self.heard(ctx, result)
+        result = await self._result(verb, ctx, args, alongside)
+        self.mark_told(ctx, result)
         return answer(verb.type, {**result, **report})
 
     def notices(self, caller: Caller, answered: str | None) -> list[dict[str, Any]]:
         """What happened to this client's jobs, but for the one `answered`, since its last call. Told once: pass it on."""
         try:
-            return self._notices.collect(self._context(caller, self._environment.now()), answered)
+            return self._notices.collect(self._context(caller, self._environment.current()), answered)
         except (OSError, OutliveError):  # no store, or a damaged one: the answer itself says so
             return []
 
-    def heard(self, ctx: Context, found: dict[str, Any]) -> None:
+    def mark_told(self, ctx: Context, found: dict[str, Any]) -> None:
         """The client of `ctx` was told this of a job, in another way than by a tool's answer."""
         self._notices.known(ctx, found)
 
-    async def _result(self, verb: Verb, ctx: Context, args: dict[str, Any], beside: Beside | None) -> dict[str, Any]:
+    async def _result(
+        self, verb: Verb, ctx: Context, args: dict[str, Any], alongside: Alongside | None
+    ) -> dict[str, Any]:
         try:
-            async with nullcontext() if beside is None else beside(verb, ctx, args):
+            async with nullcontext() if alongside is None else alongside(verb, ctx, args):
                 result: dict[str, Any] = await async_driver.run(verb, ctx, args)
             return result
         except OutliveError:
@@ -246,13 +254,13 @@ class Calls:
 
     def observer(self, caller: Caller) -> Context:
         """For a look outside of a tool call, which moves nobody's read position. Errors: store_unsafe, io_error."""
-        ctx = self._context(caller, self._environment.now())
+        ctx = self._context(caller, self._environment.current())
         ctx.client = None
         return ctx
 
     def context(self, caller: Caller) -> Context:
         """For looks at jobs, in a caller's name. Errors: store_unsafe, io_error."""
-        return self._context(caller, self._environment.now())
+        return self._context(caller, self._environment.current())
 
     def close(self) -> None:
         if self._store is not None:

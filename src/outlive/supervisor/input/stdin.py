@@ -8,7 +8,7 @@ import termios
 from outlive import limits
 from outlive.core.records import watches_of
 from outlive.store import history
-from outlive.system import fds, pty
+from outlive.system import fds, held_code, pty
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def preload(definition: dict[str, Any]) -> None:
         import outlive.supervisor.input.feed
         import outlive.supervisor.input.prompt_detector
         import outlive.supervisor.input.terminal
+    if definition.get("pty"):
+        held_code.hold("outlive.render")  # for the fork that looks for the cursor
     if watches_of(definition.get("notification") or {}):
         try:
             import re2  # noqa: F401

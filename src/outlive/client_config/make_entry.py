@@ -1,0 +1,97 @@
+"""Make the entry that starts outlive in a client, and say what a person should know about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from urllib.parse import urlsplit
+
+from outlive import limits
+from outlive.client_config import registry
+from outlive.errors import invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from outlive.client_config.registry import Client
+
+# What the server has to be told, because the client may not be started from this shell: the flag, the
+# variable of ours, and the general variable with its usual place below HOME, which goes without saying.
+_PASSED = (
+    ("root", "OUTLIVE_ROOT", "XDG_DATA_HOME", ".local/share"),
+    ("config", "OUTLIVE_CONFIG", "XDG_CONFIG_HOME", ".config"),
+)
+_ASK_S = 60
+_TEMPORARY = (".cache", "tmp", "_npx")
+
+
+def over_http(client: Client, name: str, url: str, token_env: str | None) -> dict[str, Any]:
+    """Return the entry for a server that runs already. Errors: invalid_argument."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        hint = f"For example http://127.0.0.1:{limits.SERVE_PORT}/mcp."
+        raise invalid("url", f"not the URL of a server: {url!r}", hint=hint, usage=True)
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        hint = "Put a token into an environment variable, and name that with --token-env."
+        raise invalid("url", "the URL of a server has no user, no query and no token", hint=hint, usage=True)
+    if token_env is not None and not token_env.isidentifier():
+        raise invalid("token_env", "--token-env is the name of a variable, not a token", usage=True)
+    entry = registry.http_entry(client, name, url, token_env)
+    if entry is None:
+        hint = "Leave --url out: the client then starts a server of its own on the same jobs."
+        raise invalid("url", f"the configuration of {client.title} has no servers over HTTP", hint=hint, usage=True)
+    return entry
+
+
+def on_stdio(
+    client: Client, words: list[str], args: Sequence[str], env: Mapping[str, str], flags: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the entry for a server that the client starts as `WORDS mcp ARGS`.
+
+    `env` and `flags` are those of this call: what they say of the job root and the configuration is passed on.
+    """
+    return registry.stdio_entry(client, words[0], [*words[1:], "mcp", *args], _environment(env, flags))
+
+
+def _environment(env: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, str]:
+    found = {}
+    for flag, own, general, usual in _PASSED:
+        given = flags.get(flag) or env.get(own)
+        if given:
+            found[own] = given
+        elif env.get(general) and env[general] != os.path.join(env.get("HOME", ""), usual):
+            found[general] = env[general]
+    return found
+
+
+def check_arguments(words: list[str], args: Sequence[str]) -> None:
+    """Ask the server now whether it takes these arguments: a client may hide its refusal. Errors: invalid_argument."""
+    asked = [*words, "mcp", *args, "--help"]
+    done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_S, check=False)
+    if done.returncode == 0:
+        return
+    try:
+        error = json.loads(done.stdout)["error"]
+    except (ValueError, KeyError, TypeError):
+        error = {"message": f"{' '.join(asked)} ended with {done.returncode}"}
+    raise invalid("args", error["message"], hint=error.get("hint"), usage=True)
+
+
+def advice(client: Client, level: str, entry: dict[str, Any], *, changed: bool) -> str:
+    """Return what a person should know about this entry, or an empty text."""
+    sentences = []
+    command = str(entry.get("command", ""))
+    if any(part in _TEMPORARY for part in command.split("/")[:-1]):
+        sentences.append(f"{command} looks temporary: install outlive for good, and do this again from there.")
+    if level == registry.PROJECT and command.startswith("/"):
+        sentences.append("The path is valid on this machine only; if others share the file, use --command outlive.")
+    if registry.has_no_token(entry):
+        sentences.append(
+            "The server asks for a token: make one with `outlive token add NAME`, name its variable with --token-env."
+        )
+    if client.name == "claude-desktop" and changed:
+        sentences.append(f"{client.title} reads the file when it is started again.")
+    return " ".join(sentences)

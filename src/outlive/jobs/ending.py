@@ -1,0 +1,115 @@
+"""End a job with everything it started, and delete its directory."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.errors import OutliveError, from_os
+from outlive.jobs import adoption, processes
+from outlive.jobs.control_client import ControlClient, require_supervisor
+from outlive.jobs.waiting import Pause
+from outlive.system.signals import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+ENDING = (signal.SIGTERM, signal.SIGKILL)  # the supervisor makes sure of these; others are sent as they are
+
+
+def kill(
+    ctx: Context,
+    job: JobDir,
+    number: int = signal.SIGTERM,
+    *,
+    grace_ms: int = limits.KILL_GRACE_MS,
+    wait_ms: int | None = None,
+) -> Waiting[Inspection]:
+    """Send a signal to a job; TERM is followed by KILL after `grace_ms`. Return what is true of the job then.
+
+    Wait at most `wait_ms` for the end (default: the grace and a second). A job that has ended is left as it is.
+    Errors: invalid_state if nothing can run, io_error.
+    """
+    found = adoption.inspect_before_kill(ctx, job)
+    if found.state.state == "created":
+        raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
+    if found.state.state == "unknown" and not found.supervised:
+        raise OutliveError(
+            "invalid_state",
+            f"nothing is known to run: {found.damage or found.state.message}",
+            hint="log and tail still read its output; remove deletes it.",
+        )
+    if found.state.finished and not found.supervised:
+        return found
+    if wait_ms is None:
+        wait_ms = (grace_ms if number in ENDING else 0) + limits.KILL_WAIT_EXTRA_MS
+    yield from end(ctx, job, number, grace_ms, wait_ms / 1000)
+    return adoption.inspect_and_adopt(ctx, job)
+
+
+def end(
+    ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *, removing: bool = False
+) -> Waiting[None]:
+    """Ask the supervisor to send a signal, and wait at most `wait_s` seconds for the end if the signal ends the job.
+
+    The supervisor goes through with it even if this process is killed meanwhile. With `removing` it ends the job's
+    notification command too, and syncs nothing. Errors: io_error.
+    """
+    control = ControlClient(job, output=False)
+    try:
+        asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner, "removing": removing}
+        deadline = time.monotonic() + limits.CONTROL_S
+        while True:
+            if control.request(asked) and (yield from control.answer(deadline)):
+                break
+            if _is_over(adoption.inspect_and_adopt(ctx, job), job):  # it ended by itself meanwhile
+                return
+            if time.monotonic() >= deadline:
+                raise require_supervisor(job)
+            yield from control.pause(deadline)
+        until = time.monotonic() + wait_s
+        while number in ENDING and time.monotonic() < until:
+            if _is_over(adoption.inspect_and_adopt(ctx, job), job):
+                return
+            # Only the closed connection tells of a descendant that dies after the command
+            yield from control.pause(min(until, time.monotonic() + limits.SWEEP_INTERVAL_S))
+    finally:
+        control.close()
+
+
+def _is_over(found: Inspection, job: JobDir) -> bool:
+    return found.state.finished and not processes.survivors(found, job)
+
+
+def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[int]:
+    """Delete a job's directory and return the bytes given back.
+
+    Wait for a supervisor that is letting go of the job; with `ending`, also for one that is ending its processes.
+    Errors: invalid_state while a process of the job runs, job_not_found if another call deleted it first, io_error.
+    """
+    from outlive.store.cleanup import delete as store_delete  # its imports cost a call that only kills 1 ms
+
+    until = time.monotonic() + limits.DELETE_S
+    while True:
+        try:
+            return store_delete.delete(ctx.store, job)
+        except BlockingIOError:
+            alive = processes.survivors(adoption.inspect_and_adopt(ctx, job), job)
+            if (alive and not ending) or time.monotonic() >= until:
+                what = (
+                    f"{len(alive)} of the processes it started still run" if alive else "its supervisor is still busy"
+                )
+                raise OutliveError(
+                    "invalid_state",
+                    f"the job cannot be deleted: {what}",
+                    hint="remove ends and deletes it with everything it started.",
+                ) from None
+            yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+        except FileNotFoundError as error:
+            raise OutliveError("job_not_found", f"no job {job.job_id!r}: it was removed just now") from error
+        except OSError as error:
+            raise from_os(f"deleting {job.path}", error) from error

@@ -1,0 +1,80 @@
+"""What `outlive serve` tells the person that starts it: where it listens, and its first token."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from outlive.errors import OutliveError
+
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+    from outlive.store.root import Store
+    from outlive.store.tokens import Tokens
+
+_FIRST = "first"  # what the token is called that is made at the first start
+_FIRST_FILE = ".first-token"
+
+
+def first_token(tokens: Tokens) -> str | None:
+    """Without any token nobody could get in: make one. Errors: config_error, io_error."""
+    try:
+        return None if tokens.all() else tokens.add(_FIRST)[1]
+    except OutliveError:
+        if tokens.all():
+            return None  # another server made it just now, and shows it
+        raise
+
+
+def log(line: str) -> None:
+    sys.stderr.write(f"outlive serve: {line}\n")
+    sys.stderr.flush()
+
+
+def url(asked: dict[str, Any], listener: socket.socket) -> str:
+    scheme = "https" if asked["certfile"] else "http"
+    if asked["socket"]:
+        return f"{scheme}://localhost/mcp (socket {asked['socket']})"
+    host, port = listener.getsockname()[:2]
+    host = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{host}:{port}/mcp"
+
+
+def client_url(asked: dict[str, Any], url: str) -> str:
+    """What a client is given: from behind a proxy not the address at which we listen."""
+    if asked["prefix"] and asked["allow-host"]:
+        return f"https://{asked['allow-host'][0]}{asked['prefix']}/mcp"
+    return url.partition(" ")[0].replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+
+def greet(url: str, client_url: str, store: Store, tokens: Tokens, first: str | None) -> None:
+    """The token first: whoever reads that we listen finds it."""
+    if first is not None:
+        _show(client_url, store, first)
+    count = len(tokens.all())
+    log(f"listening on {url}, SSE at /sse; root {store.path}; {count} token{'s' * (count != 1)}")
+
+
+def _show(client_url: str, store: Store, first: str) -> None:
+    if sys.stderr.isatty():
+        log(f"a first token was made, named {_FIRST}. It is shown this once:\n\n{_snippet(client_url, first)}\n")
+        return
+    # Where nobody looks on, standard error is a log, and a token has no business there
+    path = os.path.join(store.path, _FIRST_FILE)
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(fd, "w", encoding="utf-8") as file:
+        file.write(_snippet(client_url, first) + "\n")
+    log(f"a first token was made, named {_FIRST}. Client configuration: {path} (read it, then delete it)")
+
+
+def _snippet(url: str, token: str) -> str:
+    import json
+
+    entry = {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
+    return json.dumps({"mcpServers": {"outlive": entry}}, indent=2)

@@ -1,0 +1,208 @@
+"""The sentences that answers are made of: how a job ended, its state, what was left out, durations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from outlive.core.records import FINISHED
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    Found = dict[str, Any]
+
+_FOLLOW_UP = "Use process poll/log/wait/write/kill."
+
+
+def entry(job: Found) -> str:
+    """A job of a list in one line: what it runs and how it is doing."""
+    return f"{command_line(job.get('command'))} ({short_state(job)})"
+
+
+def ended(found: Found) -> str:
+    """How a finished job ended, as a sentence."""
+    return ending(found).rstrip(".") + "."
+
+
+def output(found: Found, nothing: str) -> str:
+    return str(found.get("output") or "").rstrip("\r\n") or nothing
+
+
+def succeeded(found: Found) -> bool:
+    return found.get("state") == "exited" and found.get("exit_code") == 0 and found.get("reason") in (None, "exit")
+
+
+def state_line(found: Found, process: bool) -> str:
+    """One line: how it ended, or that it runs and what can be done."""
+    state = found.get("state")
+    if state == "running":
+        return _running(found, process)
+    if state == "created":
+        return f"Job {found.get('job_id')} is created, not started. process action=start starts it."
+    if state == "unknown":
+        return f"The state of job {found.get('job_id')} cannot be read."
+    return ending(found)
+
+
+def _running(found: Found, process: bool) -> str:
+    about = [f"job {found.get('job_id')}"]
+    if found.get("pid"):
+        about.append(f"pid {found['pid']}")
+    line = f"Command still running ({', '.join(about)}"
+    if found.get("timeout_ms"):
+        line += f"; ends after {found['timeout_ms'] / 1000:g} s"
+    line += ")."
+    if found.get("waiting_for_input"):
+        prompt = f" (prompt: {found['prompt'].strip()})" if found.get("prompt") else ""
+        line += f" It is waiting for input{prompt}."
+        if found.get("hint"):  # and that names the call to answer with
+            return line
+    return f"{line} {_FOLLOW_UP}" if process else line
+
+
+def ending(found: Found) -> str:
+    """How it ended, as a sentence."""
+    reason, signal, message = found.get("reason"), found.get("signal"), found.get("message")
+    how = signal or (None if found.get("exit_code") is None else f"exit code {found['exit_code']}")
+    with_signal = f" ({how})" if how else ""
+    by = f" of {found['ended_by']}" if found.get("ended_by") else ""
+    limit = f" after {found['timeout_ms'] / 1000:g} s" if found.get("timeout_ms") else ""
+    sentences = {
+        "timeout": f"Command timed out{limit} and was ended{with_signal}. What it did until then may have taken effect.",
+        "idle_timeout": f"Command was ended{with_signal} because it printed nothing for longer than idle_timeout_ms.",
+        "kill": f"Command was killed on request{by}{with_signal}.",
+        "oom": f"Command was killed because memory ran out{with_signal}.",
+        "quota": f"Command was ended{with_signal} because its output passed the quota.",
+        "launch": f"Command could not be started: {message or found.get('errno') or 'exec failed'}.",
+        "lost": f"The outcome is lost: {message or 'nothing was left to read it from'}. It may have run to its end.",
+        "reboot": f"The machine was restarted while it ran; the outcome is lost{f': {message}' if message else ''}.",
+    }
+    if found.get("exit_code") is not None and reason in (None, "exit", "kill", "signal"):
+        asked = " after a kill request" if reason == "kill" else ""
+        return f"Command exited with code {found['exit_code']}{asked}" + (f"; {message}" if message else "")
+    if reason in sentences:
+        return sentences[reason].replace("..", ".")
+    if signal:
+        return f"Command was ended by signal {signal}{f'; {message}' if message else ''}."
+    return f"Command ended ({found.get('state')})."
+
+
+def short_state(job: Found) -> str:
+    state = str(job.get("state"))
+    if job.get("reason") in ("timeout", "idle_timeout", "launch", "lost", "reboot", "oom", "quota"):
+        return f"{state} ({job['reason']})"
+    if state == "exited":
+        return f"exited {job.get('exit_code')}"
+    return f"{state} {job['signal']}" if state == "killed" and job.get("signal") else state
+
+
+def gap(found: Found, process: bool) -> list[str]:
+    """What was left out, and the call that shows it."""
+    gap = found.get("truncated")
+    if not isinstance(gap, dict) or (process and f"since_seq={gap.get('from_seq')} " in str(found.get("output"))):
+        return []  # the mark inside the output names the call
+    size = f"{counted(gap['lines'], 'line')}, " if gap.get("lines") else ""
+    line = f"[{size}{gap.get('bytes')} bytes of output not shown"
+    if process:
+        return [f"{line}; process action=log job_id={found.get('job_id')} since_seq={gap.get('from_seq')} shows them]"]
+    return [
+        f"{line}; {'they are' if found.get('gaps') else 'all of it is'} in {found['stdout_log_path']} (and stderr.log beside it)]"
+        if found.get("stdout_log_path")
+        else f"{line}]"
+    ]
+
+
+def removed_by_quota(found: Found) -> list[str]:
+    """What no call shows any more, where no mark inside the output says so."""
+    return [
+        f"[{counted(gap['lines'], 'line')}, {gap['bytes']} bytes of output are gone: it passed the job's quota, and only its head "
+        f"and tail are kept]"
+        for gap in found.get("gaps") or []
+    ]
+
+
+def left_behind(found: Found, process: bool) -> list[str]:
+    """Descendants that outlive the command."""
+    left = found.get("descendants")
+    count = len(left) if isinstance(left, (list, dict)) else left
+    if not count or found.get("hint") or found.get("state") in ("running", "created"):
+        return []
+    them = "it" if count == 1 else "them"
+    end = f" process action=kill job_id={found.get('job_id')} ends {them}." if process else ""
+    return [f"{counted(count, 'process')} it started still {'runs' if count == 1 else 'run'}.{end}"]
+
+
+def clamped(found: Found) -> list[str]:
+    if found.get("requested_ms") is None or found.get("state") in FINISHED:
+        return []
+    asked, got = duration(found["requested_ms"]), duration(found["effective_ms"])
+    return [f"[one call lasts at most {got}; {asked} were asked for. Call again to go on.]"]
+
+
+def notices(found: Found) -> list[str]:
+    return [_notice(notice) for notice in found.get("notices") or []]
+
+
+def _notice(notice: Found) -> str:
+    """What happened to another job meanwhile, in brackets: it does not belong to the answer."""
+    last = f": {notice['last_line']}" if notice.get("last_line") else ""
+    job = f"job {notice.get('job_id')} ({command_line(notice.get('name') or '')})"
+    if notice.get("event") == "watch_hit":
+        times = f", {notice['hits']} times" if notice.get("hits", 1) > 1 else ""
+        return f"[{job} matched {notice['pattern']} at seq {notice['seq']}{times}{last}]"
+    return f"[{job}: {short_state(notice)}{last}]"
+
+
+def hint(found: Found) -> list[str]:
+    hint = str(found.get("hint") or "")
+    # The line about a running job names the calls already, and in the words that models know.
+    return [] if not hint or hint.startswith("It still runs.") else [hint]
+
+
+def is_exit(fired: Any) -> bool:
+    return fired == "exit" or (isinstance(fired, dict) and fired.get("condition") == "exit")
+
+
+def condition(fired: Found) -> str:
+    """What came true, as a sentence."""
+    name = fired.get("condition")
+    if name in ("regex", "fail_regex"):
+        what = "The output matched" if name == "regex" else "The output matched what was to be a failure:"
+        return f"{what} {fired['pattern']} at seq {fired['seq']} ({fired['stream']}): {fired['line']}"
+    if name == "port":
+        who = f"the job (pid {fired['pid']})" if fired.get("owned") else "a process that is not this job's"
+        return f"Port {fired['port']} is open; {who} listens on it."
+    known = {
+        "output": "There is new output.",
+        "input": "It waits for input.",
+        "http": f"{fired.get('url')} answered with status {fired.get('status')}.",
+        "file": f"The file {fired.get('path')} is there.",
+        "idle_ms": f"It has been quiet for {duration_of(fired, 'idle_ms')}.",
+    }
+    return known.get(str(name), f"Condition met: {name}.")
+
+
+def command_line(command: Any) -> str:
+    text = " ".join(map(str, command)) if isinstance(command, list) else str(command)
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else line[:199] + "…"
+
+
+def counted(number: int, noun: str) -> str:
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number} {noun if number == 1 else plural}"
+
+
+def duration_of(found: Found, key: str) -> str:
+    return duration(found.get(key) or 0)
+
+
+def duration(ms: float) -> str:
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    seconds = ms / 1000
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"

@@ -1,0 +1,98 @@
+"""Arguments that several verbs declare alike: what a job is, what of its output an answer shows, how long a call waits."""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.store.output.patterns import MATCH_TYPES, REGEX
+from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
+
+# What output is watched for. A CLI pattern is one word; the other members of a watch have flags of their own.
+WATCHES = (
+    Arg(
+        "watch",
+        ITEMS,
+        "Lines to be told of: RE2 patterns, or {pattern, match_type regex|contains, stream, once, command, file}; "
+        "hits are events.",
+        default=(),
+        metavar="PATTERN",
+    ),
+    Arg("watch_match_type", STR, "How --watch patterns match.", default=REGEX, choices=MATCH_TYPES, mcp=""),
+    Arg(
+        "watch_stream", STR, "Where they are looked for.", default="both", choices=("both", "stdout", "stderr"), mcp=""
+    ),
+    Arg("watch_once", BOOL, "Tell of the first hit only.", default=False, mcp=""),
+    Arg("watch_command", STR, "Shell command that gets each hit on its stdin.", mcp="", metavar="COMMAND"),
+    Arg("watch_file", PATH, "File that gets each hit as one line.", mcp="", metavar="FILE"),
+)
+
+# What a job is: the arguments that create keeps for later, and run and restart use at once.
+DEFINITION = (
+    Arg("command", WORDS, "The command: a shell string, or several words that run as they stand.", required=True,
+        cli="COMMAND", metavar="COMMAND [ARG...]"),
+    Arg("cwd", PATH, "Directory to run in; must exist.", mcp="workdir", aliases=("cwd",), metavar="DIR"),
+    Arg("env", ENV, "Environment variables to set, literal values.", metavar="NAME=VALUE"),
+    Arg("env_file", STRS, "File of NAME=VALUE lines; a later file wins, --env wins over files.", default=(), mcp="",
+        metavar="FILE"),
+    Arg("mask", STRS, "Names of variables whose values are shown as *** and never stored.", default=(), metavar="NAME"),
+    Arg("timeout_ms", MS, "End the job after this long; 0: never.", default=0, minimum=0, cli="--timeout", mcp="",
+        metavar="DURATION"),
+    Arg("timeout_ms", SECONDS, "Seconds after which the job itself is ended; 0: never.", minimum=0, cli="",
+        mcp="timeout", aliases=("timeoutSeconds", "timeout_seconds"), mcp_default=limits.MCP_TIMEOUT_S),
+    Arg("idle_timeout_ms", MS, "End the job after so long without output; 0: never.", default=0, minimum=0,
+        cli="--idle-timeout", metavar="DURATION"),
+    Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends it.", default=0, minimum=0,
+        cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, metavar="DURATION"),
+    Arg("pty", BOOL, "Run it in a terminal (120x30): for programs that ask, edit or draw.", default=False),
+    Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (our own stdin), @FILE.",
+        default="closed", metavar="open|closed|-|@FILE"),
+    Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT"),
+    Arg("notify_command", STR, "Shell command that gets the job.finished event on its stdin.", metavar="COMMAND"),
+    Arg("notify_file", PATH, "File that gets the job.finished event as one line.", metavar="FILE"),
+    *WATCHES,
+    Arg("tags", STRS, "Tags, such as project.build.", default=(), cli="--tag", metavar="TAG"),
+    Arg("title", STR, "Short name for lists.", metavar="TEXT"),
+    Arg("shell", STR, 'Program and flags that run a shell string, such as "bash -lc".', cli="--shell-wrapper",
+        metavar="PROG FLAGS"),
+    Arg("progress_every_ms", MS, "Rewrite updated_at this often; 0: never.", default=0, minimum=0,
+        cli="--progress-every", mcp="", metavar="DURATION"),
+    Arg("quota_bytes", BYTES, "Most bytes of output to keep: of more, head and tail; 0: all (default: the configuration's, "
+        "10G).", minimum=0, hidden="mcp", metavar="SIZE"),
+    Arg("dedupe_key", STR, "Answer a running job of this directory with the same key instead of starting another.",
+        metavar="KEY"),
+    Arg("systemd_scope", BOOL, "Put the job into a transient systemd scope of its own, which outlives a logout and the "
+        "restart of the service that starts it (default: the configuration's, off).", mcp=""),
+    Arg("no_systemd_scope", BOOL, "Do not, whatever the configuration says.", mcp=""),
+    Arg("scope", STR, "The old name of --systemd-scope.", choices=("none", "systemd"), mcp="", hidden=True),
+    Arg("elevated", BOOL, "Run outside the sandbox. There is none, so this changes nothing.", default=False, cli=""),
+)  # fmt: skip
+
+# What of the output an answer shows.
+SHOWN = (
+    Arg("tail_lines", INT, "Lines of each stream in snapshot.", default=limits.TAIL_LINES, minimum=0, mcp="",
+        metavar="N"),
+    Arg("max_bytes", INT, f"Most bytes of output shown (default: output {limits.SHOWN_BYTES}, snapshot "
+        f"{limits.TAIL_BYTES} a stream).", minimum=1, maximum=limits.MAX_SHOWN_BYTES, metavar="N"),
+    Arg("raw", BOOL, "Output as it came, with escape sequences.", default=False),
+)  # fmt: skip
+
+# How long run, start and restart wait before they answer.
+WAITING = (
+    Arg("yield_ms", MS, "Answer after this long if it still runs; 0: at once.", default=limits.YIELD_MS, minimum=0,
+        cli="--snapshot-after", aliases=("yieldMs",), metavar="DURATION"),
+    Arg("background", BOOL, "Answer at once.", default=False, cli=""),
+    Arg("wait", BOOL, "Answer when it has ended.", default=False, mcp=""),
+    Arg("propagate", BOOL, "With --wait: exit with the job's exit code.", default=False, mcp=""),
+    Arg("wait_poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--wait-poll-ms",
+        hidden=True),
+)  # fmt: skip
+
+# How long write, send-keys, submit and paste wait, and what they answer.
+WRITE_TIMEOUT = Arg(
+    "timeout_ms",
+    MS,
+    "How long the job may take to read it.",
+    default=limits.WRITE_MS,
+    minimum=0,
+    metavar="DURATION",
+)
+WRITE_RESULT = "job_id state timeout_ms bytes_written stdin warnings? requested_ms? effective_ms?"

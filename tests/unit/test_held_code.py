@@ -1,0 +1,129 @@
+"""Code that is held in memory: what is imported after its files were replaced or deleted."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import py_compile
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import outlive
+from outlive.supervisor.worker import LATE
+from outlive.system import held_code
+
+SOURCE = Path(outlive.__file__).parent
+# Each program runs in an interpreter of its own: the modules of this one are loaded already.
+HOLD = "import os, shutil, sys; sys.path[:0] = sys.argv[1:]; from outlive.system.held_code import hold; "
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """The package `thing` with a module and a package below it, as Python has compiled them."""
+    made = tmp_path / "thing"
+    for name, text in {
+        "__init__.py": "",
+        "one.py": "WHAT = 'old'",
+        "deep/__init__.py": "WHAT = 'old'",
+        "deep/two.py": "from thing.one import WHAT",
+    }.items():
+        (made / name).parent.mkdir(exist_ok=True)
+        (made / name).write_text(text)
+        py_compile.compile(str(made / name))
+    return made
+
+
+def run(code: str, package: Path, *flags: str) -> str:
+    words = [sys.executable, "-I", "-S", *flags, "-c", HOLD + code, str(SOURCE.parent), str(package.parent)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+def replaced(package: Path) -> str:
+    """A line of Python that puts a version into the package's place which cannot be imported."""
+    new = package.parent / "new"
+    shutil.copytree(package, new, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in new.rglob("*.py"):
+        path.write_text("raise ImportError('the new version')")
+    return f"shutil.rmtree({str(package)!r}); shutil.move({str(new)!r}, {str(package)!r}); "
+
+
+def test_a_module_that_is_held_is_imported_after_its_files_are_gone(package: Path) -> None:
+    code = f"hold('thing'); shutil.rmtree({str(package)!r}); "
+    code += "import thing.deep, thing.deep.two as two; print(two.WHAT, thing.deep.__path__[0], two.__file__)"
+    assert run(code, package).split() == ["old", f"{package}/deep", f"{package}/deep/two.py"]
+
+
+def test_a_module_that_is_held_is_the_old_one_when_a_new_version_lies_in_its_place(package: Path) -> None:
+    code = f"hold('thing.deep', 'thing.one'); {replaced(package)}import thing.deep.two as two; print(two.WHAT)"
+    assert run(code, package) == "old\n"
+
+
+def test_what_was_not_held_is_looked_for_on_disk(package: Path) -> None:
+    code = f"hold('thing.one', 'thing.none', 'nothing'); {replaced(package)}import thing.one\n"
+    code += "try: import thing.deep\nexcept ImportError as error: print(error)"
+    assert run(code, package) == "the new version\n"
+
+
+@pytest.mark.parametrize("flags", [[], ["-B"], ["-O"]])
+def test_bytecode_that_is_not_of_this_source_is_not_held(package: Path, flags: list[str]) -> None:
+    (package / "one.py").write_text("WHAT = 'changed'")
+    shutil.rmtree(package / "deep" / "__pycache__")
+    code = f"hold('thing'); shutil.rmtree({str(package)!r}); from thing.deep.two import WHAT; print(WHAT)"
+    assert run(code, package, *flags) == "changed\n"
+
+
+def test_the_code_of_another_interpreter_comes_through_an_open_file(package: Path) -> None:
+    code = f"{held_code.BOOT}from thing.deep import two; print(two.WHAT, [p for p in sys.path if 'outlive' in p], file=sys.stderr)"
+    starter = "from outlive.system import fds, held_code; fd = fds.memory_file('code', held_code.image('thing')); "
+    starter += f"shutil.rmtree({str(package)!r}); os.dup2(fd, 1); "
+    starter += f"os.execv(sys.executable, [sys.executable, '-I', '-S', '-c', {code!r}])"
+    words = [sys.executable, "-I", "-S", "-c", HOLD + starter, str(SOURCE.parent), str(package.parent)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr == "old []\n"
+
+
+def test_a_pair_holds_everything_that_it_may_import_late() -> None:
+    """Follow every import of what a pair has loaded when it gets its job."""
+    code = "import json, outlive.supervisor.worker; print(json.dumps([name for name in sys.modules if name[:7] == 'outlive']))"
+    loaded: set[str] = set(json.loads(run(code, SOURCE)))
+    seen, todo = set(loaded), sorted(loaded)
+    while todo:
+        for name in imported(todo.pop()):
+            if name not in seen:
+                seen.add(name)
+                todo.append(name)
+    # `preload` imports these, and holds the last room, before the command of a job that needs them is spawned
+    ready = ("outlive.supervisor.input", "outlive.system.blocked_reads", "outlive.render")
+    # Of the fork server alone, which holds every room
+    spare = ("outlive.store.preallocated", "outlive.store.new_job")
+    missing = [
+        name for name in seen - loaded if not any(f"{name}.".startswith(f"{one}.") for one in (*LATE, *ready, *spare))
+    ]
+    assert not missing
+
+
+def imported(module: str) -> Iterator[str]:
+    """The modules of ours that a module imports at any time, other than for a type checker."""
+    tree = ast.parse(file_of(module).read_bytes())
+    tests = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    typing = {id(node) for test in tests for branch in test.body for node in ast.walk(branch)}
+    for node in ast.walk(tree):
+        if id(node) in typing:
+            continue
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+        yield from (name for name in names if name.startswith("outlive") and file_of(name).exists())
+
+
+def file_of(module: str) -> Path:
+    place = SOURCE.parent / module.replace(".", os.sep)
+    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")

@@ -1,0 +1,87 @@
+"""Tags, and the names that lists show."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outlive import limits
+from outlive.core import labels
+from outlive.errors import OutliveError
+
+
+class TestTags:
+    @pytest.mark.parametrize("tag", ["a", "project.build", "A-1.b-2.c", "x" * limits.MAX_TAG_CHARS])
+    def test_a_tag_is_segments_joined_by_dots(self, tag: str) -> None:
+        assert labels.check_tags([tag]) == [tag]
+
+    @pytest.mark.parametrize("tag", ["", ".", "a.", ".a", "a..b", "a b", "a_b", "a.*", "ä", "a\n", "x" * 129])
+    def test_anything_else_is_refused(self, tag: str) -> None:
+        with pytest.raises(OutliveError) as caught:
+            labels.check_tags([tag])
+        assert caught.value.code == "invalid_tag"
+
+    def test_a_repeated_tag_is_kept_once_in_its_first_place(self) -> None:
+        assert labels.check_tags(["b", "a", "b"]) == ["b", "a"]
+
+    def test_there_may_not_be_too_many(self) -> None:
+        most = [f"t{number}" for number in range(limits.MAX_TAGS)]
+        assert labels.check_tags([*most, most[0]]) == most
+        with pytest.raises(OutliveError) as caught:
+            labels.check_tags([*most, "one-more"])
+        assert caught.value.code == "invalid_tag"
+
+    @pytest.mark.parametrize(
+        ("pattern", "tag", "fits"),
+        [
+            ("a", "a", True),
+            ("a", "a.b", False),
+            ("a.*", "a", True),
+            ("a.*", "a.b", True),
+            ("a.*", "a.b.c", True),
+            ("a.*", "ab", False),
+            ("a.b.*", "a.c", False),
+        ],
+    )
+    def test_a_pattern_is_a_tag_or_everything_below_it(self, pattern: str, tag: str, fits: bool) -> None:
+        assert labels.check_tag_pattern(pattern) == pattern
+        assert labels.tag_matches(pattern, ["other", tag]) is fits
+
+    @pytest.mark.parametrize("pattern", ["*", ".*", "a*", "a.*.b", "a.*.*", ""])
+    def test_a_star_stands_at_the_end_only(self, pattern: str) -> None:
+        with pytest.raises(OutliveError) as caught:
+            labels.check_tag_pattern(pattern)
+        assert caught.value.code == "invalid_tag"
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        ("command", "name"),
+        [
+            (["npm", "run", "dev"], "npm run"),
+            (["/usr/bin/python3", "-m", "http.server"], "python3 http.server"),
+            (["pytest -q tests/unit"], "pytest tests/unit"),
+            (["A=1 B='x y' make all"], "make all"),
+            (["cd app && npm test"], "cd app"),
+            (["sleep 5; echo done"], "sleep 5"),
+            (["ls"], "ls"),
+            (["ls -la"], "ls"),
+            (["   "], "command"),
+            ([""], "command"),
+            (["echo 'two words'"], "echo two words"),
+        ],
+    )
+    def test_a_job_is_called_by_its_verb_and_first_target(self, command: list[str], name: str) -> None:
+        assert labels.name_of(command) == name
+
+    def test_a_long_name_keeps_both_ends(self) -> None:
+        name = labels.name_of(["cat", "a" * 100 + ".log"])
+        assert len(name) <= limits.NAME_CHARS
+        assert name.startswith("cat a") and name.endswith(".log")
+
+    @given(st.lists(st.text(), min_size=1, max_size=4))
+    def test_every_command_has_a_short_name_of_one_line(self, command: list[str]) -> None:
+        name = labels.name_of(command)
+        assert 0 < len(name) <= limits.NAME_CHARS
+        assert "\n" not in name
