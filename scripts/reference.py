@@ -103,9 +103,9 @@ def entries(body: str) -> list[tuple[str, str]]:
     return [(left, right) for left, right in found]
 
 
-def help_text(*words: str) -> str:
-    """Return what `outlive WORDS --help` prints in a terminal of 100 columns."""
-    command = [sys.executable, "-m", "outlive", *words, "--help"]
+def help_text() -> str:
+    """Return what `outlive --help` prints in a terminal of 100 columns."""
+    command = [sys.executable, "-m", "outlive", "--help"]
     env = {**os.environ, "COLUMNS": "100"}
     return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
 
@@ -134,8 +134,6 @@ def cli_page() -> str:
 
 def cli_of(name: str) -> tuple[str, list[str]]:
     """Return what a verb does in one line, and the body of its section."""
-    if name not in verbs.names():
-        return of_special(name)
     verb = verbs.load(name)
     text = cli_help.of_verb(verb, WIDE)
     usage, _, rest = text.partition("\n\n")
@@ -150,13 +148,6 @@ def cli_of(name: str) -> tuple[str, list[str]]:
     if verb.result:
         lines += ["", f"Answer: [`{verb.type}`](answers.md#{anchor(verb.type)})."]
     return verb.help, lines
-
-
-def of_special(name: str) -> tuple[str, list[str]]:
-    """Return the section of a command that has no declaration: its help text as it stands."""
-    text = help_text(name)
-    paragraphs = [part for part in text.split("\n\n") if not part.lower().startswith("usage:")]
-    return " ".join(paragraphs[0].split()).partition(". ")[0].rstrip(".") + ".", ["```text", text.rstrip(), "```"]
 
 
 # --- mcp-tools.md ----------------------------------------------------------------------------------------------------

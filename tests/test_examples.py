@@ -190,7 +190,7 @@ def test_every_snippet_is_named_by_its_page() -> None:
     assert len(CLIENTS) == 7
 
 
-# --- docs/reference/job-directory.md, taken at its word: nothing of outlive is used to read -------------------------------------
+# --- docs/reference/job-directory.md, taken at its word: nothing of outlive is used to read --------------------------
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -44,8 +44,8 @@ LEAN_ROOMS = {
     "system": {"limits", "fastjson", "errors", "core"},
 }
 STDLIB_ONLY = ("limits", "fastjson", "errors", "core", "config", "system", "store", "supervisor", "launch")
-# Never at the top of a module: RE2 is for a job that has a pattern to watch, platformdirs for other systems than Linux.
-LATE_ONLY = {"re2", "platformdirs"}
+# Never at the top of a module: RE2 is for a job that has a pattern to watch.
+LATE_ONLY = {"re2"}
 HEAVY = {
     "asyncio",
     "typing",
@@ -53,7 +53,6 @@ HEAVY = {
     "pydantic",
     "anyio",
     "mcp",
-    "platformdirs",
     "ulid",
     "re2",
     "inspect",

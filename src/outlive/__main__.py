@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
+    if sys.platform != "linux":  # before the first import of what only Linux has
+        sys.stderr.write("outlive needs Linux, or WSL 2 on Windows.\n")
+        return 1
     gc.disable()  # while modules are loaded nothing becomes garbage; looking for it is a tenth of `outlive run`
     try:
         launcher = _prepared(sys.argv[1:])

@@ -82,15 +82,11 @@ class Config:
 
 
 def default_path(env: Mapping[str, str]) -> str:
-    """`$XDG_CONFIG_HOME/outlive/config.toml`, else the platform's place."""
+    """Return `$XDG_CONFIG_HOME/outlive/config.toml`, else `~/.config/outlive/config.toml`."""
     base = env.get("XDG_CONFIG_HOME")
     if base and os.path.isabs(base):
         return os.path.join(base, "outlive", "config.toml")
-    if os.uname().sysname == "Linux":  # platformdirs costs 15 ms and says the same here
-        return os.path.join(os.path.expanduser("~"), ".config", "outlive", "config.toml")
-    from platformdirs import user_config_path
-
-    return str(user_config_path("outlive") / "config.toml")
+    return os.path.join(os.path.expanduser("~"), ".config", "outlive", "config.toml")
 
 
 def load(env: Mapping[str, str], explicit: str | None = None) -> Config:

@@ -47,27 +47,8 @@ class Evidence:
     end: dict[str, Any] = field(default_factory=dict)
 
 
-USAGE = """\
-Usage: outlive demo
-
-Show in a few seconds that a job outlives its server. The demo starts an MCP server and a client, runs a command in the
-background, kills the server with SIGKILL, looks at the job from the command line, reads on through a second server, and
-proves that no line is missing.
-
-It works in a temporary directory, which it deletes at the end; your jobs and your configuration are not touched.
-Exit status: 0 the proof holds, 1 it does not (the demo says why), 130 interrupted.
-
-  -h, --help    Print this help.
-"""
-
-
-def main(argv: list[str], options: dict[str, Any]) -> int:
-    """Run `outlive demo` with the words after its name. Errors: invalid_argument."""
-    if argv and argv[0] in ("-h", "--help"):
-        stdio.text(USAGE)
-        return 0
-    if argv:
-        raise invalid("demo", f"unknown argument of outlive demo: {argv[0]}", hint="It takes none.", usage=True)
+def main(_values: dict[str, Any], options: dict[str, Any]) -> int:
+    """Run `outlive demo`; `options` are the global ones. Errors: invalid_argument."""
     for name in ("root", "config"):
         if options.get(name):
             hint = "Leave it out: your jobs and your configuration are not touched."

@@ -90,6 +90,6 @@ def test_the_help_of_a_verb_is_whole_sentences_that_fit(name: str) -> None:
 
 
 def test_the_overview_names_every_verb() -> None:
-    text = help_.overview(verbs(), {}, 80)
+    text = help_.overview(verbs(), 80)
     assert [verb.name for verb in verbs() if f"\n  {verb.name} " not in text] == []
     assert [line for line in text.splitlines() if len(line) > 80] == []

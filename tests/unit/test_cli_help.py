@@ -34,7 +34,7 @@ WAIT = Verb(
     args=(Arg("jobs", spec.STRS, "The jobs.", required=True, cli="JOB"), Arg("x", spec.STR, "It.", required=True)),
 )
 ODD = Verb("odd", "A verb that no group names.", lambda ctx: {})
-SPECIAL = {"mcp": ("outlive.mcp.stdio:main", "Serve MCP on stdio.")}
+MCP = Verb("mcp", "Serve MCP on stdio.", program=True)
 
 
 def line_of(text: str, start: str) -> str:
@@ -46,7 +46,7 @@ def line_of(text: str, start: str) -> str:
 
 
 def test_every_verb_has_a_line_and_one_without_a_group_is_shown_with_the_others() -> None:
-    text = help_.overview([RUN, WAIT, ODD], SPECIAL, 100)
+    text = help_.overview([RUN, WAIT, ODD, MCP], 100)
     assert line_of(text, "run ").startswith("run Start a command as a job.")
     other = text.partition("\nOther:\n")[2]
     assert "odd" in other
@@ -55,7 +55,7 @@ def test_every_verb_has_a_line_and_one_without_a_group_is_shown_with_the_others(
 
 
 def test_the_overview_shows_examples_and_the_global_options() -> None:
-    text = help_.overview([RUN], SPECIAL, 100)
+    text = help_.overview([RUN], 100)
     assert "outlive run make test" in text
     assert "--root PATH" in text
     assert "-v, -vv, --verbose" in text
@@ -99,7 +99,7 @@ def test_durations_are_explained_where_there_are_any() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    for text in (help_.of_verb(RUN, width), help_.overview([RUN, WAIT, ODD], SPECIAL, width)):
+    for text in (help_.of_verb(RUN, width), help_.overview([RUN, WAIT, ODD, MCP], width)):
         assert [line for line in text.splitlines() if len(line) > width] == []
 
 

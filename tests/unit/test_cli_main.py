@@ -344,7 +344,6 @@ def test_help_alone_shows_every_verb(verb: Any, call: Called, monkeypatch: pytes
     verb(answers(), name="poll", cli=False)
     text = call.text("--help")
     assert "\n  status" in text
-    assert "\n  mcp" in text
     assert "\n  poll" not in text
     assert call.text("help") == text
 
@@ -379,22 +378,36 @@ def test_nothing_is_logged_unless_asked_for(verb: Any, call: Called, monkeypatch
 # --- commands that answer otherwise --------------------------------------------------------------------------------
 
 
-def test_a_special_command_gets_its_words_and_the_global_options(call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_gets_its_arguments_and_the_global_options(call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
-    def serve(words: list[str], options: dict[str, Any]) -> int:
-        seen.append((words, options["root"], options["help"]))
+    def serve(values: dict[str, Any], options: dict[str, Any]) -> int:
+        seen.append((values["tools"], values["isolate"], options["root"]))
         return 7
 
-    module = types.ModuleType("fake_special")
+    module = types.ModuleType("fake_program")
     module.serve = serve  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "fake_special", module)
-    monkeypatch.setitem(cli.SPECIAL, "mcp", ("fake_special:serve", "Serve."))
+    monkeypatch.setitem(sys.modules, "fake_program", module)
+    monkeypatch.setitem(cli.PROGRAMS, "mcp", "fake_program:serve")
     call.text("--root", "/a", "mcp", "--tools", "exec", "--root", "/b")
-    call.text("help", "mcp")
-    call.text("mcp", "--help")
     assert call.status == 7
-    assert seen == [(["--tools", "exec"], "/b", False), (["--help"], None, True), (["--help"], None, False)]
+    assert seen == [("exec", False, "/b")]
+
+
+@pytest.mark.parametrize("verb", list(cli.PROGRAMS))
+def test_the_help_of_a_program_is_made_from_its_declaration(call: Called, verb: str) -> None:
+    text = call.text(verb, "--help")
+    assert call.status == 0
+    assert text == call.text("help", verb)
+    assert text.startswith(f"usage: outlive {verb}")
+    declared = [arg.cli for arg in verbs.load(verb).args]
+    assert [flag for flag in declared if flag not in text] == []
+
+
+@pytest.mark.parametrize("verb", list(cli.PROGRAMS))
+def test_a_mistake_in_the_options_of_a_program_is_an_error_object(call: Called, verb: str) -> None:
+    assert f"outlive {verb} --help" in call.refused(verb, "--zzz")["hint"]
+    assert call.status == 2
 
 
 # --- as a process --------------------------------------------------------------------------------------------------
@@ -402,7 +415,7 @@ def test_a_special_command_gets_its_words_and_the_global_options(call: Called, m
 # Each would cost `outlive status` 5 to 200 ms.
 _HEAVY = (
     *("typing", "dataclasses", "argparse", "logging", "inspect", "shutil", "subprocess", "difflib"),
-    *("mcp", "pydantic", "anyio", "asyncio", "platformdirs"),
+    *("mcp", "pydantic", "anyio", "asyncio"),
 )
 
 

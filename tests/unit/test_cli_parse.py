@@ -332,7 +332,7 @@ def test_an_option_like_nothing_we_know_points_to_the_help_and_to_the_two_dashes
 @pytest.mark.parametrize(("typed", "meant"), [("lst", "list"), ("stats", "status"), ("tag", "tag set"), ("mpc", "mcp")])
 def test_an_unknown_verb_names_the_nearest_known_one(typed: str, meant: str) -> None:
     with pytest.raises(OutliveError) as caught:
-        parse.verb_name([typed], ["mcp", "demo"])
+        parse.verb_name([typed])
     assert caught.value.hint == f"Did you mean {meant}?"
     assert caught.value.details == {"field": "verb"}
     assert caught.value.usage
@@ -422,13 +422,6 @@ def test_help_in_front_of_the_verb_leaves_the_verb_to_be_read() -> None:
     options = parse.no_options()
     assert parse.leading(["-h", "run", "x"], options, "/here") == ["run", "x"]
     assert options["help"] is True
-
-
-def test_a_verb_that_reads_its_own_words_is_given_what_is_not_global() -> None:
-    options = parse.no_options()
-    words = ["--tools", "exec", "--root", "r", "-vv", "--help", "--", "--root", "x"]
-    assert parse.take_globals(words, options, "/here") == ["--tools", "exec", "--help", "--", "--root", "x"]
-    assert (options["root"], options["verbose"], options["help"]) == ("/here/r", 2, False)
 
 
 def test_a_whole_command_line_gives_the_verb_its_arguments_and_the_global_options(

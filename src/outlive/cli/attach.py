@@ -12,8 +12,7 @@ import time
 import tty
 
 from outlive import config
-from outlive.cli import help as help_
-from outlive.cli import parse, stdio
+from outlive.cli import stdio
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup, stdin, waiting
@@ -26,7 +25,6 @@ from outlive.render.terminal_queries import Unasked
 from outlive.store.output.merged import Output
 from outlive.store.root import Store
 from outlive.system import fds, pty, signals
-from outlive.verbs.spec import BOOL, JOB, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,25 +39,10 @@ _NOTE_S = 3.0  # how long the line that names the chord covers the last row
 _LOOK_S = 1.0  # a look at the job at least so often, should a hint be lost
 _WRITE_S = 30.0  # what is typed is taken within this or dropped
 
-VERB = Verb(
-    "attach",
-    "Join your terminal to a pty job's.",
-    lambda _ctx, **_values: None,
-    args=(JOB, Arg("read_only", BOOL, "Only watch: nothing is typed, the size stays.", default=False)),
-    mcp=False,
-    detail=f"What you type goes to the job, what it prints comes to you; its size follows yours. {CHORD} detaches (Ctrl-] "
-    "twice sends one), and the job goes on. Several can attach at once. What a program reads with echo off, a "
-    "password, is not stored anywhere.",
-)
 
-
-def main(words: list[str], options: dict[str, Any]) -> int:
-    """Exit status 0: detached, or the job ended. Errors: not_a_pty, stdin_closed, invalid_state, invalid_argument."""
-    cwd = os.getcwd()
-    if "--help" in words or "-h" in words:
-        stdio.text(help_.of_verb(VERB, help_.terminal_width()))
-        return 0
-    values = parse.arguments(VERB, words, options, cwd)
+def main(values: dict[str, Any], options: dict[str, Any]) -> int:
+    """Return 0 when the person has detached or the job has ended. `values` are the arguments of the verb, `options` the
+    global ones. Errors: not_a_pty, stdin_closed, invalid_state, invalid_argument."""
     if not (os.isatty(0) and os.isatty(1)):
         raise OutliveError(
             "invalid_argument",
@@ -72,7 +55,7 @@ def main(words: list[str], options: dict[str, Any]) -> int:
     owner = env.get("OUTLIVE_OWNER") or "cli"
     wrapper = ("sh", "-lc")
     ctx = Context(
-        store, settings, face="cli", owner=owner, client=None, cwd=cwd, env=env, launcher=Launcher(), shell=wrapper
+        store, settings, face="cli", owner=owner, client=None, cwd=None, env=env, launcher=Launcher(), shell=wrapper
     )
     with contextlib.closing(store), lookup.open_job(ctx, values["job"]) as job:
         stdin.require_pty(adoption.inspect_and_adopt(ctx, job))

@@ -11,7 +11,7 @@ from outlive.verbs.spec import BOOL, ENV, MS, STRS, WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from typing import Any
 
     from outlive.verbs.spec import Arg, Verb
@@ -64,9 +64,9 @@ def short_usage(verb: Verb | None) -> str:
     return f"usage: {_usage(verb)}\n`outlive {verb.name} --help` explains the options.\n"
 
 
-def overview(verbs: Iterable[Verb], special: Mapping[str, tuple[str, str]], width: int) -> str:
+def overview(verbs: Iterable[Verb], width: int) -> str:
     """The text of `outlive --help`."""
-    lines = {verb.name: verb.help for verb in verbs} | {name: text for name, (_, text) in special.items()}
+    lines = {verb.name: verb.help for verb in verbs}
     column = max(map(len, lines)) + 4
     parts = ["usage: outlive [GLOBAL OPTIONS] VERB [OPTIONS] …", textwrap.fill(_INTRO, width)]
     for heading, names in _GROUPS:

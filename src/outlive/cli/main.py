@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 
-# Commands that do not answer with one object: name → (module:function, help). The function is called with the words
-# after the name and the global options, and returns the exit status.
-SPECIAL = {
-    "attach": ("outlive.cli.attach:main", "Join your terminal to a pty job's."),
-    "mcp": ("outlive.mcp.stdio:main", "Serve MCP on stdio."),
-    "serve": ("outlive.mcp.http.serve:main", "Serve MCP over HTTP, to clients that have a token."),
-    "demo": ("outlive.demo:main", "Show in a few seconds that a job outlives its server."),
+# Verbs that take over the process: `module:function`, called with the verb's arguments and the global options; it
+# returns the exit status.
+PROGRAMS = {
+    "attach": "outlive.cli.attach:main",
+    "mcp": "outlive.mcp.stdio:main",
+    "serve": "outlive.mcp.http.serve:main",
+    "demo": "outlive.demo:main",
 }
 # These answer also where the root is unsafe or full
 _STORELESS = frozenset({"schema", "doctor", "install", "uninstall"})
@@ -94,8 +94,6 @@ def _dispatch(argv: list[str], call: _Call) -> int:
         options["help"], words = True, words[1:]
     if options["version"]:
         return _version()
-    if words and words[0] in SPECIAL:
-        return _special(words[0], words[1:], call)
     if options["help"] and not words:
         return _help(None)
     return _verb(words, call)
@@ -104,7 +102,7 @@ def _dispatch(argv: list[str], call: _Call) -> int:
 def _verb(words: list[str], call: _Call) -> int:
     if len(words) < 3 and _asks_about_several(words, call):
         return _help_of_several(words[0])
-    name, words = parse.verb_name(words, SPECIAL)
+    name, words = parse.verb_name(words)
     if name == "run" and not call.options["help"] and words[:1] not in (["--help"], ["-h"]):
         call.launcher.prepare()
     verb = verbs.load(name)
@@ -118,6 +116,8 @@ def _verb(words: list[str], call: _Call) -> int:
     if call.options["version"]:
         return _version()
     _check_propagate(call.values)
+    if verb.program:
+        return _program(verb, call)
     if verb.follow is not None and call.values.get("follow"):
         return _follow(verb, call)
     result = _run(verb, call)
@@ -198,16 +198,13 @@ class _Launcher:
         return getattr(self.__dict__["made"], name)
 
 
-def _special(name: str, words: list[str], call: _Call) -> int:
+def _program(verb: Verb, call: _Call) -> int:
     import importlib
 
-    words = parse.take_globals(words, call.options, call.cwd)
-    if call.options["help"]:
-        words = ["--help", *words]
-    module, _, function = SPECIAL[name][0].partition(":")
-    run: Callable[[list[str], dict[str, Any]], int] = getattr(importlib.import_module(module), function)
+    module, _, function = PROGRAMS[verb.name].partition(":")
+    run: Callable[[dict[str, Any], dict[str, Any]], int] = getattr(importlib.import_module(module), function)
     _collect_again()
-    return run(words, call.options)
+    return run(call.values, call.options)
 
 
 def _collect_again() -> None:
@@ -259,7 +256,7 @@ def _help(verb: Verb | None) -> int:
     from outlive.cli import help as help_
 
     width = help_.terminal_width()
-    stdio.text(help_.of_verb(verb, width) if verb else help_.overview(_verbs(), SPECIAL, width))
+    stdio.text(help_.of_verb(verb, width) if verb else help_.overview(_verbs(), width))
     return ANSWERED
 
 

@@ -19,7 +19,6 @@ from outlive.verbs.spec import BOOL, ENV, ITEMS, PATH, STRS, WORDS, Arg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from outlive.verbs.spec import Verb
@@ -54,8 +53,8 @@ def leading(argv: list[str], options: dict[str, Any], cwd: str | None) -> list[s
     return _Reader((), options, cwd, before_verb=True).read(argv)
 
 
-def verb_name(words: list[str], others: Iterable[str] = ()) -> tuple[str, list[str]]:
-    """The canonical name of the verb and the words after it. `others`: further names a hint may offer."""
+def verb_name(words: list[str]) -> tuple[str, list[str]]:
+    """Return the canonical name of the verb and the words after it. Errors: invalid_argument."""
     if not words:
         raise invalid("verb", "no verb given", hint="`outlive --help` lists the verbs.", usage=True)
     for count in (1, 2):  # `tag set` is two words
@@ -67,7 +66,7 @@ def verb_name(words: list[str], others: Iterable[str] = ()) -> tuple[str, list[s
         whole = [f"{words[0]} {one}" for one in second]
         hint = f"Verbs: {', '.join(whole)}." if len(whole) > 1 else f"Did you mean {whole[0]}?"
         raise invalid("verb", said, hint=hint, usage=True)
-    near = nearest(words[0], [*verbs.names(), *verbs.ALIASES, *others])
+    near = nearest(words[0], [*verbs.names(), *verbs.ALIASES])
     known = f"`outlive --help` lists the verbs; to run a command: outlive run {words[0]} …"
     hint = f"Did you mean {near}?" if near else known
     raise invalid("verb", f"unknown verb: {words[0]}", hint=hint, usage=True)
@@ -91,23 +90,6 @@ def arguments(verb: Verb, words: list[str], options: dict[str, Any], cwd: str | 
 def asks_only(options: dict[str, Any]) -> bool:
     """Is this a question about outlive itself?"""
     return bool(options["help"] or options["version"])
-
-
-def take_globals(words: list[str], options: dict[str, Any], cwd: str | None) -> list[str]:
-    """`words` without the global options in it, for verbs that read their own arguments (help stays: it is theirs)."""
-    kept: list[str] = []
-    reader = _Reader((), options, cwd)
-    at = 0
-    while at < len(words):
-        word = words[at]
-        if word == "--":
-            return kept + words[at:]
-        if word.partition("=")[0] in ("--root", "--config", "--human", "--verbose") or _verbosity(word):
-            at = reader.flag(words, at)
-        else:
-            kept.append(word)
-            at += 1
-    return kept
 
 
 class _Reader:

@@ -11,8 +11,7 @@ import signal
 import sys
 import threading
 
-from outlive.errors import OutliveError
-from outlive.mcp import flags
+from outlive.mcp.tools.offer import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,36 +19,11 @@ if TYPE_CHECKING:
 
     from outlive.mcp.job_environment import JobEnvironment
 
-USAGE = """\
-Usage: outlive mcp [--tools exec,process] [--channel] [--isolate] [--root PATH] [--config PATH]
 
-Serve MCP on stdin and stdout, for one client. Jobs outlive the server: they go on when the client closes it.
-
-  --tools LIST    The tools to offer: exec, process, or both (default). exec alone answers when the command has ended.
-  --channel       Wake the client when a job that it started ends or hits a watch: notifications/claude/channel. Claude
-                  Code shows them if it was started with --channels, or while that is a preview with
-                  --dangerously-load-development-channels server:NAME, NAME being this server's in its configuration.
-  --isolate       A wall: only jobs that this client started over MCP exist, told by the name it gives itself and the session
-                  or project in its environment. Jobs of others cannot be listed, read, ended or guessed at.
-  --root PATH     The job root, instead of OUTLIVE_ROOT or the platform's place.
-  --config PATH   The configuration file, instead of the one in the configuration directory.
-  -h, --help      Print this help.
-"""
-_VALUES = ("--tools", "--root", "--config")
-_SWITCHES = ("--channel", "--isolate")
-
-
-def main(argv: list[str], options: dict[str, Any]) -> int:
-    """`options`: the global options given before the verb. Errors: config_error, io_error."""
-    try:
-        asked = flags.read("mcp", argv, _VALUES, _SWITCHES, options)
-        if asked is None:
-            os.write(1, USAGE.encode())
-            return 0
-        asked["tools"] = flags.tools(asked["tools"])
-    except OutliveError as error:
-        return flags.usage_error(error, USAGE)
-    return _serve(asked)
+def main(values: dict[str, Any], options: dict[str, Any]) -> int:
+    """Serve until the client closes stdin, and return 0. `values` are the arguments of the verb, `options` the global
+    ones. Errors: invalid_argument, config_error, io_error."""
+    return _serve({**values, "tools": offered(values["tools"]), "root": options["root"], "config": options["config"]})
 
 
 def _serve(asked: dict[str, Any]) -> int:

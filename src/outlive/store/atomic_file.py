@@ -69,8 +69,7 @@ def reserve(dir_fd: int, name: str, size: int) -> None:
     """A new file that has its space on the disk already. Errors: OSError."""
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=dir_fd)
     try:
-        if hasattr(os, "posix_fallocate"):  # not on macOS
-            os.posix_fallocate(fd, 0, size)
+        os.posix_fallocate(fd, 0, size)
     finally:
         os.close(fd)
 

@@ -21,18 +21,14 @@ COLLECTED = ".collected"  # its time: when jobs were last deleted without anybod
 
 
 def default_path(env: Mapping[str, str]) -> str:
-    """`OUTLIVE_ROOT`, else `$XDG_DATA_HOME/outlive/jobs`, else the platform's place."""
+    """Return `OUTLIVE_ROOT`, else `$XDG_DATA_HOME/outlive/jobs`, else `~/.local/share/outlive/jobs`."""
     if env.get("OUTLIVE_ROOT"):
         return os.path.abspath(env["OUTLIVE_ROOT"])
     base = env.get("XDG_DATA_HOME")
     if base and os.path.isabs(base):  # a relative one is to be ignored (XDG Base Directory Specification)
         return os.path.join(base, "outlive", "jobs")
-    if os.uname().sysname == "Linux":  # platformdirs costs 15 ms and says the same here
-        home = env.get("HOME") or os.path.expanduser("~")
-        return os.path.join(home, ".local", "share", "outlive", "jobs")
-    from platformdirs import user_data_path
-
-    return str(user_data_path("outlive") / "jobs")
+    home = env.get("HOME") or os.path.expanduser("~")
+    return os.path.join(home, ".local", "share", "outlive", "jobs")
 
 
 class Store:

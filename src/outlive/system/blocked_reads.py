@@ -39,7 +39,7 @@ _GENERIC = _table("63 67 65 69 286 207 212 243 76 77 285", "71", "73", "72", "22
 _TABLES = {"x86_64": _X86_64, "aarch64": _GENERIC, "riscv64": _GENERIC, "loongarch64": _GENERIC}
 _TABLES_32 = {"x86_64": _I386}
 
-_WANTS = select.POLLIN | getattr(select, "POLLRDNORM", 0x40)  # also as EPOLLIN, EPOLLRDNORM: the same bits
+_WANTS = select.POLLIN | select.POLLRDNORM  # also as EPOLLIN, EPOLLRDNORM: the same bits
 _TTY = 5 << 8  # /dev/tty, the caller's own terminal whatever it is (tty(4))
 # Majors of terminals (devices.txt): consoles and serial lines, /dev/tty and ptmx, pseudo-terminals, USB, ARM, hvc
 _TERMINALS = frozenset((2, 3, 4, 5, *range(128, 144), 166, 188, 204, 229))
@@ -83,7 +83,7 @@ class Found:
 
 
 def supported() -> bool:
-    """Does this kernel tell? Not macOS, not gVisor, not an architecture without a table."""
+    """Return whether this kernel tells: gVisor does not, nor does an architecture without a table."""
     global _tables
     if _tables is None:
         machine = os.uname().machine

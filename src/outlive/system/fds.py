@@ -17,7 +17,6 @@ else:
     except ImportError:
         import socket
 
-_F_GETPATH = 50  # macOS, sys/fcntl.h
 _INT_BYTES = struct.calcsize("i")
 _DONTWAIT = int(socket.MSG_DONTWAIT)
 
@@ -41,12 +40,10 @@ def cloexec_from(first: int) -> None:
 
 def open_fds() -> list[int]:
     """The fds of this process, in ascending order."""
-    for place in ("/proc/self/fd", "/dev/fd"):
-        try:
-            return sorted(int(name) for name in os.listdir(place))
-        except OSError:
-            continue
-    return list(range(1024))
+    try:
+        return sorted(int(name) for name in os.listdir("/proc/self/fd"))
+    except OSError:
+        return list(range(1024))
 
 
 def close_others(keep: set[int]) -> None:
@@ -112,8 +109,8 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
-    """Two ends that carry whole messages and fds. (macOS has no SEQPACKET; its datagram pairs keep order too.)"""
-    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET if _linux() else socket.SOCK_DGRAM)
+    """Return two connected sockets that carry whole messages and fds."""
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
 def new_socket() -> socket.socket:
@@ -133,22 +130,13 @@ def accept(listener: socket.socket) -> socket.socket:
 
 
 def socket_path(dir_fd: int, name: str) -> str:
-    """A path for `name` in an open directory that fits into sun_path, which holds 107 bytes (unix(7)).
-
-    Through /proc every path is short. Elsewhere it is the real one, and may be too long.
-    """
-    if _linux():
-        return f"/proc/self/fd/{dir_fd}/{name}"
-    return os.path.join(os.fsdecode(fcntl.fcntl(dir_fd, _F_GETPATH, b"\0" * 1024)).rstrip("\0"), name)
-
-
-def _linux() -> bool:
-    return os.path.isdir("/proc/self/fd")
+    """Return a path for `name` in an open directory that fits into sun_path, which holds 107 bytes (unix(7))."""
+    return f"/proc/self/fd/{dir_fd}/{name}"
 
 
 def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait: bool = True) -> None:
     """One message with fds (unix(7), SCM_RIGHTS). Never SIGPIPE. Errors: BlockingIOError if it may not wait."""
-    flags = getattr(socket, "MSG_NOSIGNAL", 0) | (0 if wait else _DONTWAIT)
+    flags = socket.MSG_NOSIGNAL | (0 if wait else _DONTWAIT)
     if fds:
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(fds)}i", *fds))]
         sock.sendmsg([message], rights, flags)
@@ -159,7 +147,7 @@ def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait
 def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = True) -> tuple[bytes, list[int]]:
     """One message and its fds; b"" when the other end is gone. A message that was cut is refused, not half obeyed.
     Errors: BlockingIOError if it may not wait."""
-    flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0) | (0 if wait else _DONTWAIT)
+    flags = socket.MSG_CMSG_CLOEXEC | (0 if wait else _DONTWAIT)
     room = socket.CMSG_SPACE(most_fds * _INT_BYTES)
     message, control, answer_flags, _ = sock.recvmsg(size, room, flags)
     fds: list[int] = []
@@ -183,8 +171,6 @@ def waiting_bytes(fd: int) -> int:
 
 def set_pipe_size(fd: int, size: int) -> bool:
     """Change the capacity; False if the kernel will not (EPERM: the user's pipe pages are used up; EBUSY: it is full)."""
-    if not hasattr(fcntl, "F_SETPIPE_SZ"):
-        return False
     try:
         fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, size)
     except OSError:

@@ -43,9 +43,7 @@ def _fallocate(fd: int, start: int, length: int) -> None:
     except ImportError as error:  # the Python that this process was started with is gone
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS)) from error
     libc = ctypes.CDLL(None, use_errno=True)
-    call = getattr(libc, "fallocate64", None) or getattr(libc, "fallocate", None)
-    if call is None:  # not Linux
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    call = getattr(libc, "fallocate64", None) or libc.fallocate  # musl has the second name only
     while call(fd, _PUNCH_HOLE | _KEEP_SIZE, ctypes.c_int64(start), ctypes.c_int64(length)) != 0:
         number = ctypes.get_errno()
         if number != errno.EINTR:

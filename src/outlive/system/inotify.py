@@ -78,7 +78,7 @@ class Watch:
         self._way = _Way()
         try:
             self._fd: int = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        except AttributeError:  # not Linux
+        except AttributeError:  # a libc without it
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS)) from None
         if self._fd < 0:
             raise _last_error(None)

@@ -10,25 +10,20 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import os
 import struct
 
-# macOS has the same calls since 10.15 but Python does not name them there (sys/fcntl.h: F_OFD_SETLK 90, SETLKW 91, GETLK 92).
-_SETLK = getattr(fcntl, "F_OFD_SETLK", 90)
-_SETLKW = getattr(fcntl, "F_OFD_SETLKW", 91)
-_GETLK = getattr(fcntl, "F_OFD_GETLK", 92)
-_LINUX = hasattr(fcntl, "F_OFD_SETLK")
-# struct flock: Linux (64-bit) type whence start len pid; macOS start len pid type whence
-_FLOCK = "hhqqi4x" if _LINUX else "qqihh"
+# linux/fcntl.h; a Python that was built with an old C library has no names for them
+_GETLK, _SETLK, _SETLKW = 36, 37, 38
+_FLOCK = "hhqqi4x"  # struct flock (64-bit): type, whence, start, length, pid
 
 
 def _flock(kind: int, byte: int) -> bytes:
-    if _LINUX:
-        return struct.pack(_FLOCK, kind, 0, byte, 1, 0)
-    return struct.pack(_FLOCK, byte, 1, 0, kind, 0)
+    return struct.pack(_FLOCK, kind, os.SEEK_SET, byte, 1, 0)
 
 
 def take(fd: int, byte: int) -> bool:
-    """Take the lock of one byte for the description behind `fd`; False if somebody else holds it."""
+    """Take the lock of one byte for the description behind `fd`; return False if another one holds it."""
     try:
         fcntl.fcntl(fd, _SETLK, _flock(fcntl.F_WRLCK, byte))
     except OSError as error:
@@ -39,12 +34,12 @@ def take(fd: int, byte: int) -> bool:
 
 
 def wait_for(fd: int, byte: int) -> None:
-    """Take the lock of one byte as soon as whoever holds it lets go."""
+    """Wait until no other description holds the lock of one byte, and take it."""
     fcntl.fcntl(fd, _SETLKW, _flock(fcntl.F_WRLCK, byte))
 
 
 def is_held(fd: int, byte: int) -> bool:
-    """Does another description hold this byte? Takes nothing."""
+    """Return whether another description holds this byte. Takes nothing."""
     answer = fcntl.fcntl(fd, _GETLK, _flock(fcntl.F_WRLCK, byte))
-    kind = struct.unpack(_FLOCK, answer)[0 if _LINUX else 3]
+    kind = struct.unpack(_FLOCK, answer)[0]
     return bool(kind != fcntl.F_UNLCK)

@@ -54,7 +54,7 @@ def listeners(port: int) -> list[Listener]:
     """All sockets that listen on this port. Errors: OSError where the kernel does not tell; connecting is left then."""
     try:
         return [*_asked(socket.AF_INET, port), *_asked(socket.AF_INET6, port)]
-    except (OSError, AttributeError, struct.error):  # not compiled in, forbidden in a sandbox, or not Linux
+    except (OSError, struct.error):  # not compiled into the kernel, or forbidden in a sandbox
         return _listed(port)
 
 

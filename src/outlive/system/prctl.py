@@ -66,7 +66,7 @@ def mark_cloexec(first: int) -> bool:
     """Mark every fd from `first` on close-on-exec (close_range(2), Linux 5.11); False where there is no such thing."""
     try:
         return _libc("syscall", _SYS_CLOSE_RANGE, first, -1, _CLOSE_RANGE_CLOEXEC) == 0
-    except OSError:  # no syscall(): not Linux
+    except OSError:  # a libc without syscall()
         return False
 
 

@@ -64,9 +64,7 @@ def survive(numbers: Iterable[int]) -> None:
 
 def wakeup_pipe(numbers: Iterable[int]) -> int:
     """A non-blocking fd that gets one byte, the number, for each of these signals."""
-    read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
-    os.set_blocking(read_end, False)
-    os.set_blocking(write_end, False)
+    read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     survive(numbers)
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     return read_end

@@ -44,7 +44,7 @@ def children(pid: int) -> list[int]:
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
-        return found if os.path.isdir("/proc/self") else _children_by_ps(pid)
+        return found
     for thread in threads:
         try:
             with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
@@ -52,15 +52,6 @@ def children(pid: int) -> list[int]:
         except OSError:
             continue
     return found
-
-
-def _children_by_ps(pid: int) -> list[int]:
-    """Without /proc (macOS): what ps says."""
-    import subprocess
-
-    table = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, check=False).stdout
-    pairs = (line.split() for line in table.splitlines())
-    return [int(words[0]) for words in pairs if len(words) == 2 and int(words[1]) == pid]
 
 
 def below(root: int, skip: Iterable[int] = ()) -> list[Member]:

@@ -23,6 +23,7 @@ VERBS = {
     "submit": ("submit", "VERB"),
     "paste": ("paste", "VERB"),
     "resize": ("resize", "VERB"),
+    "attach": ("attach", "VERB"),
     "kill": ("kill", "VERB"),
     "list": ("list", "VERB"),
     "tag set": ("tag_set", "VERB"),
@@ -33,11 +34,14 @@ VERBS = {
     "gc": ("gc", "VERB"),
     "install": ("install", "VERB"),
     "uninstall": ("uninstall", "VERB"),
+    "mcp": ("mcp", "VERB"),
+    "serve": ("serve", "VERB"),
     "token add": ("tokens", "ADD"),
     "token list": ("tokens", "LIST"),
     "token revoke": ("tokens", "REVOKE"),
     "schema": ("schema", "VERB"),
     "doctor": ("doctor", "VERB"),
+    "demo": ("demo", "VERB"),
 }
 ALIASES = {"exec": "run", "spawn": "run"}
 

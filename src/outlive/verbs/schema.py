@@ -23,7 +23,8 @@ def schema(ctx: Context) -> dict[str, Any]:
 
 def document() -> dict[str, Any]:
     """What `schema/outlive.schema.json` holds."""
-    kinds = {verb.type: _answer(verb) for verb in map(verbs.load, verbs.names())}
+    answering = [verb for verb in map(verbs.load, verbs.names()) if not verb.program]
+    kinds = {verb.type: _answer(verb) for verb in answering}
     definitions = {**dict(sorted(kinds.items())), "error": _error()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

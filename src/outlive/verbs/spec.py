@@ -98,13 +98,13 @@ class Verb:
     answer, each defined once in `verbs/fields.py`; a trailing `?` marks one that may be absent.
     """
 
-    __slots__ = ("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail", "follow")
+    __slots__ = ("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail", "follow", "program")
 
     def __init__(
         self,
         name: str,
         help: str,
-        run: Callable[..., Any],
+        run: Callable[..., Any] | None = None,
         *,
         args: tuple[Arg, ...] = (),
         result: str = "",
@@ -114,18 +114,24 @@ class Verb:
         slow: bool = False,  # may touch thousands of files: the server runs it in a thread
         detail: str = "",  # a paragraph below the usage line of --help
         follow: Callable[..., Any] | None = None,  # (ctx, emit, **arguments): the CLI's --follow, one object a line
+        program: bool = False,  # answers with no object: cli/main.py knows the function that takes over the process
     ) -> None:
         self.name = name  # as typed: "status", "tag set"
         self.type = type or name.replace(" ", "_").replace("-", "_")
         self.help = help
         self.args = args
         self.result = tuple(result.split())
-        self.run = run
+        self.run: Callable[..., Any] = run or _answer_nothing
         self.mcp = mcp
         self.cli = cli
         self.slow = slow
         self.detail = detail
         self.follow = follow
+        self.program = program
+
+
+def _answer_nothing(_ctx: Any, **_arguments: Any) -> Any:
+    raise NotImplementedError("a program has no answer")
 
 
 JOB = Arg(
@@ -155,3 +161,10 @@ SINCE_SEQ = Arg(
     metavar="SEQ",
 )
 RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten progress.", default=False)
+TOOLS = Arg(
+    "tools",
+    STR,
+    "Tools to offer: exec, process, or both. exec alone answers when the command has ended.",
+    default="exec,process",
+    metavar="LIST",
+)

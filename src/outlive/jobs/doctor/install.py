@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 
 from outlive import __version__
 from outlive.config import KEYS
-from outlive.jobs.doctor.finding import Finding, fail, ok, warn
+from outlive.jobs.doctor.finding import Finding, fail, ok
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +16,7 @@ if TYPE_CHECKING:
 
 def python(place: Place) -> Finding:
     there = f"outlive {__version__}, Python {platform.python_version()} ({sys.executable}), {_system()}"
-    if os.uname().sysname == "Linux":
-        return ok(there, version=__version__, python=platform.python_version())
-    return warn(there, "Linux is what outlive is made and tested for; here some promises are weaker.")
+    return ok(there, version=__version__, python=platform.python_version())
 
 
 def _system() -> str:

@@ -46,8 +46,8 @@ def url(asked: dict[str, Any], listener: socket.socket) -> str:
 
 def client_url(asked: dict[str, Any], url: str) -> str:
     """What a client is given: from behind a proxy not the address at which we listen."""
-    if asked["prefix"] and asked["allow-host"]:
-        return f"https://{asked['allow-host'][0]}{asked['prefix']}/mcp"
+    if asked["prefix"] and asked["allow_host"]:
+        return f"https://{asked['allow_host'][0]}{asked['prefix']}/mcp"
     return url.partition(" ")[0].replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 

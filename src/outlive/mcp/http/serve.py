@@ -10,10 +10,10 @@ from contextlib import closing, suppress
 from functools import partial
 
 from outlive import limits
-from outlive.errors import OutliveError, invalid
-from outlive.mcp import flags
+from outlive.errors import invalid
 from outlive.mcp.http import greeting
 from outlive.mcp.http import listener as listener_module
+from outlive.mcp.tools.offer import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,84 +28,33 @@ if TYPE_CHECKING:
     from outlive.store.root import Store
     from outlive.store.tokens import Tokens
 
-USAGE = f"""\
-Usage: outlive serve [--host ADDRESS] [--port N] [OPTION…]
-       outlive serve --socket PATH [OPTION…]
 
-Serve MCP over HTTP: streamable HTTP at /mcp, SSE at /sse. Every request needs a token, as `Authorization: Bearer TOKEN`;
-the first one is made at the first start, more with `outlive token add NAME`. Jobs outlive the server.
+def main(values: dict[str, Any], options: dict[str, Any]) -> int:
+    """Serve until a signal ends the process. `values` are the arguments of the verb, `options` the global ones.
 
-  --host ADDRESS      Where to listen (127.0.0.1). Anything but this machine itself needs --certfile, or --plaintext.
-  --port N            The port ({limits.SERVE_PORT}); 0 takes a free one, and says which.
-  --socket PATH       Listen on a Unix socket instead (mode 0600).
-  --certfile PATH     Serve HTTPS with this certificate (PEM, with its chain).
-  --keyfile PATH      Its key, if that is in a file of its own.
-  --plaintext         Listen on other addresses without TLS: who can see the network can then read every token. For a
-                      network that encrypts, or behind a proxy on another machine.
-  --allow-host NAME   A name under which clients address this server, besides localhost and the address itself; again for
-                      more. NAME:PORT allows that port only.
-  --prefix PATH       What a reverse proxy has taken off the URL: /outlive.
-  --workdir PATH      Where a job runs that names no directory. Without it each has to name one.
-  --tools LIST        The tools to offer: exec, process, or both (default).
-  --stateless         No sessions for clients of protocols before 2026-07-28: replicas over one root can share them, but they
-                      cannot subscribe to resources.
-  --root PATH         The job root, instead of OUTLIVE_ROOT or the platform's place.
-  --config PATH       The configuration file, instead of the one in the configuration directory.
-  -v, --verbose       Log a line for each request to stderr, without tokens.
-  -h, --help          Print this help.
-"""
-_VALUES = (
-    "--host",
-    "--port",
-    "--socket",
-    "--certfile",
-    "--keyfile",
-    "--allow-host",
-    "--prefix",
-    "--workdir",
-    "--tools",
-    "--root",
-    "--config",
-)
-_SWITCHES = ("--plaintext", "--stateless")
+    Errors: invalid_argument, config_error, io_error, store_unsafe.
+    """
+    asked = _checked(values)
+    return _serve({**asked, "root": options["root"], "config": options["config"]}, verbose=bool(options.get("verbose")))
 
 
-def main(argv: list[str], options: dict[str, Any]) -> int:
-    """`options`: the global options given before the verb. Errors: config_error, io_error, store_unsafe."""
-    try:
-        asked = flags.read("serve", argv, _VALUES, _SWITCHES, options, repeated=("--allow-host",))
-        if asked is None:
-            os.write(1, USAGE.encode())
-            return 0
-        _check(asked)
-    except OutliveError as error:
-        return flags.usage_error(error, USAGE)
-    return _serve(asked, verbose=bool(options.get("verbose")))
-
-
-def _check(asked: dict[str, Any]) -> None:
+def _checked(values: dict[str, Any]) -> dict[str, Any]:
     """Errors: invalid_argument."""
-    asked["tools"] = flags.tools(asked["tools"])
-    port = asked["port"]
-    if port is not None and not (port.isascii() and port.isdigit() and int(port) <= 65_535):
-        raise invalid("port", f"not a port: {port}", hint="A number from 0 to 65535.", usage=True)
-    asked["port"] = limits.SERVE_PORT if port is None else int(port)
-    if asked["socket"] and (asked["host"] or port is not None):
+    for name in ("host", "socket", "allow_host"):
+        given = values[name]
+        if "" in (given if isinstance(given, list) else [given]):
+            raise invalid(name, f"--{name.replace('_', '-')} has an empty value", usage=True)
+    if values["socket"] and (values["host"] or values["port"] is not None):
         raise invalid("socket", "--socket goes without --host and --port", usage=True)
-    if asked["keyfile"] and not asked["certfile"]:
+    if values["keyfile"] and not values["certfile"]:
         raise invalid("keyfile", "--keyfile needs --certfile", usage=True)
-    prefix = asked["prefix"] or ""
+    prefix = values["prefix"]
     if prefix and (not prefix.startswith("/") or prefix.endswith("/") or "?" in prefix or "#" in prefix):
-        raise invalid("prefix", f"not the beginning of a path: {prefix}", hint="As in /outlive.", usage=True)
-    asked["prefix"] = prefix
-    if asked["workdir"]:
-        asked["workdir"] = _directory("workdir", asked["workdir"])
-
-
-def _directory(field: str, path: str) -> str:
-    if not os.path.isdir(path):
-        raise invalid(field, f"not a directory: {path}", usage=True)
-    return os.path.abspath(path)
+        raise invalid("prefix", f"not the beginning of a path: {prefix}", hint="For example /outlive.", usage=True)
+    if values["workdir"] and not os.path.isdir(values["workdir"]):
+        raise invalid("workdir", f"not a directory: {values['workdir']}", usage=True)
+    port = limits.SERVE_PORT if values["port"] is None else values["port"]
+    return {**values, "tools": offered(values["tools"]), "port": port}
 
 
 def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
@@ -167,9 +116,9 @@ def _run(
     workdir = asked["workdir"] or found.get("serve", "workdir")
     calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher, directory=lambda env: workdir)
     try:
-        hosts = AllowedHosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *asked["allow-host"]])
+        hosts = AllowedHosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *asked["allow_host"]])
     except ValueError as error:
-        raise invalid("allow-host", str(error)) from error
+        raise invalid("allow_host", str(error)) from error
     application = app.app(
         server.build(calls, found, os.environ, caller_of=by_token, workdir_required=workdir is None),
         tokens,

@@ -1,0 +1,16 @@
+"""Join a person's terminal to a job's."""
+
+from __future__ import annotations
+
+from outlive.verbs.spec import BOOL, JOB, Arg, Verb
+
+VERB = Verb(
+    "attach",
+    "Join your terminal to the terminal of a pty job.",
+    args=(JOB, Arg("read_only", BOOL, "Only watch: nothing is typed, and the size stays.", default=False)),
+    mcp=False,
+    program=True,
+    detail="What you type goes to the job, and what the job prints comes to you; the size of its terminal follows yours. "
+    "Ctrl-] d detaches, and the job goes on; Ctrl-] twice sends one Ctrl-]. Several people can attach at once. What a "
+    "program reads with echo off, such as a password, is not stored anywhere.",
+)
