@@ -14,19 +14,30 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import leaks
+from support import leaks, proofs
 from support.cli import Cli, Jobs
 from support.mcp_client import ERAS, McpSession, RawMcp
 from support.mounts import Mounts
 from support.serve import Served
 
 TEST_S = 300  # a test that hangs is ended with a traceback
+MOST_WORKERS = 8
 # Who runs the tests is nobody's: neither our own variables nor those by which a client is known reach them.
 _OUTER = tuple("OUTLIVE_ XDG_ CLAUDE CODEX CURSOR OPENCLAW VSCODE MCP_".split())
 _failed = pytest.StashKey[bool]()
-# No judgement by the clock, and nothing written outside the test's own directory.
-settings.register_profile("tests", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+# No judgement by the clock, and nothing written outside the test's own directory. The slow tier loads `thorough`.
+settings.register_profile(
+    "tests", max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("thorough", settings.get_profile("tests"), max_examples=400)
 settings.load_profile("tests")
+# Tests start Python some thousand times: what it compiles is kept, or each start takes three times as long.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many processes `-n auto` runs tests in: two a core, since most tests wait for other processes."""
+    return min(MOST_WORKERS, 2 * len(os.sched_getaffinity(0)))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,7 +47,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "leaves_jobs: processes may outlive this test; they are ended after it instead of failing it"
     )
+    config.addinivalue_line("markers", "slow: runs in .ci/run only, or with -m slow (see tests/support/tiers.py)")
     config.addinivalue_line("markers", "fault(id): proves the behaviour that tests/faults.py has under this id")
+    if not hasattr(config, "workerinput"):  # the process that was started: it hears of every test
+        config.pluginmanager.register(proofs.Proofs())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    proofs.carry_ids(items)
 
 
 @pytest.hookimpl(wrapper=True)

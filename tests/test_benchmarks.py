@@ -55,6 +55,7 @@ def rooms() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("room", rooms())
+@pytest.mark.slow
 def test_every_row_gives_finite_numbers_and_leaves_nothing(room: str, place: Path) -> None:
     names = rooms()[room]
     done, found = benchmarks(place, "--quick", "--rows", ",".join(names))
@@ -70,6 +71,7 @@ def test_every_row_gives_finite_numbers_and_leaves_nothing(room: str, place: Pat
     assert not list((place / "tmp").iterdir())
 
 
+@pytest.mark.slow
 def test_what_is_left_after_a_kill_is_asked_of_a_new_server(place: Path) -> None:
     done, found = benchmarks(place, "--quick", "--rows", "kept")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -80,6 +82,7 @@ def test_what_is_left_after_a_kill_is_asked_of_a_new_server(place: Path) -> None
     assert not list((place / "tmp").iterdir())
 
 
+@pytest.mark.slow
 def test_growth_has_three_sizes_of_each(place: Path) -> None:
     done, found = benchmarks(place, "--quick", "--rows", "growth")
     assert done.returncode == 0, done.stdout + done.stderr

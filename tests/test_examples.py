@@ -21,6 +21,7 @@ import pytest
 from outlive import demo
 from support.cli import OUTLIVE, Cli, Jobs, environment
 from support.commands import in_order
+from support.tiers import slow
 from support.wait import until
 
 CHECKOUT = Path(__file__).parent.parent
@@ -60,7 +61,7 @@ def test_the_demo_proves_that_no_line_is_missing_and_clears_up(scratch: dict[str
     assert nothing_left_in(scratch)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, slow(signal.SIGTERM), slow(signal.SIGHUP)])
 def test_an_interrupted_demo_leaves_nothing(number: signal.Signals, scratch: dict[str, str | None]) -> None:
     with subprocess.Popen(
         [*OUTLIVE, "demo"],
@@ -147,7 +148,7 @@ def test_the_walkthrough_of_an_agent_runs_to_its_end(scratch: dict[str, str | No
     assert nothing_left_in(scratch)
 
 
-@pytest.mark.parametrize("reader", ["jq", "python3"])
+@pytest.mark.parametrize("reader", ["python3", slow("jq")])
 def test_the_walkthrough_of_a_script_runs_to_its_end(reader: str, place: Path, scratch: dict[str, str | None]) -> None:
     if reader == "jq" and not shutil.which("jq"):
         pytest.skip("no jq here")

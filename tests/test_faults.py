@@ -1,32 +1,16 @@
-"""The catalogue of faults and the tests say the same."""
+"""The catalogue of faults is whole, and a fault that no test proves is noticed."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
-from faults import FAULTS
+import pytest
 
-TESTS = Path(__file__).parent
+from faults import DISK, FAULTS, Fault
+from support.proofs import MARK, Proofs, carry_ids
+
 IDS = [f"F{number:02}" for number in range(1, 76)] + [f"S{number:02}" for number in range(1, 26)]
 LEAST = 75
-
-
-def _tests() -> dict[str, list[str]]:
-    """Every test as pytest names it → the faults that its marks name."""
-    found = {}
-    for path in TESTS.rglob("test_*.py"):
-        for node in ast.parse(path.read_bytes()).body:
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                found[f"tests/{path.relative_to(TESTS)}::{node.name}"] = list(_marks(node))
-    return found
-
-
-def _marks(test: ast.FunctionDef) -> Iterator[str]:
-    for mark in test.decorator_list:
-        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.fault":
-            yield from (str(ast.literal_eval(word)) for word in mark.args)
 
 
 def test_every_fault_is_in_the_manifest_once_and_nothing_else_is() -> None:
@@ -35,31 +19,59 @@ def test_every_fault_is_in_the_manifest_once_and_nothing_else_is() -> None:
 
 def test_a_fault_is_proven_or_says_why_not() -> None:
     for name, fault in FAULTS.items():
-        said = [bool(fault.proof), bool(fault.waits), bool(fault.not_applicable)]
-        assert said.count(True) == 1, name
+        assert not (fault.waits and fault.not_applicable), name
         assert fault.behaviour.endswith(".") and fault.source, name
 
 
-def test_every_proof_is_a_test_that_exists() -> None:
-    known = _tests()
-    assert not {(name, test) for name, fault in FAULTS.items() for test in fault.proof if test not in known}
-
-
-def test_a_test_that_names_a_fault_is_named_by_it() -> None:
-    named = {(fault, test) for test, faults in _tests().items() for fault in faults}
-    assert named
-    assert not {(fault, test) for fault, test in named if fault not in FAULTS or test not in FAULTS[fault].proof}
-
-
-def test_no_proof_is_always_skipped() -> None:
-    """A mark would switch it off where nobody looks."""
-    proofs = {test for fault in FAULTS.values() for test in fault.proof}
-    for path in {TESTS.parent / proof.split("::")[0] for proof in proofs}:
-        for node in ast.parse(path.read_bytes()).body:
-            if isinstance(node, ast.FunctionDef):
-                marks = {ast.unparse(mark).split("(")[0] for mark in node.decorator_list}
-                assert not marks & {"pytest.mark.skip", "pytest.mark.xfail"}, node.name
-
-
 def test_most_faults_are_proven() -> None:
-    assert sum(bool(fault.proof) for fault in FAULTS.values()) >= LEAST
+    assert sum(not fault.waits and not fault.not_applicable for fault in FAULTS.values()) >= LEAST
+
+
+def report(outcome: Any, *names: str, when: Any = "call") -> pytest.TestReport:
+    """Return what pytest reports of one test that carries these ids."""
+    skipped = ("tests/test_x.py", 1, "Skipped: nothing to mount")
+    return pytest.TestReport(
+        nodeid="tests/test_x.py::test_x",
+        location=("tests/test_x.py", 0, "test_x"),
+        keywords={},
+        outcome=outcome,
+        longrepr=skipped if outcome == "skipped" else None,
+        when=when,
+        user_properties=[(MARK, name) for name in names],
+    )
+
+
+def unproven(*reports: pytest.TestReport) -> set[str]:
+    """Return which faults of a small catalogue remain after these reports."""
+    proofs = Proofs(
+        {
+            "A": Fault("It is so.", "somebody"),
+            "B": Fault("It is so on a disk.", "somebody", needs=DISK),
+            "C": Fault("It will be so.", "somebody", waits="for it"),
+            "D": Fault("It is never so.", "somebody", not_applicable="here"),
+        }
+    )
+    for one in reports:
+        proofs.pytest_runtest_logreport(one)
+    return set(proofs.unproven())
+
+
+@pytest.mark.parametrize(
+    ("reports", "left"),
+    [
+        pytest.param([report("passed", "A", "B")], set(), id="one-test-proves-several"),
+        pytest.param([], {"A", "B"}, id="no-test-ran"),
+        pytest.param([report("passed", "A", "B", when="setup")], {"A", "B"}, id="only-its-fixtures-were-made"),
+        pytest.param([report("failed", "A", "B")], {"A", "B"}, id="its-test-failed"),
+        pytest.param([report("skipped", "A", "B", when="setup")], {"A"}, id="a-machine-may-lack-what-a-fault-names"),
+        pytest.param([report("skipped", "A", "B"), report("passed", "A")], set(), id="one-of-its-tests-ran"),
+    ],
+)
+def test_a_fault_is_proven_by_a_test_that_ran_and_passed(reports: list[pytest.TestReport], left: set[str]) -> None:
+    assert unproven(*reports) == left
+
+
+def test_a_mark_names_a_fault_of_the_manifest(request: pytest.FixtureRequest) -> None:
+    request.node.add_marker(pytest.mark.fault("F99"))
+    with pytest.raises(pytest.UsageError, match="F99"):
+        carry_ids([request.node])

@@ -43,6 +43,7 @@ from support.notified import (
     text_of,
     tools_in,
 )
+from support.tiers import MODERN_FIRST
 from support.wait import until
 
 
@@ -78,6 +79,7 @@ def test_an_example_says_what_it_does_needs_and_how_to_test_it(path: Path) -> No
     assert subprocess.run(["sh", "-n", path], check=False).returncode == 0
 
 
+@pytest.mark.fault("S16")
 @pytest.mark.parametrize("by", ["text", "path"])
 @pytest.mark.parametrize("name", CALLERS)
 def test_nothing_that_a_value_holds_is_run(
@@ -216,6 +218,7 @@ def test_a_turn_of_claude_goes_on_with_the_session_in_the_directory_it_belongs_t
     assert claude.stdin == b""
 
 
+@MODERN_FIRST
 def test_over_mcp_claude_is_found_by_what_the_server_was_given(
     mcp_connect: Callable[..., McpSession], cli: Cli, host: Play, work: Path
 ) -> None:
@@ -248,6 +251,7 @@ def test_the_path_on_the_command_line_is_by_default_the_profiles(cli: Cli, tools
     assert (work / "path").read_text() == str(tools)
 
 
+@MODERN_FIRST
 def test_the_path_over_mcp_is_the_login_shells_and_then_the_servers(
     mcp_connect: Callable[..., McpSession], cli: Cli, tools: Path, work: Path
 ) -> None:

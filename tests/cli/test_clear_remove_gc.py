@@ -123,6 +123,7 @@ def test_remove_leaves_nothing_marked_as_running(cli: Cli, root: Path) -> None:
     assert job not in {path.name for path in root.rglob("*")}
 
 
+@pytest.mark.fault("F24")
 def test_removes_at_once_of_one_job_all_get_an_answer(cli: Cli, root: Path) -> None:
     job = _running(cli)
     calls = [cli.spawn("remove", job) for _ in range(3)]
@@ -132,6 +133,7 @@ def test_removes_at_once_of_one_job_all_get_an_answer(cli: Cli, root: Path) -> N
     assert _left(root) == set()
 
 
+@pytest.mark.fault("S04")
 def test_deleting_follows_no_link_out_of_the_job(cli: Cli, root: Path, place: Path) -> None:
     (place / "precious").mkdir()
     (place / "precious" / "file").write_text("kept")
@@ -217,6 +219,7 @@ def test_the_configuration_sets_the_window_and_the_limits(cli: Cli, root: Path) 
     assert old not in _left(root)
 
 
+@pytest.mark.fault("F24")
 def test_a_finished_job_whose_descendants_live_is_skipped(cli: Cli, jobs: Jobs, root: Path) -> None:
     job = _done(cli, "sleep 60 & true")
     found = cli.ok("gc", "--older-than", "0s")
@@ -225,6 +228,7 @@ def test_a_finished_job_whose_descendants_live_is_skipped(cli: Cli, jobs: Jobs, 
     jobs.end()
 
 
+@pytest.mark.fault("F07")
 def test_gc_deletes_half_deleted_jobs_and_old_half_made_ones(cli: Cli, root: Path) -> None:
     job = _done(cli)
     hidden = [root / f".gc-{job}-ABCDEF", root / f".tmp-{job[:-1]}0", root / f".tmp-{job[:-1]}1"]

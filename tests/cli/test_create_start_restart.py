@@ -106,6 +106,7 @@ def test_a_job_starts_once(cli: Cli, jobs: Jobs) -> None:
     jobs.end()
 
 
+@pytest.mark.fault("F11")
 def test_of_two_that_start_a_job_at_once_one_does(cli: Cli, work: Path) -> None:
     made = cli.ok("create", "echo x >> starts; exit 0")["job_id"]
     with contextlib.ExitStack() as stack:
@@ -123,6 +124,7 @@ def test_env_files_are_read_again_at_each_start(cli: Cli, work: Path) -> None:
     assert cli.ok("start", made)["output"] == "new\n"
 
 
+@pytest.mark.fault("F55")
 def test_a_directory_that_went_away_stops_the_start_and_the_job_stays_created(cli: Cli, work: Path) -> None:
     (work / "sub").mkdir()
     made = cli.ok("create", "--cwd", "sub", "echo here")["job_id"]

@@ -152,6 +152,7 @@ def test_a_root_is_made_for_its_owner_alone(cli: Cli, place: Path) -> None:
 CALLS = [["run", "touch ran"], ["create", "true"], ["list"], ["status", "x" * 8], ["gc"]]
 
 
+@pytest.mark.fault("S02")
 @pytest.mark.parametrize("mode", [0o1777, 0o770])
 def test_a_root_that_others_may_write_is_refused(cli: Cli, root: Path, work: Path, mode: int) -> None:
     root.mkdir()
@@ -165,6 +166,7 @@ def test_a_root_that_others_may_write_is_refused(cli: Cli, root: Path, work: Pat
     assert not (work / "ran").exists()
 
 
+@pytest.mark.fault("S02")
 def test_a_root_of_somebody_else_is_refused(cli: Cli, root: Path, work: Path) -> None:
     root.mkdir(mode=0o700)
     if os.geteuid() != 0:
@@ -185,6 +187,7 @@ def test_a_file_in_the_place_of_the_root_is_an_error(cli: Cli, place: Path, belo
     assert (place / "file").read_text() == "kept"
 
 
+@pytest.mark.fault("F29")
 def test_a_root_through_a_link_is_the_directory_it_points_to(cli: Cli, place: Path) -> None:
     (place / "real").mkdir(mode=0o700)
     (place / "link").symlink_to(place / "real")
@@ -196,6 +199,7 @@ def test_a_root_through_a_link_is_the_directory_it_points_to(cli: Cli, place: Pa
 # --- full and read-only disks --------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F17")
 def test_a_full_disk_at_creation_is_an_error_and_leaves_nothing(cli: Cli, work: Path, mount: Mounts) -> None:
     root = mount("small", "size=64k,mode=700")
     filler = fill(root)
@@ -212,6 +216,7 @@ def test_a_full_disk_at_creation_is_an_error_and_leaves_nothing(cli: Cli, work: 
     assert cli.ok("--root", str(root), "run", "echo works")["output"] == "works\n"
 
 
+@pytest.mark.fault("F18")
 def test_no_inodes_at_creation_is_an_error_and_leaves_nothing(cli: Cli, mount: Mounts) -> None:
     root = mount("few", "size=1m,nr_inodes=6,mode=700")
     error = cli.error("--root", str(root), "run", "true", code="io_error")
@@ -219,6 +224,7 @@ def test_no_inodes_at_creation_is_an_error_and_leaves_nothing(cli: Cli, mount: M
     assert {path.name for path in root.rglob("*")} <= {".live"}
 
 
+@pytest.mark.fault("F15")
 def test_a_disk_that_fills_up_does_not_hold_or_end_the_job_and_the_loss_is_told(
     cli: Cli, work: Path, mount: Mounts
 ) -> None:
@@ -239,6 +245,7 @@ def test_a_disk_that_fills_up_does_not_hold_or_end_the_job_and_the_loss_is_told(
     cli.ok(*root, "remove", job)
 
 
+@pytest.mark.fault("F16")
 def test_the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again(
     cli: Cli, work: Path, mount: Mounts
 ) -> None:
@@ -258,6 +265,7 @@ def test_the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again
     assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "up\n")
 
 
+@pytest.mark.fault("F18")
 def test_a_read_only_root_can_be_read_and_nothing_is_started(cli: Cli, work: Path, mount: Mounts) -> None:
     path = mount("ro", "size=1m,mode=700")
     root = ["--root", str(path)]
@@ -360,6 +368,7 @@ def _arguments_with(text: str) -> list[int]:
     return [pid for pid in processes._pids() if text.encode() in processes._read(pid, "cmdline")]
 
 
+@pytest.mark.fault("S06")
 def test_a_masked_value_is_nowhere_on_disk_and_in_no_command_line(
     cli: Cli, jobs: Jobs, place: Path, root: Path
 ) -> None:
@@ -379,6 +388,7 @@ def test_a_masked_value_is_nowhere_on_disk_and_in_no_command_line(
     assert SECRET not in json.dumps(cli.ok("status", job))
 
 
+@pytest.mark.fault("S06")
 def test_a_value_from_an_env_file_is_not_copied_into_the_root(cli: Cli, jobs: Jobs, work: Path, root: Path) -> None:
     (work / "env").write_text(f"TOKEN={SECRET}\n")
     created = cli.ok("create", "--env-file", "env", "--mask", "TOKEN", "echo ${#TOKEN}; sleep 60")["job_id"]
@@ -391,6 +401,7 @@ def test_a_value_from_an_env_file_is_not_copied_into_the_root(cli: Cli, jobs: Jo
     jobs.end()
 
 
+@pytest.mark.fault("S06")
 def test_the_callers_environment_is_not_copied_into_the_root(cli: Cli, jobs: Jobs, root: Path) -> None:
     words = ["run", "--snapshot-after", "0", "--notify-command", "true", "echo up; sleep 60"]
     job = cli.ok(*words, env={"API_KEY": SECRET})["job_id"]
@@ -399,6 +410,7 @@ def test_the_callers_environment_is_not_copied_into_the_root(cli: Cli, jobs: Job
     jobs.end()
 
 
+@pytest.mark.fault("S01")
 @pytest.mark.parametrize("when", ["running", "finished"])
 def test_every_file_of_ours_is_0600_and_every_directory_0700(cli: Cli, jobs: Jobs, root: Path, when: str) -> None:
     words = ["--stdin-data", "x", "--dedupe-key", "k", "--notify-command", "true", "--progress-every", "50"]

@@ -29,6 +29,7 @@ def over(cli: Cli, job: str) -> list[dict[str, Any]]:
     return until(lambda: events(cli, job, "finished") and events(cli, job), what="the end")
 
 
+@pytest.mark.fault("F63")
 def test_a_job_that_ran_has_a_start_and_an_end(cli: Cli) -> None:
     job = cli.ok("run", "--wait", "echo hello; exit 3")
     started, finished = over(cli, job["job_id"])

@@ -22,6 +22,7 @@ from outlive.client_config.registry import CLIENTS, Machine
 from outlive.client_config.safe_file import ConfigFile
 from outlive.errors import OutliveError
 from support.cli import OUTLIVE, Cli
+from support.tiers import only
 
 ALL = sorted(CLIENTS)
 PROJECTS = [name for name in ALL if CLIENTS[name].project]
@@ -63,7 +64,7 @@ def with_others(client: str, path: Path) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("client", ALL)
+@pytest.mark.parametrize("client", only(lambda client: client in ("claude-code", "codex"), ALL))
 def test_a_client_gets_an_entry_that_starts_the_server_on_the_same_root(
     client: str, cli: Cli, home: Path, root: Path
 ) -> None:

@@ -59,6 +59,7 @@ def test_the_file_gets_one_line_for_each_job(cli: Cli, root: Path, work: Path) -
     assert (work / "events").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.fault("S16")
 def test_the_command_gets_the_event_on_its_stdin_and_in_a_file(cli: Cli, root: Path, work: Path) -> None:
     sink = 'cat > stdin; cp "$OUTLIVE_EVENT_PATH" file; env > env; echo noise; echo noise >&2'
     job = cli.ok("run", "--notify-command", sink, "exit 3")

@@ -64,6 +64,7 @@ def test_reading_on_from_cursor_to_cursor_gives_the_exact_text(cli: Cli, size: i
     assert read == data.decode()
 
 
+@pytest.mark.fault("F72")
 def test_reading_while_it_writes_gives_every_byte_once(cli: Cli) -> None:
     code = PUT + "for i in range(40):\n    put(1 + i % 2, b'line %d \\xe2\\x82' % i); put(1 + i % 2, b'\\xac\\n')"
     job = cli.ok("run", "--snapshot-after", "0", *python(code))["job_id"]
@@ -96,6 +97,7 @@ def test_poll_of_a_quiet_job_waits_for_its_end_at_most(cli: Cli) -> None:
     assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "")
 
 
+@pytest.mark.fault("F67")
 def test_an_unfinished_character_is_left_to_the_next_answer(cli: Cli, jobs: Jobs, work: Path) -> None:
     code = (
         "import os, time\nos.write(1, b'ab\\xe2\\x82')\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
@@ -126,6 +128,7 @@ def test_a_created_job_has_no_output(cli: Cli) -> None:
 # --- bytes ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F68")
 def test_bytes_are_kept_as_they_came_and_shown_as_text(cli: Cli) -> None:
     data = bytes(range(256)) * 4
     found = cli.ok("run", *python(f"import os; os.write(1, {data!r})"))

@@ -58,6 +58,7 @@ def test_a_command_ended_by_a_signal_is_killed_and_names_the_signal(cli: Cli, na
         assert found["reason"] == "signal"
 
 
+@pytest.mark.fault("F74")
 def test_both_streams_are_kept_in_the_order_of_their_arrival(cli: Cli) -> None:
     # The next piece leaves when the last one is stored: the order of arrival is then certain.
     script = 'cd "$OUTLIVE_ROOT/$OUTLIVE_JOB_ID" && for i in 0 1 2 3 4 5; do echo $i >&$((1 + i % 2)); '
@@ -77,6 +78,7 @@ def test_the_shells_own_not_found_is_an_exit_code(cli: Cli) -> None:
     assert (found["state"], found["exit_code"]) == ("exited", 127)
 
 
+@pytest.mark.fault("F41")
 def test_the_writer_of_a_pipe_without_reader_ends_by_sigpipe(cli: Cli) -> None:
     found = cli.ok("run", "yes | head -1")
     assert (found["output"], found["exit_code"]) == ("y\n", 0)
@@ -90,6 +92,7 @@ def test_stderr_can_be_opened_again_by_name(cli: Cli) -> None:
     assert found["snapshot"]["stdout_tail"] == "two\n"
 
 
+@pytest.mark.fault("F31", "F33")
 def test_a_background_child_does_not_hold_up_the_end_and_kill_ends_it(cli: Cli, jobs: Jobs, place: Path) -> None:
     found = cli.ok("run", "(sleep 60 &) ; echo hi")
     assert (found["state"], found["exit_code"], found["output"]) == ("exited", 0, "hi\n")
@@ -103,6 +106,7 @@ def test_a_background_child_does_not_hold_up_the_end_and_kill_ends_it(cli: Cli, 
     jobs.end()
 
 
+@pytest.mark.fault("F31")
 def test_a_background_childs_later_output_still_arrives(cli: Cli, work: Path) -> None:
     job = cli.ok("run", "(until [ -e go ]; do sleep 0.02; done; echo late) & echo early")["job_id"]
     assert cli.ok("status", job)["state"] == "exited"
@@ -238,6 +242,7 @@ def test_the_snapshot_has_as_many_lines_and_bytes_as_asked(cli: Cli) -> None:
     assert (snapshot["stdout_tail"], snapshot["truncated"]) == ("6789", True)
 
 
+@pytest.mark.fault("F50")
 def test_interrupting_the_client_leaves_the_job_running(cli: Cli, jobs: Jobs) -> None:
     with cli.spawn("run", "--wait", "sleep 60") as call:
         until(lambda: [job for job in jobs.all() if job["state"] == "running"])
@@ -319,6 +324,7 @@ def test_what_is_no_duration_is_a_usage_error(cli: Cli, root: Path, flag: str, v
 # --- dedupe_key ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F07")
 def test_a_running_job_with_the_same_key_is_answered_instead_of_started_twice(cli: Cli, jobs: Jobs, work: Path) -> None:
     words = ["run", "--dedupe-key", "dev server", "--snapshot-after", "0"]
     first = cli.ok(*words, "echo one; sleep 60")
@@ -357,6 +363,7 @@ def test_of_clients_that_ask_at_once_with_one_key_only_one_starts_it(cli: Cli, j
 # --- many at once --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F63")
 def test_jobs_started_at_once_all_end_with_their_own_output(cli: Cli, jobs: Jobs) -> None:
     with contextlib.ExitStack() as stack:
         calls = [stack.enter_context(cli.spawn("run", f"echo {i}; exit {i}")) for i in range(6)]

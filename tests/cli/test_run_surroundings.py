@@ -38,6 +38,7 @@ def test_the_command_runs_in_the_directory_that_is_named(cli: Cli, work: Path) -
     assert cli.ok("run", f"--cwd={work}/sub/..", "pwd")["output"] == f"{work}\n"
 
 
+@pytest.mark.fault("F55")
 @pytest.mark.parametrize("path", ["missing", "file", "", "file/below"])
 def test_a_directory_that_is_none_is_refused_and_nothing_runs(cli: Cli, root: Path, work: Path, path: str) -> None:
     (work / "file").touch()
@@ -143,6 +144,7 @@ def test_a_job_can_start_a_job_that_outlives_it(cli: Cli, jobs: Jobs) -> None:
 # --- stdin ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F44")
 def test_stdin_is_closed_by_default(cli: Cli) -> None:
     found = cli.ok("run", "read x; echo $?; cat | wc -c", input="not for the job")
     assert found["output"] == "1\n0\n"
@@ -218,16 +220,19 @@ def _launch_failure(cli: Cli, errno_name: str, *words: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.fault("F56")
 def test_a_program_that_is_not_there_is_a_job_that_failed(cli: Cli) -> None:
     found = _launch_failure(cli, "ENOENT", "no-such-program-at-all", "x")
     assert "no-such-program-at-all" in found["message"]
 
 
+@pytest.mark.fault("F56")
 def test_a_file_that_may_not_be_executed_is_a_job_that_failed(cli: Cli, work: Path) -> None:
     _launch_failure(cli, "EACCES", _script(work, "#!/bin/sh\n", 0o644), "x")
     _launch_failure(cli, "EACCES", str(work), "x")
 
 
+@pytest.mark.fault("F56")
 def test_a_script_whose_interpreter_is_missing_says_so(cli: Cli, work: Path) -> None:
     found = _launch_failure(cli, "ENOENT", _script(work, "#!/no/such/interpreter -x\n"), "x")
     assert "/no/such/interpreter" in found["message"]
@@ -252,6 +257,7 @@ def test_the_program_is_looked_up_along_the_jobs_own_path(cli: Cli, work: Path) 
     _launch_failure(cli, "ENOENT", "only-here", "x")
 
 
+@pytest.mark.fault("F60")
 def test_arguments_longer_than_the_kernel_takes_leave_an_error_or_a_failed_job(cli: Cli) -> None:
     found = cli.ok("run", "true", *(["x" * 100_000] * 3))
     assert found["exit_code"] == 0
@@ -263,6 +269,7 @@ def test_arguments_longer_than_the_kernel_takes_leave_an_error_or_a_failed_job(c
 # --- what the command is born with ---------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F43")
 def test_the_command_has_its_three_streams_the_keepers_and_no_other_file(cli: Cli) -> None:
     read_end, write_end = os.pipe()
     with cli.spawn("run", "ls", "/proc/self/fd", pass_fds=[read_end, write_end]) as call:
@@ -273,6 +280,7 @@ def test_the_command_has_its_three_streams_the_keepers_and_no_other_file(cli: Cl
     assert listed - {3} == {0, 1, 2} | KEEPERS  # 3: the listing's own
 
 
+@pytest.mark.fault("F42")
 def test_a_caller_that_blocks_and_ignores_signals_does_not_pass_that_on(cli: Cli) -> None:
     def deaf() -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGQUIT):
@@ -289,6 +297,7 @@ def test_a_caller_that_blocks_and_ignores_signals_does_not_pass_that_on(cli: Cli
     assert (found["state"], found["exit_code"]) == ("exited", 0)
 
 
+@pytest.mark.fault("F54")
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o000])
 def test_the_callers_umask_is_the_commands_while_our_files_stay_private(
     cli: Cli, work: Path, root: Path, mask: int
@@ -301,6 +310,7 @@ def test_the_callers_umask_is_the_commands_while_our_files_stay_private(
     assert (root / found["job_id"]).stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.fault("F50", "S25")
 def test_the_command_leads_a_session_of_its_own_without_a_terminal(cli: Cli) -> None:
     code = "import os; print(os.getpid() == os.getsid(0) == os.getpgid(0)); os.open('/dev/tty', os.O_RDWR)"
     found = cli.ok("run", *python(code))
@@ -308,6 +318,7 @@ def test_the_command_leads_a_session_of_its_own_without_a_terminal(cli: Cli) -> 
     assert "ENXIO" in found["output"] or "No such device" in found["output"]
 
 
+@pytest.mark.fault("F62")
 def test_the_callers_limits_are_the_commands(cli: Cli) -> None:
     import resource
 
@@ -338,6 +349,7 @@ def test_a_client_without_standard_streams_starts_a_job_all_the_same(cli: Cli, j
     assert cli.ok("poll", job["job_id"])["output"] == "out\n/dev/null\n"
 
 
+@pytest.mark.fault("F29", "F30")
 @pytest.mark.parametrize("name", ["x" * 200 + "/" + "y" * 200, "two words\nand a line", os.fsdecode(b"no \xff text")])
 def test_a_root_may_have_any_name(cli: Cli, place: Path, name: str) -> None:
     root = ["--root", str(place / name)]

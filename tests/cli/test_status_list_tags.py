@@ -81,6 +81,7 @@ def test_a_name_that_fits_several_jobs_is_ambiguous_and_names_them(cli: Cli) -> 
     assert error["retryable"] is False
 
 
+@pytest.mark.fault("S03")
 def test_what_names_no_job_is_not_found(cli: Cli) -> None:
     _finished(cli)
     for name in [
@@ -113,6 +114,7 @@ def test_every_verb_says_that_a_job_is_not_there(cli: Cli) -> None:
         cli.error(verb, NOBODY, code="job_not_found", status=1)
 
 
+@pytest.mark.fault("S02")
 def test_a_link_in_the_place_of_a_job_is_no_job(cli: Cli, root: Path, place: Path) -> None:
     job = _finished(cli)
     os.rename(root / job, place / "elsewhere")
@@ -272,6 +274,7 @@ def _damage(root: Path, job: str, name: str, how: str) -> None:
     path.write_bytes(DAMAGE[how](path.read_bytes()))
 
 
+@pytest.mark.fault("F19")
 @pytest.mark.parametrize("how", DAMAGE)
 def test_a_damaged_state_is_said_and_the_job_is_still_listed_and_readable(cli: Cli, root: Path, how: str) -> None:
     job = _settled(cli, "--tag", "t", "echo kept")
@@ -298,9 +301,7 @@ def test_a_missing_state_of_a_job_with_output_is_not_said_to_have_never_run(cli:
     job = _settled(cli, "echo kept")
     (root / job / "state.json").unlink()
     status = cli.ok("status", job)
-    assert status["state"] in ("failed", "unknown")
-    assert status["exit_code"] is None
-    assert status.get("reason") != "launch"
+    assert (status["state"], status["reason"], status["exit_code"]) == ("failed", "lost", None)
     assert _listed(cli) == [job]
     assert cli.ok("poll", job)["output"] == "kept\n"
 
@@ -322,6 +323,7 @@ def test_a_damaged_definition_is_said_and_the_outcome_stays(cli: Cli, root: Path
     assert _listed(cli) == []
 
 
+@pytest.mark.fault("F19")
 def test_a_running_job_whose_state_is_damaged_goes_on_and_ends_readable(cli: Cli, root: Path, work: Path) -> None:
     job = _running(cli, "echo up; until [ -e go ]; do sleep 0.02; done; exit 8")
     until(lambda: cli.ok("status", job)["stdout_bytes"])
@@ -348,6 +350,7 @@ def _rewritten(root: Path, job: str, name: str, **changes: Any) -> None:
     path.write_text(json.dumps({**content, **changes}))
 
 
+@pytest.mark.fault("F13")
 @pytest.mark.parametrize("name", ["state.json", "meta.json"])
 def test_a_newer_format_is_an_error_that_says_so_and_is_never_changed(cli: Cli, root: Path, name: str) -> None:
     job, plain = _settled(cli), _settled(cli)
@@ -368,11 +371,13 @@ def test_a_newer_format_is_an_error_that_says_so_and_is_never_changed(cli: Cli, 
 def test_a_format_that_is_no_number_is_damage(cli: Cli, root: Path, value: Any) -> None:
     job = _settled(cli)
     _rewritten(root, job, "state.json", format=value)
-    answer = cli.run("status", job)
-    assert answer["damage"] if answer["ok"] else answer["error"]["code"] == "io_error"
-    assert len(cli.ok("list")["jobs"]) + cli.ok("list")["skipped"] == 1
+    status = cli.ok("status", job)
+    assert (status["state"], status["damage"]) == ("unknown", "state.json: its format is not a number")
+    found = cli.ok("list")
+    assert ([(one["job_id"], one["state"]) for one in found["jobs"]], found["skipped"]) == ([(job, "unknown")], 0)
 
 
+@pytest.mark.fault("F19", "S05")
 @pytest.mark.parametrize("changes", [{"state": "banana"}, {"exit_code": "zero"}, {"ending": 5}])
 def test_json_that_makes_no_sense_is_damage_and_no_crash(cli: Cli, root: Path, changes: dict[str, Any]) -> None:
     job = _settled(cli)
@@ -381,6 +386,7 @@ def test_json_that_makes_no_sense_is_damage_and_no_crash(cli: Cli, root: Path, c
     assert [one["job_id"] for one in cli.ok("list")["jobs"]] == [job]
 
 
+@pytest.mark.fault("F13")
 def test_unknown_fields_of_a_newer_writer_are_no_damage(cli: Cli, root: Path) -> None:
     job = _settled(cli, "exit 3")
     _rewritten(root, job, "state.json", something_new=[1, 2])
@@ -390,13 +396,39 @@ def test_unknown_fields_of_a_newer_writer_are_no_damage(cli: Cli, root: Path) ->
     assert "damage" not in status
 
 
-@pytest.mark.parametrize("name", ["order", "stdout.log", "stderr.log", "lock"])
-def test_a_missing_file_of_the_output_is_an_error_or_an_answer_but_no_crash(cli: Cli, root: Path, name: str) -> None:
-    job = _settled(cli, "echo kept; echo too >&2")
+# A file that is gone → the output that went with it
+TAKEN = {"stdout.log": "kept\n", "stderr.log": "too\n", "lock": ""}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_missing_file_of_the_output_costs_what_was_in_it_which_every_answer_says(
+    cli: Cli, root: Path, name: str
+) -> None:
+    job = _settled(cli, "echo kept; echo too >&2; exit 3")
+    whole, taken = cli.ok("log", job)["output"], TAKEN[name]
     (root / job / name).unlink()
     for verb in ("status", "poll", "log", "tail", "wait"):
-        answer = cli.run(verb, job)
-        assert answer["ok"] or answer["error"]["code"] == "io_error", answer.json
+        found = cli.ok(verb, job)
+        assert (found["state"], found.get("exit_code", 3)) == ("exited", 3), verb
+        assert found.get("missing_bytes", 0) == len(taken), verb
+        assert found.get("output", whole.replace(taken, "")) == whole.replace(taken, ""), verb
+    tails = cli.ok("tail", job)
+    left = ["" if line == taken else line for line in ("kept\n", "too\n")]
+    assert [tails["stdout_tail"], tails["stderr_tail"]] == left
+    assert _listed(cli) == [job]
+    cli.ok("remove", job)
+    assert _listed(cli) == []
+
+
+def test_output_whose_order_is_not_recorded_any_more_is_an_error_and_the_job_can_be_removed(
+    cli: Cli, root: Path
+) -> None:
+    job = _settled(cli, "echo kept; echo too >&2")
+    (root / job / "order").unlink()
+    for verb in ("status", "poll", "log", "tail", "wait"):
+        error = cli.error(verb, job, code="io_error", status=1)
+        assert (error["details"]["errno"], error["retryable"]) == ("ENOENT", False)
+        assert "order" in error["message"]
     assert _listed(cli) == [job]
     cli.ok("remove", job)
     assert _listed(cli) == []
@@ -407,5 +439,4 @@ def test_a_job_whose_state_is_a_link_is_not_read_through_it(cli: Cli, root: Path
     (place / "outside").write_bytes((root / job / "state.json").read_bytes())
     (root / job / "state.json").unlink()
     (root / job / "state.json").symlink_to(place / "outside")
-    answer = cli.run("status", job)
-    assert answer["damage"] if answer["ok"] else answer["error"]["code"] == "io_error"
+    assert cli.error("status", job, code="io_error", status=1)["details"]["errno"] == "ELOOP"

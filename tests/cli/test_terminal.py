@@ -73,17 +73,20 @@ def test_a_pty_job_has_a_terminal_of_its_own(cli: Cli) -> None:
     assert found["exit_code"] == 4
 
 
+@pytest.mark.fault("F47")
 def test_the_last_output_before_the_end_is_never_lost(cli: Cli) -> None:
     found = cli.ok("run", "--pty", "--wait", "--max-bytes", "1000000", "seq 1 20000; printf last")
     assert found["output"] == "".join(f"{n}\n" for n in range(1, 20001)) + "last"
 
 
+@pytest.mark.fault("F31", "F47")
 def test_a_grandchild_that_holds_the_terminal_does_not_keep_the_job_running(cli: Cli) -> None:
     found = cli.ok("run", "--pty", "--snapshot-after", "30s", *BASH, "trap '' HUP; sleep 600 & echo started")
     assert (found["state"], found["exit_code"], found["descendants"]) == ("exited", 0, 1)
     cli.ok("kill", found["job_id"], "--grace-ms", "0")
 
 
+@pytest.mark.fault("F49")
 def test_resizing_tells_the_program(cli: Cli) -> None:
     program = (
         "import os, signal\n"
@@ -133,6 +136,7 @@ def test_a_supervisor_killed_while_somebody_types_loses_nothing(cli: Cli) -> Non
     assert got == [f"got {number}" for number in range(1, 41)]
 
 
+@pytest.mark.fault("F48")
 def test_what_a_terminal_prints_survives_its_supervisor_whole(cli: Cli) -> None:
     count = "import time\nfor n in range(1, 3001):\n    print('line', n, flush=True)\n    time.sleep(0.0005)\nraise SystemExit(9)"
     job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", sys.executable, "-c", count)["job_id"]
@@ -149,21 +153,28 @@ def test_what_a_terminal_prints_survives_its_supervisor_whole(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("flags", [("--pty",), ("--stdin", "open")])
-def test_a_question_is_answered_early_and_told(cli: Cli, flags: tuple[str, ...]) -> None:
-    ask = "print('hello', input('Your name? '))"
-    found = cli.ok("run", *flags, "--snapshot-after", "30s", "--", sys.executable, "-c", ask)
+def test_a_question_is_answered_early_and_told(cli: Cli, work: Path, flags: tuple[str, ...]) -> None:
+    ask = (
+        "import os, time\nprint('hello', input('Your name? '), flush=True)\n"
+        "while not os.path.exists('go'): time.sleep(0.01)\n"
+    )
+    found = cli.ok("run", *flags, "--snapshot-after", "60s", "--", sys.executable, "-c", ask, timeout=50)
     assert (found["state"], found["waiting_for_input"], found["prompt"]) == ("running", True, "Your name?")
-    assert found["waited_ms"] < 30_000
     assert "write" in found["hint"]
     job = found["job_id"]
     assert cli.ok("list")["jobs"][0]["waiting_for_input"]
     fired = cli.ok("wait", job, "--until", "input")["fired"]
     assert fired["condition"] == "input"
     cli.ok("write", job, "--data", "Ada\n")
-    assert not cli.ok("status", job)["waiting_for_input"] or cli.ok("status", job)["state"] != "running"
+    answered = until(
+        lambda: not (found := cli.ok("status", job))["waiting_for_input"] and found, what="no more waiting"
+    )
+    assert answered["state"] == "running"
+    (work / "go").touch()
     assert "hello Ada" in ended(cli, job)["output"]
 
 
+@pytest.mark.fault("F49")
 def test_a_password_is_told_from_a_question_and_is_nowhere_on_disk(cli: Cli) -> None:
     found = start(cli, *BASH, 'read -rs -p "Password: " word; echo; echo "${#word} characters"')
     assert (found["prompt"], found["echo"]) == ("Password:", False)

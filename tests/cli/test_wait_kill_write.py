@@ -150,6 +150,7 @@ def test_kill_ends_a_job_by_term_and_says_who_asked(cli: Cli) -> None:
     assert (status["state"], status["signal"], status["reason"]) == ("killed", "SIGTERM", "kill")
 
 
+@pytest.mark.fault("F38")
 def test_what_ignores_term_is_killed_after_the_grace(cli: Cli) -> None:
     job = _started(cli, DEAF)
     killed = cli.ok("kill", job, "--grace-ms", "200")
@@ -169,6 +170,7 @@ def test_a_command_may_clean_up_within_the_grace(cli: Cli) -> None:
     assert cli.ok("tail", job)["stdout_tail"] == "up\nbye\n"
 
 
+@pytest.mark.fault("F39")
 def test_kill_that_does_not_wait_names_the_survivors_and_the_end_still_comes(cli: Cli) -> None:
     job = _started(cli, DEAF)
     killed = cli.ok("kill", job, "--grace-ms", "300", "--wait-ms", "0")
@@ -180,6 +182,7 @@ def test_kill_that_does_not_wait_names_the_survivors_and_the_end_still_comes(cli
     assert (found["state"], found["signal"], found["reason"]) == ("killed", "SIGKILL", "kill")
 
 
+@pytest.mark.fault("F38")
 def test_a_second_kill_can_shorten_the_grace(cli: Cli) -> None:
     job = _started(cli, DEAF)
     cli.ok("kill", job, "--grace-ms", "10m", "--wait-ms", "0")
@@ -187,6 +190,7 @@ def test_a_second_kill_can_shorten_the_grace(cli: Cli) -> None:
     assert (killed["state"], killed["signal"], killed["survivors"]) == ("killed", "SIGKILL", [])
 
 
+@pytest.mark.fault("F34")
 def test_kill_reaches_what_left_the_session_and_lost_its_parent(cli: Cli, place: Path) -> None:
     escapes = "setsid sleep 61 & (setsid -f sleep 62) ; env -i setsid -f sleep 63; nohup sleep 64 >/dev/null 2>&1 & "
     job = _started(cli, escapes + "echo up; sleep 65")
@@ -196,12 +200,14 @@ def test_kill_reaches_what_left_the_session_and_lost_its_parent(cli: Cli, place:
     assert processes.wait_gone(place, 20) == {}
 
 
+@pytest.mark.fault("F34")
 def test_kill_ends_escapees_that_ignore_term(cli: Cli, place: Path) -> None:
     job = _started(cli, f"setsid -f sh -c \"trap '' TERM; while :; do sleep 0.05; done\"; {DEAF}")
     assert cli.ok("kill", job, "--grace-ms", "100")["survivors"] == []
     assert processes.wait_gone(place, 20) == {}
 
 
+@pytest.mark.fault("F38", "F64")
 def test_a_stopped_job_can_be_ended(cli: Cli) -> None:
     job = _started(cli, "echo up; exec sleep 60")
     pid = cli.ok("status", job)["pid"]
@@ -213,6 +219,7 @@ def test_a_stopped_job_can_be_ended(cli: Cli) -> None:
     assert cli.ok("status", job)["signal"] == "SIGTERM"
 
 
+@pytest.mark.fault("F64")
 def test_a_stopped_job_can_be_continued(cli: Cli, work: Path) -> None:
     job = _started(cli, "echo up; until [ -e go ]; do sleep 0.02; done; exit 3")
     assert cli.ok("kill", job, "--signal", "STOP")["signal"] == "SIGSTOP"
@@ -265,6 +272,7 @@ def test_an_unknown_signal_is_refused_and_names_the_nearest(cli: Cli, jobs: Jobs
     jobs.end()
 
 
+@pytest.mark.fault("F36")
 def test_kill_of_a_finished_job_changes_nothing(cli: Cli) -> None:
     job = cli.ok("run", "exit 3")["job_id"]
     for _ in range(2):
@@ -292,6 +300,7 @@ def test_a_signal_from_somebody_else_is_not_called_a_kill(cli: Cli) -> None:
     assert "ended_by" not in found
 
 
+@pytest.mark.fault("F36")
 def test_kills_at_once_all_get_an_answer(cli: Cli) -> None:
     job = _started(cli, DEAF)
     calls = [cli.spawn("kill", job, "--grace-ms", "100") for _ in range(4)]
@@ -344,6 +353,7 @@ def test_a_closed_stdin_a_finished_and_a_created_job_take_no_data(cli: Cli, jobs
     jobs.end()
 
 
+@pytest.mark.fault("F46")
 def test_a_program_that_closed_its_stdin_takes_no_data(cli: Cli, jobs: Jobs) -> None:
     job = _started(cli, "--stdin", "open", "exec <&-; echo up; exec sleep 60")
     cli.error("write", job, "--data", "x", code="stdin_closed")
@@ -361,6 +371,7 @@ def test_more_than_a_pipe_holds_is_written_whole(cli: Cli) -> None:
     assert cli.ok("wait", job)["output"].split()[0] == hashlib.sha256((data * 2).encode()).hexdigest()
 
 
+@pytest.mark.fault("F46")
 def test_a_program_that_reads_nothing_does_not_hold_the_writer(cli: Cli, work: Path) -> None:
     job = _started(cli, "--stdin", "open", "echo up; until [ -e go ]; do sleep 0.02; done; wc -c")
     data = "x" * 100_000

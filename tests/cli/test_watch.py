@@ -433,6 +433,7 @@ def test_seventeen_watches_are_too_many(cli: Cli, jobs: Jobs) -> None:
     jobs.end()
 
 
+@pytest.mark.fault("S15")
 def test_a_costly_pattern_does_no_harm(cli: Cli, work: Path) -> None:
     script = (
         "import os\nfor _ in range(20): os.write(1, b'a' * 100_000 + b'b\\n')\nos.write(1, b'a' * 100_000 + b'\\n')"

@@ -53,6 +53,7 @@ def client(request: pytest.FixtureRequest, packages: npm.Packages, place: Path, 
             yield found
 
 
+@pytest.mark.slow
 def test_a_client_lists_runs_polls_and_kills(client: Client, cli: Cli, jobs: Jobs) -> None:
     assert client.tools() == {"exec", "process"}
     ended = client.call("exec", command="echo out; echo err >&2; exit 3")
@@ -69,6 +70,7 @@ def test_a_client_lists_runs_polls_and_kills(client: Client, cli: Cli, jobs: Job
 
 
 @pytest.mark.parametrize("client", ["inspector-modern-stdio"], indirect=True)
+@pytest.mark.slow
 def test_the_inspector_follows_a_task_to_its_end(client: Client, jobs: Jobs) -> None:
     """It declares the extension: a command that still runs is a task, which it polls by itself."""
     assert client.tools() == {"exec", "process"}
@@ -78,6 +80,7 @@ def test_the_inspector_follows_a_task_to_its_end(client: Client, jobs: Jobs) -> 
 
 
 @pytest.mark.parametrize("client", ["sdk-legacy-stdio", "client-modern-http"], indirect=True)
+@pytest.mark.slow
 def test_a_mistake_reaches_the_client_as_an_answer(client: Client) -> None:
     answer = client.call("process", action="status", job_id="01ARZ3NDEKTSV4RRFFQ69G5FAV")
     assert answer.is_error

@@ -22,12 +22,14 @@ def elsewhere(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place / "cache"
 
 
+@pytest.mark.slow
 def test_without_npm_the_reason_is_named(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(elsewhere))
     with pytest.raises(npm.Unavailable, match="npm is not installed"):
         npm.installed()
 
 
+@pytest.mark.slow
 def test_without_a_registry_the_reason_is_named_and_believed(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
@@ -39,6 +41,7 @@ def test_without_a_registry_the_reason_is_named_and_believed(elsewhere: Path, mo
         npm.installed()
 
 
+@pytest.mark.slow
 def test_a_mistake_of_ours_is_no_reason_to_skip(elsewhere: Path, place: Path) -> None:
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
@@ -47,6 +50,7 @@ def test_a_mistake_of_ours_is_no_reason_to_skip(elsewhere: Path, place: Path) ->
         npm._npm_ci(str(place))
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_ended_with_all_it_started(place: Path) -> None:
     done = npm.bounded(["sh", "-c", "sleep 600 & echo begun; wait"], 0.5)
     assert (done.status, done.out) == (None, "begun\n")

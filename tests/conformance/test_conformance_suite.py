@@ -18,6 +18,7 @@ def outcome(scenario: str, passed: int = 1, **remarks: str) -> Outcome:
     return Outcome(REVISION, scenario, passed, {check: (status, "said") for check, status in remarks.items()})
 
 
+@pytest.mark.slow
 def test_the_suite_says_what_the_baseline_has(packages: npm.Packages) -> None:
     report = suite.judge(packages, suite.baseline())
     assert not report.wrong, "\n".join(report.wrong)

@@ -28,6 +28,7 @@ from support import pair
 from support.cli import Cli, Text, one_object
 from support.mcp_client import RawMcp
 from support.systemd import Standin
+from support.tiers import first, only
 from support.wait import until
 
 CODE, LINES = 7, 40
@@ -189,7 +190,9 @@ EVERYWHERE = points(
 WAYS = [(point, face) for point in EVERYWHERE for face in FACES if face == "mcp" or family(point) != "fork_server"]
 
 
-@pytest.mark.parametrize(("point", "face"), WAYS)
+# By default each point once: a server's own points through a server, all others through the command line
+@pytest.mark.fault("F01", "F02", "F05", "F07", "F72")
+@pytest.mark.parametrize(("point", "face"), only(lambda way: way[1] == "cli" or family(way[0]) == "nursery", WAYS))
 def test_a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing(
     cli: Cli, run: Callable[..., Started], root: Path, work: Path, point: str, face: str
 ) -> None:
@@ -239,6 +242,7 @@ def test_a_death_between_a_command_line_and_its_pair_costs_no_job_and_runs_none_
     check_whole(cli, root, work)
 
 
+@pytest.mark.fault("F01")
 def test_a_start_of_a_created_job_that_dies_can_be_done_again(cli: Cli, root: Path, work: Path) -> None:
     (work / "go").touch()
     job = cli.ok("create", COMMAND)["job_id"]
@@ -249,6 +253,7 @@ def test_a_start_of_a_created_job_that_dies_can_be_done_again(cli: Cli, root: Pa
     check_whole(cli, root, work, told=False)
 
 
+@pytest.mark.fault("F48")
 def test_bytes_of_a_terminal_between_two_pipes_are_not_lost(cli: Cli, work: Path, root: Path) -> None:
     (work / "go").touch()
     started = by_cli(cli, at("output_relayed", work), "run", "--wait", "--pty", COMMAND)
@@ -294,6 +299,7 @@ def test_a_gap_that_somebody_died_over_is_what_its_record_says(cli: Cli, root: P
     assert cli.ok("log", job)["total_lines"] == 60_000
 
 
+@pytest.mark.fault("F38")
 @pytest.mark.parametrize("point", points("kill"))
 def test_an_end_that_was_asked_for_comes_though_whoever_was_at_it_dies(cli: Cli, work: Path, point: str) -> None:
     stubborn = "trap '' TERM; echo run >> ran; echo ready; while :; do sleep 0.05; done"
@@ -357,7 +363,7 @@ def is_supervised(root: Path, job: str) -> bool:
         return found.is_supervised()
 
 
-@pytest.mark.parametrize("first", ["start_spawned", "start_recorded", "output_moved"])
+@pytest.mark.parametrize("first", first(1, ["output_moved", "start_spawned", "start_recorded"]))
 @pytest.mark.parametrize("point", points("takeover"))
 def test_a_guardian_that_dies_while_it_takes_over_leaves_a_job_to_adopt(
     cli: Cli, root: Path, work: Path, first: str, point: str
@@ -385,6 +391,7 @@ def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path,
     check_whole(cli, root, work)
 
 
+@pytest.mark.fault("F04")
 def test_an_end_that_both_saw_and_neither_wrote_is_lost_and_told_so(cli: Cli, root: Path, work: Path) -> None:
     (work / "go").touch()
     started = run_by_cli(cli, at(f"end_moved,{fault_points.SUCCESSOR}end_moved", work))
@@ -394,8 +401,9 @@ def test_an_end_that_both_saw_and_neither_wrote_is_lost_and_told_so(cli: Cli, ro
     check_whole(cli, root, work, code=None)
 
 
-@pytest.mark.parametrize("first", ["start_marked", "start_spawned", "start_recorded"])
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.fault("F02")
+@pytest.mark.parametrize("first", first(1, ["start_spawned", "start_marked", "start_recorded"]))
+@pytest.mark.parametrize("face", only(lambda face: face == "cli", FACES))
 @pytest.mark.parametrize("point", points("adopt"))
 def test_an_adoption_may_be_killed_at_any_point(
     cli: Cli, raw_mcp: Callable[..., RawMcp], root: Path, work: Path, point: str, face: str, first: str
@@ -498,6 +506,7 @@ def cli_sees_command(job: Path) -> bool:
     return os.path.exists(f"/proc/{json.loads((job / 'state.json').read_bytes())['pid']}")
 
 
+@pytest.mark.fault("F25")
 @pytest.mark.parametrize("verb", ["gc", "remove"])
 @pytest.mark.parametrize("point", points("delete"))
 def test_a_deletion_that_dies_is_finished_by_the_next_gc(

@@ -38,6 +38,7 @@ def _gone(root: Path, job: str) -> dict[str, Any]:
     return {"identity": {**found, "start_time": 1}}
 
 
+@pytest.mark.fault("F10")
 def test_after_a_reboot_a_job_that_ran_has_failed_for_that_reason(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "echo kept")["job_id"]
     other = "00000000-1111-2222-3333-444444444444"
@@ -86,6 +87,7 @@ def test_an_end_found_by_a_reader_is_notified_once(cli: Cli, root: Path, work: P
     ]
 
 
+@pytest.mark.fault("F11")
 def test_the_end_of_a_job_that_lost_both_is_notified_once(cli: Cli, work: Path) -> None:
     sink = work / "ends"
     counting = Counting.start(cli, work, "c", "--notify-file", str(sink))
@@ -116,6 +118,7 @@ def test_a_copy_of_a_finished_job_tells_what_the_job_tells(cli: Cli, root: Path)
     assert cli.ok("status", copy)["exit_code"] == 3
 
 
+@pytest.mark.fault("S08")
 @pytest.mark.parametrize("face", ["cli", "mcp"])
 def test_no_pattern_ends_them_all_and_no_secret_shows(
     raw_mcp: Callable[..., RawMcp], cli: Cli, jobs: Jobs, root: Path, face: str

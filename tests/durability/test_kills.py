@@ -17,6 +17,7 @@ from support import pair, processes
 from support.cli import Cli, Jobs, Text, one_object
 from support.counting import CODE, Counting, counter
 from support.mcp_client import RawMcp
+from support.tiers import first
 from support.wait import until
 
 KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
@@ -24,6 +25,7 @@ KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[
 # --- the supervisor and its guardian -------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F03")
 def test_a_killed_supervisor_costs_no_line_and_no_code(cli: Cli, work: Path) -> None:
     counting = Counting.start(cli, work)
     guardian = pair.guardian(counting.job)
@@ -59,6 +61,7 @@ def test_the_supervisor_may_be_killed_after_its_guardian(cli: Cli, work: Path) -
     counting.check_whole()
 
 
+@pytest.mark.fault("F03")
 def test_both_killed_at_once_cost_no_line_once_a_reader_looked(cli: Cli, work: Path) -> None:
     counting = Counting.start(cli, work)
     pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
@@ -69,6 +72,7 @@ def test_both_killed_at_once_cost_no_line_once_a_reader_looked(cli: Cli, work: P
     counting.check_whole()
 
 
+@pytest.mark.fault("F04")
 def test_both_killed_before_anybody_looks_leave_the_output_until_then_and_no_invented_code(
     cli: Cli, work: Path
 ) -> None:
@@ -158,6 +162,7 @@ def test_a_supervisor_killed_while_it_lingers_loses_nothing_of_what_is_left_behi
     jobs.end()
 
 
+@pytest.mark.fault("F33")
 @pytest.mark.parametrize("verb", ["kill", "remove"])
 def test_what_a_job_left_behind_can_be_ended_when_both_were_killed(
     cli: Cli, jobs: Jobs, place: Path, verb: str
@@ -213,6 +218,7 @@ def test_stdin_that_was_closed_stays_closed_when_its_supervisor_is_killed(cli: C
     assert (cli.root / job / "stdout.log").read_bytes() == b"all\n"
 
 
+@pytest.mark.fault("F02")
 def test_a_supervisor_killed_while_it_starts_never_runs_a_command_twice_and_never_invents(
     cli: Cli, root: Path, work: Path
 ) -> None:
@@ -249,7 +255,8 @@ def _ids(root: Path) -> list[str]:
 # --- servers, nurseries and clients --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["kill", "kill_group", "kill_tree"])
+@pytest.mark.fault("F06")
+@pytest.mark.parametrize("how", first(1, ["kill_tree", "kill_group", "kill"]))
 def test_jobs_do_not_notice_the_end_of_their_server(
     raw_mcp: Callable[..., RawMcp], cli: Cli, work: Path, how: str
 ) -> None:

@@ -16,6 +16,7 @@ LOAD = Path(__file__).parents[1] / "load.py"
 
 @pytest.mark.fault("F26", "F59", "F66", "F68", "F71", "F75")
 @pytest.mark.parametrize("row", ROWS)
+@pytest.mark.slow
 def test_much_of_one_thing_leaves_nothing_wrong(place: Path, row: str) -> None:
     done = subprocess.run(
         [sys.executable, str(LOAD), "--short", row],

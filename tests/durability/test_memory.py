@@ -1,8 +1,4 @@
-"""When memory runs out: who is ended first, and what is said of it.
-
-The tests with real control groups want one in which they may make others: MEMORY_TEST_GROUP=/sys/fs/cgroup/memory/mine
-(version 1), or a delegated group of version 2 with the memory controller. Nothing outside of it is touched.
-"""
+"""When memory runs out: who is ended first, and what is said of it."""
 
 from __future__ import annotations
 
@@ -22,11 +18,10 @@ from outlive.supervisor.ending import oom_verdict
 from outlive.system import cgroup, oom, process, unit
 from support import pair
 from support.cli import OUTLIVE, Cli, Text, one_object
+from support.control_groups import MemoryGroups, memory_groups
 from support.systemd import Standin
 from support.wait import until
 
-GROUP = os.environ.get("MEMORY_TEST_GROUP")
-LIMIT = 96 * 1024**2
 # Touches a page after the other, far beyond the limit
 EATER = "import mmap\nroom = mmap.mmap(-1, 1 << 30)\nfor at in range(0, 1 << 30, 4096): room[at] = 1\n"
 
@@ -122,41 +117,16 @@ def test_the_kernels_log_is_read_from_a_moment_on(tmp_path: Path, monkeypatch: p
 # --- real ones -----------------------------------------------------------------------------------------------------
 
 
-class Groups:
-    """Control groups below GROUP with a limit of memory each."""
-
-    def __init__(self, base: Path) -> None:
-        self.base = base
-        self.first = (base / "memory.limit_in_bytes").exists()
-
-    def enter(self, name: str) -> str:
-        """Words of a shell that make a group and go into it."""
-        limit = "memory.limit_in_bytes" if self.first else "memory.max"
-        swap = "" if self.first else f'echo 0 2>/dev/null > "{self.base}/{name}/memory.swap.max";'
-        place = f"{self.base}/{name}"
-        return f'mkdir -p "{place}" && echo {LIMIT} > "{place}/{limit}" && {{ {swap} echo $$ > "{place}/cgroup.procs"; }} || exit 1'
-
-    def run(self, name: str, *words: str) -> subprocess.CompletedProcess[bytes]:
-        script = f'{self.enter(name)}; exec "$@"'
-        return subprocess.run(
-            ["sh", "-c", script, "sh", *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
-        )
-
-
 @pytest.fixture
-def groups() -> Iterator[Groups]:
-    if GROUP is None:
-        pytest.skip("MEMORY_TEST_GROUP names no control group in which this test may make others")
-    yield Groups(Path(GROUP))
-    for path in Path(GROUP).iterdir():
-        if path.is_dir():
-            until(lambda path=path: not (path / "cgroup.procs").read_text(), what=f"the end of {path}")
-            path.rmdir()
+def groups() -> Iterator[MemoryGroups]:
+    """Control groups with a limit of memory; where none can be made, the test is skipped."""
+    with memory_groups() as found:
+        yield found
 
 
 @pytest.mark.fault("F08")
 def test_a_command_that_takes_too_much_memory_in_a_scope_of_its_own_ended_by_oom(
-    cli: Cli, place: Path, groups: Groups
+    cli: Cli, place: Path, groups: MemoryGroups
 ) -> None:
     systemd = Standin(place / "standin")
     systemd.acts("for word; do case $word in --unit=*) unit=${word#--unit=};; esac; done; " + groups.enter("$unit"))
@@ -169,7 +139,7 @@ def test_a_command_that_takes_too_much_memory_in_a_scope_of_its_own_ended_by_oom
 
 @pytest.mark.fault("F08")
 def test_of_many_in_one_group_nobody_is_said_to_have_been_ended_for_memory_who_was_not(
-    cli: Cli, groups: Groups
+    cli: Cli, groups: MemoryGroups
 ) -> None:
     words = [*OUTLIVE, "run", "--snapshot-after", "0", "sleep 60; exit 1"]
     done = groups.run("shared", *words)
@@ -184,7 +154,7 @@ def test_of_many_in_one_group_nobody_is_said_to_have_been_ended_for_memory_who_w
 
 @pytest.mark.fault("F08")
 def test_the_command_of_many_in_one_group_that_the_kernel_ended_is_named_by_its_log_or_not_at_all(
-    cli: Cli, groups: Groups
+    cli: Cli, groups: MemoryGroups
 ) -> None:
     done = groups.run("shared", *OUTLIVE, "run", "--wait", "--", sys.executable, "-c", EATER)
     found = one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode()))

@@ -15,6 +15,7 @@ import pytest
 from support import pair, processes
 from support.cli import OUTLIVE, Cli, Jobs
 from support.mcp_client import McpSession, RawMcp
+from support.tiers import MODERN_FIRST, first
 from support.wait import until
 
 
@@ -27,6 +28,7 @@ def _kill_both(job: str) -> None:
     until(lambda: not any(processes.is_alive(pid) for pid in both), what="the end of both")
 
 
+@pytest.mark.fault("F34")
 @pytest.mark.parametrize("verb", ["kill", "remove"])
 def test_an_adopted_command_without_its_cookie_can_be_ended(cli: Cli, jobs: Jobs, verb: str) -> None:
     started = cli.ok("run", "--snapshot-after", "0", "--", "env", "-i", "/bin/sleep", "77")
@@ -86,6 +88,7 @@ def test_what_was_given_as_stdin_arrives_though_the_supervisor_is_killed_in_betw
     assert cli.ok("wait", job, "--timeout-ms", "20s")["output"] == expected
 
 
+@pytest.mark.fault("F21")
 def test_a_supervisor_whose_directory_was_deleted_ends_with_its_command(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "until [ -e go ]; do sleep 0.02; done")["job_id"]
     supervisor = pair.supervisor(job)
@@ -95,7 +98,7 @@ def test_a_supervisor_whose_directory_was_deleted_ends_with_its_command(cli: Cli
     until(lambda: not processes.is_alive(supervisor), what="the end of its supervisor")
 
 
-@pytest.mark.parametrize("who", ["guardian", "supervisor", "both"])
+@pytest.mark.parametrize("who", first(1, ["both", "guardian", "supervisor"]))
 def test_a_spare_that_was_killed_costs_no_start(raw_mcp: Callable[..., RawMcp], jobs: Jobs, who: str) -> None:
     server = raw_mcp()
     job = server.call("exec", command="sleep 60", background=True)["job_id"]
@@ -116,6 +119,7 @@ def test_a_spare_that_was_killed_costs_no_start(raw_mcp: Callable[..., RawMcp], 
     jobs.end()
 
 
+@MODERN_FIRST
 def test_a_wait_that_names_a_job_that_is_not_there_keeps_nothing_open(mcp_session: McpSession) -> None:
     job = mcp_session.ok("exec", command="true")["job_id"]
     fds = Path(f"/proc/{mcp_session.pid}/fd")

@@ -25,6 +25,7 @@ from outlive.system import fault_points, fds, tree
 from support import pair, processes
 from support.cli import Cli
 from support.mcp_client import RawMcp
+from support.tiers import first
 from support.wait import until
 
 
@@ -288,7 +289,7 @@ def _deaths(work: Path) -> int:
     return len((work / "crashes").read_text().split())
 
 
-@pytest.mark.parametrize("who", ["guardian", "supervisor", "both"])
+@pytest.mark.parametrize("who", first(1, ["both", "guardian", "supervisor"]))
 def test_a_pair_that_was_killed_while_it_waited_costs_no_start_and_runs_none_twice(
     server: Server, work: Path, who: str
 ) -> None:
@@ -305,6 +306,7 @@ def _living_supervisor(guardian: int) -> int:
     return below[0] if below else 0
 
 
+@pytest.mark.slow
 def test_kills_at_random_moments_of_many_jobs_of_one_server_lose_none_and_run_none_twice(
     raw_mcp: Callable[..., RawMcp], root: Path, work: Path
 ) -> None:
@@ -397,7 +399,7 @@ def test_few_directories_are_made_ahead_however_many_jobs_there_are(server: Serv
     until(lambda: blanks(server.root), what="a directory that was made ahead")
 
 
-@pytest.mark.parametrize("how", ["deleted", "link", "other"])
+@pytest.mark.parametrize("how", first(1, ["link", "deleted", "other"]))
 def test_a_directory_made_ahead_that_somebody_took_is_not_used(server: Server, work: Path, how: str) -> None:
     (ahead,) = until(lambda: blanks(server.root), what="a directory that was made ahead")
     ahead.rename(work / "taken")

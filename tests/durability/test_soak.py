@@ -12,7 +12,9 @@ import pytest
 SOAK = Path(__file__).parents[1] / "soak.py"
 
 
+@pytest.mark.fault("F03")
 @pytest.mark.parametrize("words", [("--kills", "20"), ("--kills", "6", "--both")], ids=["one", "both"])
+@pytest.mark.slow
 def test_random_kills_cost_no_line_no_code_and_no_second_run(place: Path, words: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, str(SOAK), *words],

@@ -133,7 +133,7 @@ def _said_to_run(root: Path, job_id: str, **changes: Any) -> None:
     path.write_bytes(atomic_file.dump(found | {"duration_ms": None} | changes))
 
 
-@pytest.mark.fault("F35")
+@pytest.mark.fault("F10", "F35", "S05")
 @pytest.mark.parametrize("changed", ["start_time", "boot_id", "pid_ns"])
 @pytest.mark.parametrize("verb", ["kill", "remove"])
 def test_a_pid_that_is_somebody_elses_now_is_never_signalled(
@@ -149,7 +149,7 @@ def test_a_pid_that_is_somebody_elses_now_is_never_signalled(
     assert stranger.poll() is None
 
 
-@pytest.mark.fault("F36")
+@pytest.mark.fault("F35", "F36")
 def test_a_signal_goes_through_a_handle_to_the_very_process_or_to_nobody(stranger: subprocess.Popen[bytes]) -> None:
     start = process.start_time(stranger.pid)
     assert start is not None

@@ -117,6 +117,7 @@ while data:
 """
 
 
+@pytest.mark.fault("F66")
 def test_a_line_of_20_mb_without_a_newline_is_kept_and_shown_within_the_budget(cli: Cli, root: Path) -> None:
     ended = cli.ok("run", "--wait", *python(ONE_LINE))
     job = ended["job_id"]
@@ -169,6 +170,7 @@ def _expected() -> tuple[bytes, bytes]:
     return bytes(found[1]), bytes(found[2])
 
 
+@pytest.mark.fault("F74")
 def test_the_merged_stream_holds_both_streams_exactly_and_in_order(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "--wait", *python(ALTERNATING))["job_id"]
     out, err = _expected()
@@ -252,6 +254,7 @@ def emptied(root: Path) -> Iterator[None]:
     shutil.rmtree(root, ignore_errors=True)
 
 
+@pytest.mark.fault("F26")
 @pytest.mark.usefixtures("emptied")
 def test_list_answers_from_the_newest_of_10_000_jobs_and_opens_few_files(cli: Cli, root: Path, place: Path) -> None:
     if shutil.which("strace") is None:
@@ -290,6 +293,7 @@ def test_a_part_of_an_id_finds_its_job_among_many(cli: Cli, root: Path) -> None:
     assert error["details"]["candidates"]
 
 
+@pytest.mark.fault("F59")
 def test_a_server_that_ran_100_commands_holds_no_more_than_before(raw_mcp: Callable[..., RawMcp], jobs: Jobs) -> None:
     server = raw_mcp()
     server.call("exec", command="true")

@@ -12,6 +12,7 @@ import pytest
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import LEGACY_VERSION, RawMcp
+from support.tiers import MODERN_FIRST
 from support.wait import until
 
 Raw = Callable[..., RawMcp]
@@ -73,6 +74,7 @@ def test_a_job_that_ends_wakes_the_client_that_started_it(raw_mcp: Raw, era: str
     assert len(_messages(raw)) == 1
 
 
+@MODERN_FIRST
 def test_a_watch_that_is_hit_wakes_the_client(raw_mcp: Raw, era: str, work: Path) -> None:
     raw = raw_mcp(era=era, args=("--channel",))
     then = "until [ -e on ]; do sleep 0.02; done"
@@ -90,6 +92,7 @@ def test_a_watch_that_is_hit_wakes_the_client(raw_mcp: Raw, era: str, work: Path
     assert _next_message(raw, already=1)["meta"]["event"] == "finished"
 
 
+@MODERN_FIRST
 def test_nobody_is_told_what_an_answer_told(raw_mcp: Raw, era: str, work: Path) -> None:
     raw = raw_mcp(era=era, args=("--channel",))
     raw.call("exec", command="true")
@@ -115,6 +118,7 @@ def test_nobody_is_told_what_an_answer_told(raw_mcp: Raw, era: str, work: Path) 
     assert len(_messages(raw)) == 1
 
 
+@MODERN_FIRST
 def test_an_end_that_a_notice_told_is_not_told_again(raw_mcp: Raw, era: str, work: Path) -> None:
     raw = raw_mcp(era=era, args=("--channel",))
     job = _begin(raw, f"{GATE}; echo out", title="noticed")
@@ -150,6 +154,7 @@ def test_a_job_that_somebody_else_removes_wakes_the_client(raw_mcp: Raw, cli: Cl
     assert found["meta"]["state"] in ("killed", "removed"), "who deletes and who looks are two processes"
 
 
+@MODERN_FIRST
 def test_an_end_that_a_call_that_was_taken_back_did_not_tell_wakes_the_client(
     raw_mcp: Raw, era: str, work: Path
 ) -> None:
@@ -185,6 +190,7 @@ def test_exec_alone_names_no_tool_that_is_not_there(raw_mcp: Raw, work: Path) ->
     assert "process action" not in content and "outlive log" in content
 
 
+@MODERN_FIRST
 def test_without_the_flag_nothing_is_sent(raw_mcp: Raw, era: str, work: Path) -> None:
     raw = raw_mcp(era=era)
     job = _begin(raw, f"{GATE}")

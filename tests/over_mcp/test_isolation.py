@@ -14,6 +14,7 @@ from outlive.mcp.tools.call import process_verbs
 from support.cli import Cli
 from support.mcp_client import McpRefusal, McpSession, RawMcp
 from support.tasks_client import IDENTIFIER, TasksClient, get, tell
+from support.tiers import MODERN_FIRST
 from support.wait import until
 
 Connect = Callable[..., McpSession]
@@ -192,6 +193,7 @@ def test_nobody_hears_of_anothers_end(inside: McpSession, others: Others, cli: C
     assert [notice["job_id"] for notice in told["notices"]] == [own]
 
 
+@MODERN_FIRST
 def test_resources_are_own_jobs_only(mcp_connect: Connect, others: Others) -> None:
     inside = mcp_connect(client_name="inside", args=("--isolate",))
     own = inside.ok("exec", command="true")["job_id"]
@@ -212,6 +214,7 @@ def refusal(session: McpSession, uri: str) -> MCPError:
     return caught.value
 
 
+@MODERN_FIRST
 def test_the_job_of_another_cannot_be_subscribed_to(
     raw_mcp: Callable[..., RawMcp], others: Others, era: str, work: Path, cli: Cli
 ) -> None:

@@ -14,6 +14,7 @@ from support.cli import Cli
 from support.mcp_client import McpSession
 from support.tasks_client import Created, TasksClient, get
 from support.tasks_client import start as start_task
+from support.tiers import MODERN_FIRST
 from support.wait import until
 
 Connect = Callable[..., McpSession]
@@ -59,6 +60,7 @@ def test_an_end_is_told_once_with_name_and_last_line(mcp_session: McpSession, cl
     assert told(mcp_session) == []
 
 
+@MODERN_FIRST
 def test_two_servers_of_one_client_tell_a_hit_once(mcp_connect: Connect, cli: Cli, work: Path) -> None:
     one, other = mcp_connect(), mcp_connect()
     command = "for i in 1 2; do echo hit $i; until [ -e go$i ]; do sleep 0.02; done; done"
@@ -91,6 +93,7 @@ def test_a_job_the_client_killed_is_no_news_but_another_killer_is(mcp_session: M
     assert (notice["job_id"], notice["state"], notice["reason"]) == (other, "killed", "kill")
 
 
+@MODERN_FIRST
 def test_quiet_success_is_told_only_if_configured(mcp_connect: Connect, cli: Cli) -> None:
     session = mcp_connect()
     job = start(session, "true")
@@ -160,6 +163,7 @@ def test_a_hit_in_the_last_words_is_told_with_the_end(mcp_session: McpSession) -
         assert seen == ["watch_hit", "finished"]
 
 
+@MODERN_FIRST
 def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli, work: Path) -> None:
     first = mcp_connect()
     job = start(first, "echo ERROR seen; until [ -e go ]; do sleep 0.02; done; echo over; exit 5", watch=["ERROR"],
@@ -175,6 +179,8 @@ def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli, work: Path) 
     assert told(second) == []
 
 
+@pytest.mark.fault("S22")
+@MODERN_FIRST
 def test_others_are_not_told(mcp_connect: Connect, cli: Cli) -> None:
     mine, other = mcp_connect(client_name="mine"), mcp_connect(client_name="other")
     job = start(mine, "echo x; exit 1")
@@ -209,6 +215,7 @@ def test_a_removed_job_is_forgotten(mcp_session: McpSession, cli: Cli, root: Pat
     assert not list(root.glob(f".owed/*/{job}"))
 
 
+@MODERN_FIRST
 def test_many_ends_come_in_parts_and_none_twice(mcp_session: McpSession, cli: Cli, work: Path) -> None:
     answers = [
         mcp_session.ok(

@@ -18,6 +18,7 @@ from support import pair
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp
+from support.tiers import MODERN_FIRST
 from support.wait import until
 
 Connect = Callable[..., McpSession]
@@ -81,6 +82,7 @@ def test_three_templates_are_listed(mcp_session: McpSession) -> None:
     assert all(one.title and one.description for one in found)
 
 
+@MODERN_FIRST
 def test_the_list_has_the_jobs_of_this_client_running_ones_first(mcp_connect: Connect, work: Path) -> None:
     session = mcp_connect()
     assert session.ask(lambda client: client.list_resources()).resources == []
@@ -265,6 +267,7 @@ def test_two_streams_share_what_they_follow(mcp_session: McpSession, work: Path)
     (work / "on").touch()
 
 
+@MODERN_FIRST
 def test_an_unknown_job_cannot_be_subscribed_to(raw_mcp: Callable[..., RawMcp], era: str) -> None:
     raw = raw_mcp(era=era)
     job = raw.call("exec", command="true")["job_id"]
@@ -282,6 +285,7 @@ def test_an_unknown_job_cannot_be_subscribed_to(raw_mcp: Callable[..., RawMcp], 
     assert raw.others[0]["params"]["notifications"] == {"resourceSubscriptions": uris[2:]}
 
 
+@pytest.mark.fault("F75")
 def test_a_flood_of_output_is_a_trickle_of_updates(mcp_session: McpSession, work: Path) -> None:
     code = "import os, time\nfor n in range(2000):\n    os.write(1, b'x' * 999 + b'\\n'); time.sleep(0.001)"
     job = _background(mcp_session, ["sh", "-c", f'{GATE}; exec "$@"', "sh", sys.executable, "-c", code])
@@ -343,6 +347,8 @@ def test_a_job_that_is_removed_gives_a_last_update(mcp_session: McpSession, cli:
         assert _refused(mcp_session, uri).error.code == NOT_THERE
 
 
+@pytest.mark.fault("F75")
+@MODERN_FIRST
 def test_a_client_that_goes_away_leaves_no_connection_to_a_job(mcp_connect: Connect, cli: Cli, work: Path) -> None:
     session = mcp_connect()
     job = _background(session, GATE)

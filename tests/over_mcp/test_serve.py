@@ -18,6 +18,7 @@ import pytest
 
 from support.cli import Cli, Jobs
 from support.serve import INITIALIZE, TRANSPORTS, HttpSession, Served, open_sockets
+from support.tiers import MODERN_FIRST
 from support.tools import instructions
 from support.wait import until
 
@@ -83,6 +84,7 @@ def test_without_sessions_any_replica_answers_an_older_client(serve: Serve, work
     jobs.end()
 
 
+@MODERN_FIRST
 def test_a_subscriber_is_told_of_a_change(serve: Serve, work: Path, jobs: Jobs, era: str) -> None:
     with HttpSession(serve(), era=era) as client:
         job = client.ok("exec", command="read x; exit 3", stdin="open", workdir=str(work), background=True)["job_id"]
@@ -93,6 +95,7 @@ def test_a_subscriber_is_told_of_a_change(serve: Serve, work: Path, jobs: Jobs, 
     jobs.end()
 
 
+@MODERN_FIRST
 def test_what_two_clients_follow_goes_on_for_one_when_the_other_leaves(
     serve: Serve, work: Path, jobs: Jobs, transport: str, era: str
 ) -> None:

@@ -17,6 +17,7 @@ from outlive.store.job_dir import JobDir
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer
+from support.tiers import MODERN_FIRST, first
 from support.tools import background, ended, ids, instructions
 from support.wait import until
 
@@ -71,6 +72,7 @@ def test_a_description_speaks_of_no_argument_that_is_not_there(mcp_session: McpS
 # --- exec ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("S18")
 def test_exec_answers_with_the_output_in_prose_and_the_same_in_fields(mcp_session: McpSession, work: Path) -> None:
     found = mcp_session.call("exec", command="echo hello; echo oops >&2")
     assert (found["type"], found["state"], found["exit_code"], found["reason"]) == ("run", "exited", 0, "exit")
@@ -276,11 +278,11 @@ def _is_held(root: Path, job: str) -> bool:
         return directory.is_supervised()
 
 
-@pytest.mark.parametrize("action", ["clear", "restart", "remove"])
-def test_a_job_that_was_said_to_have_ended_can_be_handled_at_once(raw_mcp: Callable[..., RawMcp], action: str) -> None:
+@pytest.mark.parametrize("times", first(1, [3, 15]))
+def test_a_job_that_was_said_to_have_ended_can_be_handled_at_once(raw_mcp: Callable[..., RawMcp], times: int) -> None:
     server = raw_mcp()
     refused = []
-    for _ in range(15):
+    for action in ("clear", "restart", "remove") * times:
         job = server.call("exec", command="true")["job_id"]
         answer = server.call("process", action=action, job_id=job)
         if answer.is_error:
@@ -315,6 +317,7 @@ def test_a_wait_that_asks_for_too_long_says_so(mcp_session: McpSession, work: Pa
 # --- whose jobs, whose position ------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F06")
 @ONE_ERA
 def test_poll_goes_on_from_where_this_client_was_also_with_a_new_server(
     mcp_connect: Connect, cli: Cli, root: Path, work: Path
@@ -349,6 +352,7 @@ def test_poll_goes_on_from_where_this_client_was_also_with_a_new_server(
     assert cli.ok("poll", job)["output"] == "zero\none\ntwo\n", "on the command line a poll starts at 0"
 
 
+@pytest.mark.fault("S22")
 @ONE_ERA
 def test_list_and_gc_are_about_this_clients_own_jobs(mcp_connect: Connect, cli: Cli, root: Path) -> None:
     session, other = mcp_connect(client_name="one"), mcp_connect(client_name="two")
@@ -415,6 +419,7 @@ def test_quick_calls_are_answered_while_long_ones_wait(mcp_session: McpSession, 
 # --- the end, and noise --------------------------------------------------------------------------------------------
 
 
+@MODERN_FIRST
 def test_end_of_file_ends_the_server_at_once_with_a_wait_in_flight(
     era: str, raw_mcp: Callable[..., RawMcp], cli: Cli, jobs: Jobs, root: Path
 ) -> None:
@@ -440,6 +445,8 @@ def test_a_signal_ends_the_server_and_no_job(raw_mcp: Callable[..., RawMcp], cli
     jobs.end()
 
 
+@pytest.mark.fault("S24")
+@MODERN_FIRST
 def test_garbage_on_stdin_does_not_end_the_server(era: str, raw_mcp: Callable[..., RawMcp]) -> None:
     server = raw_mcp(era=era)
     noise = [b"\n", b"not json\n", b"{\n", b"[]\n", b"{}\n", b"null\n", b"7\n", b'"text"\n', b"\xff\xfe\x00\n"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
+
+import pytest
 
 from outlive import limits
 from outlive.supervisor.output.batching import Flow
@@ -81,16 +84,26 @@ def test_output_that_no_disk_takes_is_not_waited_for() -> None:
     assert set(Clock().turns(200, 0.00001, 0)) == {0.0}
 
 
-def test_a_turn_that_waits_is_woken_by_the_other_stream() -> None:
-    """If it were not, this test would take an hour."""
+def test_a_turn_that_waits_is_woken_by_the_other_stream_and_not_by_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each wait is asked of the kernel, but with no time to wait: what it is for, and what is there."""
     out, into_out = os.pipe()
     errors, into_errors = os.pipe()
+    asked: list[tuple[float, list[int]]] = []
+    ask = select.select
+
+    def at_once(read: list[int], write: list[int], others: list[int], seconds: float) -> None:
+        asked.append((seconds, ask(read, write, others, 0)[0]))
+
+    monkeypatch.setattr(select, "select", at_once)
     try:
         pump = object.__new__(Pump)
         pump._sources, pump._open = [Fifo(out), Fifo(errors)], [True, True]
+        os.write(into_out, b"more of what it waits for")
+        pump._wait_for_more(0, 3600.0)
         os.write(into_errors, b"!")
         pump._wait_for_more(0, 3600.0)
-        assert os.read(errors, 2) == b"!"
+        assert asked == [(3600.0, []), (3600.0, [errors])]
+        assert os.read(errors, 2) == b"!", "the wait takes nothing"
     finally:
         for fd in (out, into_out, errors, into_errors):
             os.close(fd)

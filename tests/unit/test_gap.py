@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from outlive.render import search, window
@@ -106,7 +106,6 @@ RUNS = st.lists(
 
 
 @given(RUNS, st.integers(128, 700), st.lists(st.integers(0, 1500), min_size=4, max_size=4))
-@settings(max_examples=200)
 def test_whatever_is_read_is_what_was_written_but_for_the_gap(
     tmp_path_factory: pytest.TempPathFactory, runs: list[tuple[int, list[bytes]]], quota: int, at: list[int]
 ) -> None:
@@ -125,7 +124,6 @@ def test_whatever_is_read_is_what_was_written_but_for_the_gap(
 
 @pytest.mark.usefixtures("small_blocks")
 @given(RUNS, st.integers(128, 400), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 999)), max_size=12))
-@settings(max_examples=200)
 def test_lines_keep_their_numbers_whenever_the_index_was_made(
     tmp_path_factory: pytest.TempPathFactory,
     runs: list[tuple[int, list[bytes]]],
@@ -186,7 +184,6 @@ class Interleaved:
     st.lists(st.integers(0, 8), max_size=20),
     st.lists(st.integers(0, 900), min_size=4, max_size=4),
 )
-@settings(max_examples=300)
 def test_a_gap_that_grows_while_somebody_reads_is_never_read_as_output(
     tmp_path_factory: pytest.TempPathFactory,
     first: list[tuple[int, list[bytes]]],
@@ -236,7 +233,6 @@ def unmarked(text: str) -> list[str]:
 
 
 @given(st.integers(0, 30_000), st.integers(0, 30_000), st.integers(200, 9_000))
-@settings(max_examples=100)
 def test_an_answer_shows_true_lines_names_the_gap_and_counts_what_it_leaves_out(
     tmp_path_factory: pytest.TempPathFactory, since: int, length: int, max_bytes: int
 ) -> None:
@@ -307,7 +303,6 @@ def test_a_tail_does_not_reach_across_the_gap(tmp_path: Path) -> None:
 
 
 @given(RUNS, RUNS, st.lists(st.integers(0, 8), max_size=20))
-@settings(max_examples=200)
 @example(first=[], then=[(0, [b"e"]), (1, [b"fghijk" * 10, b"fghijk" * 10])], steps=[1])
 def test_a_scanner_hands_out_every_line_that_is_there_and_none_that_is_not(
     tmp_path_factory: pytest.TempPathFactory,

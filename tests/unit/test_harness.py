@@ -13,6 +13,7 @@ import pytest
 from support import leaks, processes, schema
 from support.cli import Text, environment, one_object
 from support.mcp_client import McpRefusal, McpSession, RawMcp
+from support.tiers import MODERN_FIRST
 from support.wait import until
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
@@ -194,6 +195,7 @@ def test_an_environment_is_changed_without_changing_ours() -> None:
     assert "HOME" in os.environ and "OUTLIVE_LOG" not in os.environ
 
 
+@MODERN_FIRST
 def test_the_sdk_client_calls_lists_and_cancels(era: str, place: Path) -> None:
     log = place / "say.log"
     with McpSession(log=log, era=era, command=SAY) as session:
@@ -209,17 +211,20 @@ def test_the_sdk_client_calls_lists_and_cancels(era: str, place: Path) -> None:
         assert session.call("say", word="again").text == "again"
 
 
+@MODERN_FIRST
 def test_the_sdk_session_closes_when_its_server_was_killed(era: str, place: Path) -> None:
     with McpSession(log=place / "say.log", era=era, command=SAY) as session:
         session.kill()
         until(lambda: not processes.is_alive(session.pid), what="the server is dead")
 
 
+@MODERN_FIRST
 def test_a_server_that_does_not_start_is_an_error_at_once(era: str, place: Path) -> None:
     with pytest.raises(ExceptionGroup), McpSession(log=place / "log", era=era, command=["false"]):
         pass
 
 
+@MODERN_FIRST
 def test_the_raw_client_calls_cancels_and_reads_refusals(era: str, place: Path) -> None:
     log = place / "say.log"
     with RawMcp(log=log, era=era, command=SAY) as raw:

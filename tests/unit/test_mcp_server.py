@@ -86,6 +86,7 @@ def test_a_failed_call_is_an_error_with_code_message_and_hint(place: Path, era: 
     )
 
 
+@pytest.mark.fault("S24")
 def test_a_mistake_of_ours_is_an_answer_and_the_server_lives(place: Path, era: str, capsys: Any) -> None:
     async def talk(client: Any) -> Any:
         broken = await client.call_tool("process", {"action": "clear", "job_id": "x"})

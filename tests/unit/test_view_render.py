@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from outlive.render.plain_text import readable
+from support.tiers import first
 
 CONTROLS = ["\r", "\n", "\b", "\t", "\x1b", "\x1b[", "\x1b]", "\x1bP", "\x1b\\", "\x07", "\x9b", "\x9d", "\x9c", "\x00"]
 FINALS = ["K", "1K", "2K", "G", "5G", "9999999C", "3D", "31m", "?25l", "2J", "A", "H", "(B", "m"]
@@ -24,6 +27,7 @@ def test_reading_twice_changes_nothing(text: str) -> None:
     assert readable(once) == once
 
 
+@pytest.mark.fault("S18")
 @given(TEXTS)
 def test_no_control_character_but_tab_and_newline_is_left(text: str) -> None:
     shown = readable(text)
@@ -42,6 +46,7 @@ def test_lines_are_never_lost_or_added(text: str) -> None:
     assert readable(text).count("\n") == text.count("\n")
 
 
+@pytest.mark.fault("F69")
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -74,6 +79,7 @@ def test_a_line_stands_as_its_last_overwriting_left_it(text: str, shown: str) ->
     assert readable(text) == shown
 
 
+@pytest.mark.fault("F69")
 @pytest.mark.parametrize(
     "sequence",
     [
@@ -128,31 +134,36 @@ def test_what_removal_puts_together_is_not_a_new_sequence() -> None:
 
 
 SIZE = 2 * 1024**2
-HOSTILE = {
-    name: (unit * (SIZE // len(unit) + 1))[:SIZE]
-    for name, unit in {
-        "CR": "\r",
-        "backspaces": "\b",
-        "ESC": "\x1b",
-        "unterminated OSC": "\x1b]",
-        "unterminated 8-bit OSC": "\x9da",
-        "overlong OSC": "\x1b]" + "a" * 9_000,
-        "CSI without end": "\x1b[;",
-        "CSI of one parameter": "\x1b[" + "9" * 99_999,
-        "jumps": "\x1b[999999999C",
-        "jumps that write": "\x1b[999999999Cx\n",
-        "ESC and spaces": "\x1b ",
-        "CR CR LF": "\r\r\n",
-        "overwriting": "a\r",
-    }.items()
+UNITS = {
+    "CR": "\r",
+    "backspaces": "\b",
+    "ESC": "\x1b",
+    "unterminated OSC": "\x1b]",
+    "unterminated 8-bit OSC": "\x9da",
+    "overlong OSC": "\x1b]" + "a" * 9_000,
+    "CSI without end": "\x1b[;",
+    "CSI of one parameter": "\x1b[" + "9" * 99_999,
+    "jumps": "\x1b[999999999C",
+    "jumps that write": "\x1b[999999999Cx\n",
+    "ESC and spaces": "\x1b ",
+    "CR CR LF": "\r\r\n",
+    "overwriting": "a\r",
+}
+HOSTILE: dict[str, Callable[[int], str]] = {
+    name: lambda size, unit=unit: (unit * (size // len(unit) + 1))[:size] for name, unit in UNITS.items()
 } | {
-    "erasing before the cursor in a long line": "x" * (SIZE // 2) + "\x1b[9D\x1b[1K" * (SIZE // 16),
-    "writing far right in an erased line": "x" * (SIZE // 2) + "\x1b[2Ky" * (SIZE // 10),
-    "one parameter": "\x1b[" + "9" * SIZE + "C",
-    "spaces after one ESC": "\x1b" + " " * SIZE,
+    "erasing before the cursor in a long line": lambda size: "x" * (size // 2) + "\x1b[9D\x1b[1K" * (size // 16),
+    "writing far right in an erased line": lambda size: "x" * (size // 2) + "\x1b[2Ky" * (size // 10),
+    "one parameter": lambda size: "\x1b[" + "9" * size + "C",
+    "spaces after one ESC": lambda size: "\x1b" + " " * size,
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_output_is_read_to_the_end_and_does_not_grow_without_bound(text: str) -> None:
+@pytest.mark.fault("F69")
+@pytest.mark.parametrize("size", first(1, [SIZE // 8, SIZE]))
+@pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_output_is_read_to_the_end_and_does_not_grow_without_bound(
+    make: Callable[[int], str], size: int
+) -> None:
+    text = make(size)
     assert len(readable(text)) <= 2 * len(text) + 4_096

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from outlive.render import screen
@@ -127,7 +127,6 @@ DRAWING = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=300)
 @given(before=DRAWING, after=DRAWING)
 def test_a_long_output_looks_as_if_it_was_read_from_the_start(before: bytes, after: bytes) -> None:
     data = before + b"line\r\n" * 400 + after

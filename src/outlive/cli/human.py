@@ -68,7 +68,7 @@ def answer(found: dict[str, Any], look: Look) -> str:
     if found["type"] in ("install", "uninstall"):
         return _client(found)
     if found["type"] == "schema":
-        return json.dumps(found.get("schema"), indent=2) + "\n"
+        return json.dumps(found.get("schema"), indent=2, ensure_ascii=False) + "\n"
     parts = [] if found["type"] in _TEXT_ONLY else [_fields(found, look)]
     parts += _texts(found)
     parts += [f"({line(found['hint'])})\n"] if found.get("hint") else []

@@ -144,7 +144,7 @@ FIELDS: dict[str, Schema] = {
     "updated_at": _maybe_string("When its state was last written.", **_TIME),
     "duration_ms": _maybe_count("From start to end; null where the end was not seen."),
     "exit_code": _of(["integer", "null"], "Exit code; null if it was ended by a signal, never ran, or is not known."),
-    "signal": _maybe_string("The signal that ended it, as SIGTERM; for kill: the signal sent."),
+    "signal": _maybe_string("The signal that ended it, as SIGTERM."),
     "reason": _of(["string", "null"], "Why it ended.", enum=[*REASONS, None]),
     "ended_signal": _maybe_string("The signal that ended the command, where one did."),
     "ended_by": _string("Who asked for the end, where somebody did."),
@@ -248,9 +248,9 @@ FIELDS: dict[str, Schema] = {
             "One process.", {"pid": _of("integer", "Process id."), "command": _string("Its command line.")}
         ),
     },
-    "freed_bytes": _count("Bytes given back (dry run: would be)."),
+    "freed_bytes": _count("Bytes given back."),
     "root": _string("The job root."),
-    "skipped": _count("Directories passed over."),
+    "skipped": _count("Directories that could not be read."),
     "deleted": _count("Directories deleted."),
     "dry_run": _flag("Was nothing really deleted?"),
     "older_than": _string("The retention window."),
@@ -292,17 +292,17 @@ FIELDS: dict[str, Schema] = {
             },
         ),
     },
-    "client": _string("Which MCP client."),
-    "scope": _string("For all its user does, or for one project.", enum=["user", "project"]),
+    "client": _string("The MCP client."),
+    "scope": _string("Whether the file is the user's or one project's.", enum=["user", "project"]),
     "path": _string("The client's configuration file."),
     "change": _of(
         ["string", "null"],
-        "What was done to it (written false: would be); null: it cannot be read.",
+        "What was done to the file (written false: would be); null: it cannot be changed.",
         enum=["added", "updated", "removed", "none", None],
     ),
-    "written": _flag("Was it written?"),
-    "backup": _maybe_string("What it was before, beside it."),
-    "entry": {"type": "object", "description": "The server as it stands there."},
+    "written": _flag("Was the file written?"),
+    "backup": _maybe_string("The file as it was before outlive first changed it; null: there was none."),
+    "entry": {"type": "object", "description": "The server as it stands in the file."},
     "fragment": _string("What to merge into the file by hand."),
     "own_command": _maybe_string("What the client's own command line would do the same with."),
     "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),
@@ -360,25 +360,36 @@ NOTICES: Schema = {
     ),
 }
 
-# Where one name means another shape in one answer.
+_SHORTENED: Schema = {"description": _GAP["description"], "anyOf": [{"const": False}, _GAP]}
+_SERVER_NAME = _string("The server's name in the client's configuration file.")
+_TOKEN_NAME = _string("The client for which the token was made.")
+_TOKEN_SCOPE = _string("Whose jobs the token sees and touches; * is all jobs.")
+_TOKEN_MADE = _string("When the token was made.", **_TIME)
+_STARTED = _string("When the command started (or was about to).", **_TIME)
+_DELETED_STATE = _string("The job's last state.", enum=list(STATES))
+
+# Field → type of answer → what the field is there, where it is something else than in FIELDS.
 OVERRIDES: dict[str, dict[str, Schema]] = {
-    field: {type_: {"description": _GAP["description"], "anyOf": [{"const": False}, _GAP]} for type_ in types}
-    for field, types in {"truncated": ("run", "start", "restart", "poll", "log", "wait")}.items()
-}
-OVERRIDES["truncated"]["gc"] = _flag("Are there more jobs than listed?")
-OVERRIDES["truncated"]["events"] = _flag("Are there more events than shown?")
-OVERRIDES["truncated"]["list"] = _flag("Are there more jobs than shown?")
-OVERRIDES["name"] = {type_: _string("The server's name there.") for type_ in ("install", "uninstall")}
-OVERRIDES["last_line"] = {
-    "list": _maybe_string(f"The last line it put out, at most {limits.LAST_LINE_CHARS} characters.")
-}
-OVERRIDES["name"] = {type_: _string("The client the token was made for.") for type_ in ("token_add", "token_revoke")}
-OVERRIDES["scope"] = {
-    type_: _string("Whose jobs the token sees and touches; * is everybody's.")
-    for type_ in ("token_add", "token_revoke")
-}
-OVERRIDES["started_at"] = {
-    type_: _string("When the command started (or was about to).", **_TIME) for type_ in ("run", "start", "restart")
+    "truncated": {
+        **dict.fromkeys(("run", "start", "restart", "poll", "log", "wait"), _SHORTENED),
+        "gc": _flag("Are there more jobs than listed?"),
+        "events": _flag("Are there more events than shown?"),
+        "list": _flag("Are there more jobs than shown?"),
+    },
+    "name": {
+        **dict.fromkeys(("install", "uninstall"), _SERVER_NAME),
+        **dict.fromkeys(("token_add", "token_revoke"), _TOKEN_NAME),
+    },
+    "scope": dict.fromkeys(("token_add", "token_revoke"), _TOKEN_SCOPE),
+    "created_at": dict.fromkeys(("token_add", "token_revoke"), _TOKEN_MADE),
+    "started_at": dict.fromkeys(("run", "start", "restart"), _STARTED),
+    "state": dict.fromkeys(("clear", "remove"), _DELETED_STATE),
+    "signal": {"kill": _maybe_string("The signal that was sent, as SIGTERM.")},
+    "freed_bytes": {"gc": _count("Bytes given back (dry run: would be).")},
+    "skipped": {"gc": _count("Jobs that were kept; `jobs` says why.")},
+    "last_line": {
+        "list": _maybe_string(f"The last line it put out, at most {limits.LAST_LINE_CHARS} characters."),
+    },
 }
 
 

@@ -1,4 +1,4 @@
-"""`install`: put outlive into the configuration of an MCP client."""
+"""`install` and `uninstall`: put outlive into the configuration of an MCP client, or take it out."""
 
 from __future__ import annotations
 
@@ -80,16 +80,54 @@ def _on_stdio(
     return make_entry.on_stdio(client, words, args, ctx.env, ctx.flags)
 
 
-VERB = Verb(
+def uninstall(
+    ctx: Context,
+    *,
+    client: str,
+    level: str = USER,
+    name: str = "outlive",
+    url: str | None = None,
+    show: bool = False,
+) -> dict[str, Any]:
+    """Take the entry out of the client's file, and leave everything else in it as it is. Jobs are not touched."""
+    target = CLIENTS[client]
+    file = config_file(target, level, ctx.env, ctx.cwd)
+    change = Change(target, file, name, url)
+    change.take_out()
+    write = not show and change.kind != NONE
+    return {
+        "client": client,
+        "scope": level,
+        "path": file.path,
+        "name": name,
+        "change": change.kind,
+        "written": write,
+        "backup": change.write() if write else None,
+    }
+
+
+CLIENT = Arg("client", STR, "The MCP client.", required=True, cli="CLIENT", choices=tuple(CLIENTS))
+FOR = Arg(
+    "level",
+    STR,
+    "user: for everything you do; project: for the current directory.",
+    default=USER,
+    choices=LEVELS,
+    cli="--for",
+    metavar="WHOM",
+)
+SCOPE = Arg("level", STR, "The old name of --for.", default=USER, choices=LEVELS, cli="--scope", hidden=True)
+NAME = Arg("name", STR, "The server's name in that file.", default="outlive", metavar="NAME")
+
+INSTALL = Verb(
     "install",
     "Put outlive into the configuration of an MCP client.",
     install,
     args=(
-        Arg("client", STR, "The MCP client.", required=True, cli="CLIENT", choices=tuple(CLIENTS)),
-        Arg("level", STR, "user: for everything you do; project: for the current directory.", default=USER,
-            choices=LEVELS, cli="--for", metavar="WHOM"),
-        Arg("level", STR, "", default=USER, choices=LEVELS, cli="--scope", hidden=True),
-        Arg("name", STR, "The server's name in that file.", default="outlive", metavar="NAME"),
+        CLIENT,
+        FOR,
+        SCOPE,
+        NAME,
         Arg("args", STRS, "One more argument of outlive mcp, such as --arg=--isolate.", default=(), cli="--arg",
             metavar="ARG"),
         Arg("command", STR, "What the client runs (default: the absolute path of this outlive).", metavar="PATH"),
@@ -103,3 +141,21 @@ VERB = Verb(
     "again changes nothing. --root, --config and OUTLIVE_ROOT are passed on. Clients: " + ", ".join(CLIENTS) + ".",
     mcp=False,
 )  # fmt: skip
+
+UNINSTALL = Verb(
+    "uninstall",
+    "Take outlive out of the configuration of an MCP client.",
+    uninstall,
+    args=(
+        CLIENT,
+        FOR,
+        SCOPE,
+        NAME,
+        Arg("url", STR, "The address of the server, if `outlive serve` has another one by default.", metavar="URL"),
+        Arg("show", BOOL, "Write nothing: say what would be changed.", default=False, cli="--print"),
+    ),
+    result="client scope path name change written backup",
+    detail="Everything else in the file stays as it is. The file as it was before the first change is kept beside it as "
+    "FILE.before-outlive. A server of that name is taken out only if it is provably outlive. Jobs go on.",
+    mcp=False,
+)

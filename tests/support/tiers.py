@@ -1,0 +1,29 @@
+"""Two tiers: what `pytest` runs by default proves every behaviour; what is marked `slow` proves it again, at length.
+
+Of a test with many parameters, some run by default and the rest are slow. CONTRIBUTING.md has the commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+# A test that starts a server of its own for each era of the protocol runs by default with the newer one.
+MODERN_FIRST = pytest.mark.parametrize("era", ["modern", pytest.param("legacy", marks=pytest.mark.slow)], indirect=True)
+
+
+def only(wanted: Callable[[Any], bool], values: Iterable[Any]) -> list[Any]:
+    """Return `values` for a `parametrize`: those for which `wanted(value)` is false are slow."""
+    return [value if wanted(value) else slow(value) for value in values]
+
+
+def first(count: int, values: Iterable[Any]) -> list[Any]:
+    """Return `values` for a `parametrize`: all after the first `count` are slow."""
+    return [value if number < count else slow(value) for number, value in enumerate(values)]
+
+
+def slow(value: Any) -> Any:
+    """Return one value for a `parametrize` that is not tried by default. A tuple stands for several arguments."""
+    return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)

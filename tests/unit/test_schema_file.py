@@ -1,0 +1,42 @@
+"""The committed schema is the one that the code makes, and each answer describes its own fields."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from outlive.verbs.schema import document
+
+COMMITTED = Path(__file__).parent.parent.parent / "schema" / "outlive.schema.json"
+
+
+def test_the_committed_schema_is_the_one_of_the_code() -> None:
+    committed = json.loads(COMMITTED.read_text(encoding="utf-8"))
+    how = "set CHANGED in verbs/schema.py, then: outlive schema --human > schema/outlive.schema.json"
+    assert committed == document(), how
+
+
+@pytest.mark.parametrize(
+    ("type_", "field", "word"),
+    [
+        ("run", "name", "title"),
+        ("install", "name", "server"),
+        ("uninstall", "name", "server"),
+        ("token_add", "name", "token"),
+        ("token_revoke", "name", "token"),
+        ("create", "created_at", "defined"),
+        ("token_add", "created_at", "token"),
+        ("install", "scope", "project"),
+        ("token_add", "scope", "token"),
+        ("kill", "signal", "sent"),
+        ("status", "signal", "ended"),
+        ("clear", "state", "last"),
+        ("list", "skipped", "read"),
+        ("gc", "skipped", "kept"),
+    ],
+)
+def test_a_field_is_described_as_what_it_is_in_this_answer(type_: str, field: str, word: str) -> None:
+    found = document()["$defs"][type_]["properties"][field]["description"]
+    assert word in found, found
