@@ -3,8 +3,8 @@
     python scripts/record_demo.py                   # record and write docs/demo.svg
     python scripts/record_demo.py --at 4 still.svg  # how the recording looks after 4 s, for a look without a browser
 
-The SVG is animated by CSS alone, so it moves where a page shows it as an image. A reader who asked for less motion, and
-a viewer without CSS animations, see the last picture. Pauses of more than IDLE_S are cut to it; the times in the text
+The SVG is animated by CSS alone, so it moves where a page shows it as an image. Viewers that prefer less motion, and those
+without CSS animations, show the last picture. Pauses of more than IDLE_S are cut to it; the times in the text
 stay those of the run.
 """
 
