@@ -7,7 +7,9 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
+
+    Object = Literal["root", "store", "process", "file"]
 
 # The whole vocabulary. The schema's enum is made from it.
 CODES = (
@@ -67,26 +69,42 @@ def invalid(field: str, message: str, *, hint: str | None = None, usage: bool = 
     return OutliveError("invalid_argument", message, hint=hint, details={"field": field, **details}, usage=usage)
 
 
-def from_os(doing: str, error: OSError, *, code: str = "io_error") -> OutliveError:
-    """An OSError with what was being done: "while creating the job directory under X: No space left on device"."""
+def from_os(doing: str, error: OSError, *, code: str = "io_error", on: Object = "file") -> OutliveError:
+    """Return the error of an operation that a system call failed in: "while opening /x for the job's stdin: Permission
+    denied". The path that the system call failed on is added where `doing` does not name it.
+
+    `on` is what the operation works on, and decides which advice can help: "root" the job root itself or a new job in it,
+    "store" a file in the root, "process" a process that is started, "file" any other file.
+    """
     number = error.errno or 0
     reason = os.strerror(number) if number else str(error)
+    path = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else ""
     return OutliveError(
         code,
-        f"while {doing}: {reason}",
+        f"while {doing}: {reason}" + (f" ({path})" if path and path not in doing else ""),
         retryable=number in _RETRYABLE,
-        hint=_HINTS.get(number),
+        hint=_HINTS[on].get(number, _TOO_MANY_FILES if number == errno.EMFILE else None),
         details={"errno": errno.errorcode.get(number, str(number))},
     )
 
 
-_HINTS = {
+_TOO_MANY_FILES = "Too many open files in this process; try again when other calls have ended."
+_SPACE_IN_ROOT = {
     errno.ENOSPC: "Free some space (`outlive gc` deletes old finished jobs) and try again.",
     errno.EDQUOT: "The disk quota is used up: free some space (`outlive gc`) and try again.",
-    errno.EROFS: "The job root is on a read-only file system; choose another with --root or OUTLIVE_ROOT.",
-    errno.EACCES: "No permission; choose another job root with --root or OUTLIVE_ROOT.",
-    errno.EMFILE: "Too many open files in this process; try again when other calls have ended.",
-    errno.EAGAIN: "The process limit is reached; try again when other processes have ended.",
+}
+_HINTS: dict[Object, dict[int, str]] = {
+    "root": {
+        **_SPACE_IN_ROOT,
+        errno.EROFS: "The job root is on a read-only file system; choose another with --root or OUTLIVE_ROOT.",
+        errno.EACCES: "No permission; choose another job root with --root or OUTLIVE_ROOT.",
+    },
+    "store": _SPACE_IN_ROOT,
+    "process": {
+        **_SPACE_IN_ROOT,
+        errno.EAGAIN: "The process limit is reached; try again when other processes have ended.",
+    },
+    "file": {errno.ENOSPC: "Free some space on that file system and try again."},
 }
 
 

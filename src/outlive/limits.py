@@ -168,6 +168,7 @@ PAIR_JOBS = 500  # and end after so many: no leak of any library may grow for we
 LAUNCH_S = 30.0  # from the request to the supervisor's word; a loaded machine needs seconds
 DELETE_S = 20.0  # how long a delete waits for a supervisor that still syncs; a busy disk takes seconds
 CONTROL_S = 5.0  # a control request that only changes memory
+EVENTS_BYTES = 16 * 1024**2  # of a job's events.ndjson, and of its notification_events.ndjson; then the older half goes
 RESERVE_BYTES = 8_192  # kept in each unfinished job for its outcome; most are 1 KiB, a terminal of many sizes has 4
 TMP_AGE_S = 3_600.0  # half-made directories are removed by gc after this
 CONTROL_BYTES = 65_536  # one control message; larger data travels as a memfd

@@ -13,7 +13,7 @@ import pytest
 
 from outlive import limits
 from outlive.core.ids import id_time_ms, new_id
-from outlive.store.cleanup.automatic import collect
+from outlive.store.cleanup.automatic import collect, is_time
 from outlive.store.cleanup.policy import Bounds, Ended, surplus
 from outlive.store.root import COLLECTED, Store
 from outlive.system import fault_points
@@ -251,6 +251,37 @@ def test_it_happens_at_most_so_often(cli: Cli, root: Path, store: Store) -> None
         assert kept in _ids(root)
         os.utime(root / COLLECTED, (time.time() - ago,) * 2)
         assert collect(store, bounds) == deleted
+    store.close()
+
+
+def test_a_sweep_that_was_cut_short_goes_on_at_the_next_call(
+    cli: Cli, root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ages = Bounds(7 * DAY_S, None, None)
+    made = {_aged(cli, root, days) for days in (9, 10, 11)}
+    monkeypatch.setattr(limits, "GC_WORK_S", 0)
+    assert collect(store, ages) == 0
+    assert is_time(store, ages)
+    assert _ids(root) == made
+    monkeypatch.undo()
+    assert collect(store, ages) == 3
+    assert not is_time(store, ages)
+    store.close()
+
+
+def test_a_clock_that_jumps_after_a_sweep_was_cut_short_deletes_nothing(
+    cli: Cli, root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ages = Bounds(7 * DAY_S, None, None)
+    _aged(cli, root, 9)
+    young = _aged(cli, root, 1)
+    monkeypatch.setattr(limits, "GC_WORK_S", 0)
+    assert collect(store, ages) == 0
+    monkeypatch.undo()
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 3650 * DAY_S)
+    assert collect(store, ages) == 0
+    assert young in _ids(root)
     store.close()
 
 

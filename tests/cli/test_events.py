@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from outlive import limits
 from support import pair
 from support.cli import Cli, Jobs, environment
 from support.wait import until
@@ -152,6 +153,59 @@ def test_a_line_cut_off_by_a_kill_is_passed_over(cli: Cli, root: Path) -> None:
     found = over(cli, job)
     assert [event["type"] for event in found] == ["started", "adopted", "signal_sent", "finished"]
     assert [event["n"] for event in found] == [1, 3, 4, 5]
+
+
+def test_files_that_are_too_long_are_cut_down_at_a_takeover_and_what_counts_goes_on(
+    cli: Cli, root: Path, work: Path
+) -> None:
+    """Both were written by a version that knew of no bound."""
+    watches = ({"pattern": "hit", "file": "hits"}, {"pattern": "ready", "once": True})
+    flags = [word for watch in watches for word in ("--watch", json.dumps(watch))]
+    wait = "until [ -e {} ]; do sleep 0.02; done"
+    job = running(cli, *flags, f"echo ready; {wait.format('go')}; echo ready; echo a hit; {wait.format('end')}")
+    until(lambda: events(cli, job, "watch_hit"), what="the first hit")
+    supervisor = pair.supervisor(job)
+    hit = {
+        "watch": "w1",
+        "pattern": "hit",
+        "match_type": "regex",
+        "stream": "stdout",
+        "line": "x" * 500,
+        "match": "hit",
+    }
+    count = limits.EVENTS_BYTES // 600 * 2
+    with (root / job / "events.ndjson").open("ab") as file:
+        for n in range(3, count):
+            event = {"n": n, "seq": 6, "at": "2026-11-22T00:00:00.000Z", "type": "watch_hit", **hit}
+            file.write(json.dumps(event, separators=(",", ":")).encode() + b"\n")
+    record = {"schema_version": "0.1", "event_type": "job.output.matched", "job_id": job, **hit, "snippet": "x" * 2_000}
+    with (root / job / "notification_events.ndjson").open("ab") as file:
+        for seq in range(1, limits.EVENTS_BYTES // 2_500):
+            line = json.dumps({**record, "seq": seq, "delivery_results": [], "delivered": seq != 5_000}).encode()
+            file.write(line + b"\n")
+    pair.end(supervisor)
+    after = ("--since-event", str(count - 1))
+    until(lambda: [one["type"] for one in cli.ok("events", job, *after)["events"]][:1] == ["adopted"], what="takeover")
+    until((work / "hits").exists, what="what the one that was killed had not delivered")
+    (work / "go").touch()
+    until(lambda: len((work / "hits").read_text(encoding="utf-8").splitlines()) == 2, what="the next hit")
+    with cli.spawn("events", job, "--follow", *after) as follower:
+        assert follower.stdout
+        first = json.loads(follower.stdout.readline())
+        (work / "end").touch()
+        rest = [json.loads(line) for line in follower.stdout.read().splitlines()]
+        assert follower.wait(20) == 0
+    assert (first["type"], first["n"]) == ("adopted", count)
+    assert [event["n"] for event in rest] == list(range(count + 1, count + 1 + len(rest)))
+    assert [event["line"] for event in rest if event["type"] == "watch_hit"] == ["a hit"]
+    assert rest[-1]["type"] == "finished"
+    found = cli.ok("events", job, "--limit", "0")["events"]
+    notes = {event["file"]: event["count"] for event in found if event["type"] == "events_left_out"}
+    assert notes["events.ndjson"] == found[-1]["n"] - (len(found) - 1)
+    assert [event["type"] for event in sorted(found, key=lambda event: event["n"])[:2]] == ["started", "watch_hit"]
+    assert len([event for event in found if event.get("watch") == "w2"]) == 1, "told once is told once"
+    for name in ("events.ndjson", "notification_events.ndjson"):
+        assert (root / job / name).stat().st_blocks * 512 < limits.EVENTS_BYTES + 65_536, name
 
 
 def test_a_person_reads_a_table(cli: Cli) -> None:

@@ -15,7 +15,7 @@ import pytest
 from outlive.core.ids import new_id
 from outlive.core.records import State
 from outlive.supervisor.ending import oom_verdict
-from outlive.system import cgroup, oom, process, unit
+from outlive.system import cgroup, oom, process, systemd
 from support import pair
 from support.cli import OUTLIVE, Cli, Text, one_object
 from support.control_groups import MemoryGroups, memory_groups
@@ -54,10 +54,10 @@ def test_a_command_alone_in_its_group_in_which_the_kernel_ended_something_was_en
     group: Callable[[str, int], None],
 ) -> None:
     job_id = new_id()
-    group(f"/app.slice/{unit.own_scope(job_id)}", 3)
+    group(f"/app.slice/{systemd.scope_of_job(job_id)}", 3)
     ended = _ended(job_id=job_id)
     assert oom_verdict.judged(ended) == ended, "nothing was counted since it started"
-    group(f"/app.slice/{unit.own_scope(job_id)}", 4)
+    group(f"/app.slice/{systemd.scope_of_job(job_id)}", 4)
     found = oom_verdict.judged(ended)
     assert (found.state, found.signal, found.reason) == ("killed", "SIGKILL", "oom")
     for other in (

@@ -36,7 +36,7 @@ class Child:
 
     def look(self) -> set[str]:
         self.drain()
-        return flags(blocked_reads.look(self.pids(), self.target))
+        return flags(blocked_reads.inspect_threads(self.pids(), self.target))
 
     def pids(self) -> list[int]:
         return [self.pid, *(member.pid for member in tree.below(self.pid))]

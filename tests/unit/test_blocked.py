@@ -119,7 +119,7 @@ class TestTheTerminalByItsOtherName:
         child.ready()
         child.stays(OTHERS)  # pty.spawn between the two; the shell itself is not seen
         inner = [pid for pid in child.pids() if pid != child.pid]
-        assert flags(blocked_reads.look(inner, child.target)) == NOTHING
+        assert flags(blocked_reads.inspect_threads(inner, child.target)) == NOTHING
         assert inner
 
 

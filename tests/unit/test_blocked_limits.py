@@ -64,7 +64,7 @@ class TestWhatMayNotBeRead:
             return real(path, how)
 
         monkeypatch.setattr(blocked_reads.os, "open", refuse)
-        assert flags(blocked_reads.look([child.pid], child.target)) == {"unreadable"}
+        assert flags(blocked_reads.inspect_threads([child.pid], child.target)) == {"unreadable"}
 
     def test_who_is_gone_refuses_nothing(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         child = start("cat")
@@ -79,7 +79,7 @@ class TestWhatMayNotBeRead:
 
         real = blocked_reads._read
         monkeypatch.setattr(blocked_reads, "_read", refuse)
-        assert flags(blocked_reads.look([child.pid], child.target)) == NOTHING
+        assert flags(blocked_reads.inspect_threads([child.pid], child.target)) == NOTHING
 
     def test_without_our_own_descriptors_nothing_is_known(self, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         child = start("cat")
@@ -89,7 +89,7 @@ class TestWhatMayNotBeRead:
             raise OSError(24, "too many")
 
         monkeypatch.setattr(blocked_reads.os, "open", full)
-        assert flags(blocked_reads.look([child.pid], child.target)) == {"unreadable"}
+        assert flags(blocked_reads.inspect_threads([child.pid], child.target)) == {"unreadable"}
 
     @pytest.mark.parametrize("machine", ["x86_64", "m68k"])
     def test_a_kernel_that_does_not_tell(self, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ class TestWhatMayNotBeRead:
         monkeypatch.setattr(blocked_reads, "_own_syscall", lambda: -1 if machine == "x86_64" else 3)
         monkeypatch.setattr(blocked_reads.os, "uname", lambda: os.uname_result(("", "", "", "", machine)))
         assert not blocked_reads.supported()
-        assert flags(blocked_reads.look([os.getpid()], blocked_reads.Target())) == {"unreadable"}
+        assert flags(blocked_reads.inspect_threads([os.getpid()], blocked_reads.Target())) == {"unreadable"}
 
 
 LOOKER = """
@@ -116,7 +116,7 @@ try:
     info = os.fstat(r)
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        found = blocked_reads.look([pid], blocked_reads.Target(pipe=(info.st_dev, info.st_ino)))
+        found = blocked_reads.inspect_threads([pid], blocked_reads.Target(pipe=(info.st_dev, info.st_ino)))
         if getattr(found, wanted) and not found.busy:
             print(*(name for name in found.__slots__ if getattr(found, name)), end="")
             break
@@ -145,7 +145,7 @@ class TestBusy:
         monkeypatch.setattr(blocked_reads, "_stat", still)
         monkeypatch.setattr(blocked_reads, "_read", running)
         monkeypatch.setattr(blocked_reads.time, "sleep", lambda _: states.pop(0))
-        assert flags(blocked_reads.look([child.pid], child.target)) == READING
+        assert flags(blocked_reads.inspect_threads([child.pid], child.target)) == READING
 
     def test_uninterruptible_sleep(self, start: Start, work: Path) -> None:
         """posix_spawn suspends the parent until exec, and the child waits for a writer before it."""
@@ -162,7 +162,7 @@ class TestNothingHurts:
         gone = subprocess.Popen(["true"])
         gone.wait()
         for pids in ([], [gone.pid], [0], [-1], [2**31 - 1], [2**40]):
-            assert flags(blocked_reads.look(pids, target)) == NOTHING
+            assert flags(blocked_reads.inspect_threads(pids, target)) == NOTHING
 
     def test_a_zombie(self, start: Start) -> None:
         child = start("true")
@@ -173,14 +173,14 @@ class TestNothingHurts:
         for terminal in (False, True):
             child = start("cat", terminal=terminal)
             child.wait(READING)
-            assert flags(blocked_reads.look([child.pid], blocked_reads.Target())) == NOTHING
+            assert flags(blocked_reads.inspect_threads([child.pid], blocked_reads.Target())) == NOTHING
 
     def test_both_targets(self, start: Start) -> None:
         pipe, terminal = start("cat"), start("cat", terminal=True)
         both = blocked_reads.Target(pipe.target.pipe, terminal.target.terminal)
         for child in (pipe, terminal):
             child.wait(READING)
-            assert flags(blocked_reads.look([child.pid], both)) == READING
+            assert flags(blocked_reads.inspect_threads([child.pid], both)) == READING
 
     def test_processes_that_come_and_go(self, start: Start) -> None:
         loop = "t = threading.Thread(target=int); t.start(); t.join()"

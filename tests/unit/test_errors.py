@@ -41,7 +41,7 @@ def test_what_does_not_pass_may_not(number: int) -> None:
 
 
 def test_an_error_of_the_system_says_what_was_being_done() -> None:
-    error = errors.from_os("creating /x", OSError(errno.ENOSPC, "whatever"))
+    error = errors.from_os("creating /x", OSError(errno.ENOSPC, "whatever"), on="root")
     assert error.message == f"while creating /x: {os.strerror(errno.ENOSPC)}"
     assert error.code == "io_error"
     assert error.details == {"errno": "ENOSPC"}
@@ -50,6 +50,34 @@ def test_an_error_of_the_system_says_what_was_being_done() -> None:
 
 def test_an_error_of_the_system_may_have_another_code() -> None:
     assert errors.from_os("starting", OSError(errno.E2BIG, ""), code="launch_failed").code == "launch_failed"
+
+
+@pytest.mark.parametrize(
+    ("on", "number", "said"),
+    [
+        ("root", errno.EACCES, "job root"),
+        ("root", errno.EROFS, "job root"),
+        ("root", errno.ENOSPC, "outlive gc"),
+        ("store", errno.ENOSPC, "outlive gc"),
+        ("process", errno.EAGAIN, "process limit"),
+        ("file", errno.ENOSPC, "that file system"),
+    ],
+)
+def test_advice_is_about_what_the_operation_was_on(on: errors.Object, number: int, said: str) -> None:
+    assert said in str(errors.from_os("working", OSError(number, ""), on=on).hint)
+
+
+@pytest.mark.parametrize("on", ["store", "process", "file"])
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_another_job_root_is_advised_only_where_it_is_about_the_root(on: errors.Object, number: int) -> None:
+    assert errors.from_os("opening /x", OSError(number, "", "/x"), on=on).hint is None
+
+
+def test_an_error_of_the_system_names_the_path_unless_it_is_named_already() -> None:
+    error = PermissionError(errno.EACCES, "", "/a/b")
+    assert errors.from_os("making /a/b/c", error).message.endswith("/a/b/c: Permission denied")
+    assert errors.from_os("starting", error).message == "while starting: Permission denied (/a/b)"
+    assert errors.from_os("starting", PermissionError(errno.EACCES, "", b"/a/b")).message.endswith("(/a/b)")
 
 
 def test_an_error_without_a_number_keeps_its_text() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 from outlive import limits
-from outlive.store.job_dir import COMPLETION
+from outlive.store.history import LEFT_OUT
+from outlive.store.job_dir import COMPLETION, NOTIFICATIONS, JobDir
 from outlive.supervisor.event_loop import Loop
 from outlive.supervisor.events import sinks
 
@@ -94,3 +96,27 @@ def test_a_command_that_ends_in_time_is_run_for_all(monkeypatch: pytest.MonkeyPa
         fake.end(too_long=False)
     assert fake.said == ["delivered"] * 3
     assert not fake.sinks.busy
+
+
+# --- the record of deliveries ----------------------------------------------------------------------------------------
+
+
+def test_the_record_is_bounded_and_keeps_what_is_not_delivered_yet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(limits, "EVENTS_BYTES", 8_192)
+    fake = Fake(monkeypatch)
+    told: list[dict[str, Any]] = []
+    fake.sinks._tell = lambda kind, **content: told.append({"type": kind, **content})
+    with JobDir(str(tmp_path), "", os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)) as job:
+        fake.sinks._job = job
+        event = {"event_type": sinks.MATCHED, "watch": "w1", "line": "x" * 60}
+        fake.sinks._record({**event, "seq": 0}, None)
+        for seq in range(1, 500):
+            fake.sinks._record({**event, "seq": seq}, [])
+            assert (tmp_path / NOTIFICATIONS).stat().st_size <= limits.EVENTS_BYTES
+        note, first, *rest = map(json.loads, (tmp_path / NOTIFICATIONS).read_text(encoding="utf-8").splitlines())
+    assert (note["event_type"], note["count"]) == (LEFT_OUT, 500 - 1 - len(rest))
+    assert (first["seq"], first["delivered"]) == (0, False)
+    assert [one["seq"] for one in rest] == list(range(500 - len(rest), 500))
+    assert told[-1] == {"type": LEFT_OUT, "file": NOTIFICATIONS, "count": note["count"]}

@@ -11,7 +11,7 @@ from outlive.jobs.doctor import root as root_checks
 from outlive.jobs.doctor import service, session
 from outlive.jobs.doctor.finding import FAIL, OK, WARN, Place
 from outlive.store.root import Store
-from outlive.system import cgroup, logind, unit
+from outlive.system import cgroup, mounts, systemd
 
 # --- control groups ------------------------------------------------------------------------------------------------
 
@@ -51,11 +51,11 @@ def test_a_group_is_found_where_its_hierarchy_is_mounted(
     place = tmp_path / "memory"
     (place / "a" / "b").mkdir(parents=True)
     (place / "b").mkdir()
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(
+    table = tmp_path / "mountinfo"
+    table.write_text(
         f"30 1 0:9 / {tmp_path}/cpu rw - cgroup cgroup rw,cpu\n31 1 0:8 {root} {place} rw,nosuid shared:1 - cgroup cgroup rw,memory\n"
     )
-    monkeypatch.setattr(cgroup, "_MOUNTS", str(mounts))
+    monkeypatch.setattr(mounts, "_MOUNTS", str(table))
     monkeypatch.setattr(cgroup, "paths", lambda pid="self": {"memory": path, "": "/"})
     monkeypatch.setattr(cgroup, "_USUAL", {})
     found = cgroup.memory()
@@ -80,24 +80,28 @@ def test_this_process_is_in_some_group_of_its_own_kernel() -> None:
 @pytest.mark.parametrize(
     ("path", "kind", "name"),
     [
-        ("/user.slice/user-1000.slice/session-3.scope", unit.SESSION, "session-3.scope"),
-        ("/user.slice/user-1000.slice/session-c2.scope", unit.SESSION, "session-c2.scope"),
-        ("/user.slice/user-1000.slice/user@1000.service/app.slice/app-a.scope", unit.USER_UNIT, "app-a.scope"),
-        ("/user.slice/user-1000.slice/user@1000.service/app.slice/agent.service", unit.USER_UNIT, "agent.service"),
-        ("/system.slice/agents.service", unit.SERVICE, "agents.service"),
-        ("/system.slice/docker-0123.scope", unit.CONTAINER, "docker-0123.scope"),
-        ("/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope", unit.CONTAINER, "cri-containerd-2.scope"),
-        ("/user.slice/user-1000.slice/user@1000.service/app.slice/outlive-01J.scope", unit.SCOPE, "outlive-01J.scope"),
-        ("/", unit.NONE, ""),
+        ("/user.slice/user-1000.slice/session-3.scope", systemd.SESSION, "session-3.scope"),
+        ("/user.slice/user-1000.slice/session-c2.scope", systemd.SESSION, "session-c2.scope"),
+        ("/user.slice/user-1000.slice/user@1000.service/app.slice/app-a.scope", systemd.USER_UNIT, "app-a.scope"),
+        ("/user.slice/user-1000.slice/user@1000.service/app.slice/agent.service", systemd.USER_UNIT, "agent.service"),
+        ("/system.slice/agents.service", systemd.SERVICE, "agents.service"),
+        ("/system.slice/docker-0123.scope", systemd.CONTAINER, "docker-0123.scope"),
+        ("/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope", systemd.CONTAINER, "cri-containerd-2.scope"),
+        (
+            "/user.slice/user-1000.slice/user@1000.service/app.slice/outlive-01J.scope",
+            systemd.SCOPE,
+            "outlive-01J.scope",
+        ),
+        ("/", systemd.NONE, ""),
     ],
 )
 def test_the_path_of_a_group_tells_what_it_belongs_to(path: str, kind: str, name: str) -> None:
-    found = unit.place_of(path)
+    found = systemd.unit_of(path)
     assert (found.kind, found.name) == (kind, name)
 
 
 def test_a_container_without_a_name_is_known_by_other_marks() -> None:
-    assert unit.place_of("/", contained=True).kind == unit.CONTAINER
+    assert systemd.unit_of("/", contained=True).kind == systemd.CONTAINER
 
 
 @pytest.mark.fault("F52")
@@ -116,7 +120,7 @@ def test_a_container_without_a_name_is_known_by_other_marks() -> None:
 def test_a_service_whose_restart_takes_the_jobs_along_is_named_with_the_way_out(
     path: str, kill_mode: str | None, status: str
 ) -> None:
-    found = service.judged(unit.place_of(path), kill_mode)
+    found = service.judged(systemd.unit_of(path), kill_mode)
     assert found.status == status
     if status == WARN and ".service" in path:
         assert "KillMode=process" in str(found.advice) and "scope" in str(found.advice)
@@ -133,12 +137,12 @@ def test_drop_ins_go_before_the_file_and_one_hides_another_of_its_name(tmp_path:
     (etc / "logind.conf").write_text(
         "[Login]\n#KillUserProcesses=no\nKillExcludeUsers=root ann\n[Other]\nKillOnlyUsers=x\n"
     )
-    assert logind.settings((str(etc), str(lib))) == {"KillExcludeUsers": "root ann"}
+    assert systemd.logind_settings((str(etc), str(lib))) == {"KillExcludeUsers": "root ann"}
     (lib / "logind.conf.d" / "50-a.conf").write_text("[Login]\nKillUserProcesses=yes\n")
     (lib / "logind.conf.d" / "60-b.conf").write_text("[Login]\nKillUserProcesses = true\n")
-    assert logind.settings((str(etc), str(lib)))["KillUserProcesses"] == "true"
+    assert systemd.logind_settings((str(etc), str(lib)))["KillUserProcesses"] == "true"
     (etc / "logind.conf.d" / "60-b.conf").write_text("")
-    assert logind.settings((str(etc), str(lib)))["KillUserProcesses"] == "yes"
+    assert systemd.logind_settings((str(etc), str(lib)))["KillUserProcesses"] == "yes"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +158,7 @@ def test_drop_ins_go_before_the_file_and_one_hides_another_of_its_name(tmp_path:
     ],
 )
 def test_whose_processes_a_logout_ends(settings: dict[str, str], user: str, kills: bool) -> None:
-    assert logind.kills_processes_of(user, settings) is kills
+    assert systemd.kills_processes_of(user, settings) is kills
 
 
 @pytest.mark.fault("F51")
@@ -172,11 +176,11 @@ def test_whose_processes_a_logout_ends(settings: dict[str, str], user: str, kill
 def test_a_logout_that_ends_jobs_is_foreseen_with_the_way_out(
     monkeypatch: pytest.MonkeyPatch, path: str, kills: bool, lingers: bool, status: str
 ) -> None:
-    monkeypatch.setattr(logind, "runs", lambda: True)
-    monkeypatch.setattr(logind, "settings", lambda: {"KillUserProcesses": "yes" if kills else "no"})
-    monkeypatch.setattr(logind, "lingers", lambda user: lingers)
+    monkeypatch.setattr(systemd, "is_init", lambda: True)
+    monkeypatch.setattr(systemd, "logind_settings", lambda: {"KillUserProcesses": "yes" if kills else "no"})
+    monkeypatch.setattr(systemd, "lingers", lambda user: lingers)
     monkeypatch.setattr(cgroup, "unit_path", lambda: path)
-    monkeypatch.setattr(unit, "is_container", lambda: False)
+    monkeypatch.setattr(systemd, "is_container", lambda: False)
     monkeypatch.setattr(session, "_user", lambda: "ann")
     found = session.logout(Place({}, {}))
     assert found.status == status
@@ -201,15 +205,16 @@ def test_a_root_on_a_network_file_system_is_said_to_be_unsupported(
 ) -> None:
     home = tmp_path / "a b"
     (home / "jobs").mkdir(parents=True)
-    mounts = tmp_path / "mountinfo"
+    table = tmp_path / "mountinfo"
     odd = str(home).replace(" ", r"\040")
-    mounts.write_text(
+    table.write_text(
         "21 1 8:1 / / rw - ext4 /dev/vda rw\n"
         f"22 21 0:40 / {odd} rw,relatime shared:2 - {kind} server:/export rw\n"
         f"23 21 0:41 / {odd}/jobs-of-others rw - xfs /dev/vdb rw\n"
     )
-    monkeypatch.setattr(root_checks, "_MOUNTS", str(mounts))
-    assert root_checks.type_of(str(home / "jobs")) == (kind, str(home))
+    monkeypatch.setattr(mounts, "_MOUNTS", str(table))
+    found = mounts.holding(str(home / "jobs"))
+    assert found is not None and (found.type, found.point) == (kind, str(home))
     place = Place({}, {})
     place.store = Store.open(str(home / "jobs"), {})
     try:

@@ -71,7 +71,7 @@ def main(argv: list[str], launcher: Launcher | None = None) -> int:
         status = _failed(call, error)
     except OSError as error:  # of a system call no action gave words to: full disk, no more descriptors
         _trace(call)
-        status = _failed(call, from_os(_doing(call, error), error))
+        status = _failed(call, from_os(_doing(call), error, on="store"))
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an error object
         _trace(call)
         status = _failed(call, OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
@@ -82,9 +82,8 @@ def main(argv: list[str], launcher: Launcher | None = None) -> int:
 _BUG = "This is a bug in outlive; the same call with -v shows where. The job, if there is one, is not affected."
 
 
-def _doing(call: _Call, error: OSError) -> str:
-    path = f" ({error.filename})" if isinstance(error.filename, str) else ""
-    return f"running outlive {call.verb.name}{path}" if call.verb else f"starting outlive{path}"
+def _doing(call: _Call) -> str:
+    return f"running outlive {call.verb.name}" if call.verb else "starting outlive"
 
 
 def _dispatch(argv: list[str], call: _Call) -> int:

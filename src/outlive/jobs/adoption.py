@@ -52,7 +52,7 @@ def _adopt(ctx: Context, job: JobDir, found: Inspection) -> None:
         fault_points.at("adopt_locked")
         _give_to_adopter(ctx, job, found, locks)
     except OSError as error:
-        raise from_os(f"starting a new supervisor for job {job.job_id}", error) from error
+        raise from_os(f"starting a new supervisor for job {job.job_id}", error, on="process") from error
     finally:
         locks.close()
 

@@ -44,7 +44,7 @@ class Deduplication:
                         raise
                 yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
         except OSError as error:
-            raise from_os(f"locking {self._ctx.store.path}/.dedupe.lock", error) from error
+            raise from_os(f"locking {self._ctx.store.path}/.dedupe.lock", error, on="store") from error
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -134,6 +134,7 @@ def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
     return words
 
 
+_EXISTING = "Name an existing directory."
 _WHERE = "Give an absolute path: workdir in a tool call, --cwd on the command line."
 
 
@@ -149,12 +150,26 @@ def working_directory(ctx: Context, given: str | None) -> str:
     if ctx.cwd is None and not os.path.isabs(given):
         raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint=_WHERE)
     path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
-    if not os.path.isdir(path):
-        what = "is not a directory" if os.path.exists(path) else "does not exist"
-        raise invalid("cwd", f"the directory {path} {what}; nothing was run", hint="Name an existing directory.")
+    try:
+        is_directory = stat.S_ISDIR(os.stat(path).st_mode)
+    except PermissionError:
+        raise invalid("cwd", f"the directory {path} {_not_entered(path)}; nothing was run") from None
+    except OSError as error:
+        what = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be opened: {error.strerror}"
+        raise invalid("cwd", f"the directory {path} {what}; nothing was run", hint=_EXISTING) from None
+    if not is_directory:
+        raise invalid("cwd", f"{path} is not a directory; nothing was run", hint=_EXISTING)
     if not os.access(path, os.X_OK):
         raise invalid("cwd", f"the directory {path} may not be entered; nothing was run")
     return path
+
+
+def _not_entered(path: str) -> str:
+    """Say which directory above `path` may not be entered."""
+    names = path.split("/")
+    above = ("/".join(names[:count]) or "/" for count in range(1, len(names)))
+    closed = next((folder for folder in above if not os.access(folder, os.X_OK)), "a directory above it")
+    return f"cannot be reached: {closed} may not be entered"
 
 
 def check_env(env: dict[str, str]) -> dict[str, str]:

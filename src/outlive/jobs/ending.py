@@ -112,4 +112,4 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[int]:
         except FileNotFoundError as error:
             raise OutliveError("job_not_found", f"no job {job.job_id!r}: it was removed just now") from error
         except OSError as error:
-            raise from_os(f"deleting {job.path}", error) from error
+            raise from_os(f"deleting {job.path}", error, on="store") from error

@@ -68,4 +68,4 @@ def change_meta(job: JobDir, change: Callable[[Definition], Definition]) -> Defi
     except atomic_file.Damaged as error:
         raise OutliveError("io_error", f"the definition of job {job.job_id} cannot be read: {error.why}") from error
     except OSError as error:
-        raise from_os(f"changing the definition of job {job.job_id}", error) from error
+        raise from_os(f"changing the definition of job {job.job_id}", error, on="store") from error

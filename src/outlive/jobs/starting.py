@@ -57,7 +57,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         ctx.job_id = None
         if new is not None:
             new.discard()
-        raise from_os(f"creating the job directory under {ctx.store.path}", error) from error
+        raise from_os(f"creating the job directory under {ctx.store.path}", error, on="root") from error
     return new
 
 
@@ -100,7 +100,7 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> W
     except OSError as error:
         if here is not None:
             here.close()
-        raise from_os("starting a supervisor", error, code="launch_failed") from error
+        raise from_os("starting a supervisor", error, code="launch_failed", on="process") from error
     finally:
         if there is not None:
             there.close()
@@ -160,7 +160,8 @@ def started(job: JobDir, sock: socket.socket, locks: Locks) -> Waiting[None]:
             message = b""
         if message[:1] == b"{":
             failed = fastjson.loads(message)
-            raise from_os("starting the command", OSError(failed["errno"], failed["failed"]), code="launch_failed")
+            error = OSError(failed["errno"], failed["failed"], failed.get("path"))
+            raise from_os("starting the command", error, code="launch_failed", on="process")
         locks.close()
         fault_points.at("send_answered")
         if message or _goes_on(job):

@@ -203,5 +203,7 @@ def _libraries() -> str:
 
 
 def start() -> Launcher:
-    """Start a nursery in the background; returns at once."""
-    return Launcher()
+    """Start a fork server in the background, and hold the code of the server that calls this. Returns at once."""
+    launcher = Launcher()
+    held_code.hold("outlive")
+    return launcher

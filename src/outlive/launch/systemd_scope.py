@@ -11,7 +11,7 @@ import os
 import signal
 
 from outlive.launch import fork_server_client
-from outlive.system import fault_points, fds, unit
+from outlive.system import fault_points, fds, systemd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _words(job_id: str) -> list[str]:
     # Delegated: else systemd stops the whole scope when the kernel ends one process of it for want of memory (OOMPolicy=),
     # and keeps the command from making groups below it
     return [
-        *(_PROGRAM, *manager, "--scope", "--collect", "--quiet", f"--unit={unit.own_scope(job_id)}"),
+        *(_PROGRAM, *manager, "--scope", "--collect", "--quiet", f"--unit={systemd.scope_of_job(job_id)}"),
         *("--property=Delegate=yes", f"--description=outlive job {job_id}", "--"),
         *fork_server_client.interpreter("once"),
     ]

@@ -1,19 +1,26 @@
-"""The history of a job: `events.ndjson`, one JSON object a line, appended by whoever holds the job's lock.
+"""The history of a job: `events.ndjson`, one JSON object a line, appended by the process that holds the job's lock.
 
 Each event has `n` (1, 2, 3 … in the order in which they were written: the exact cursor), `seq` (how far the output was,
 or for a watch hit where its line begins), `at` and `type`; the other members belong to the type.
+
+The file is bounded (limits.EVENTS_BYTES). When it is full, a copy replaces it: its first line is `events_left_out`, behind
+it stand the events of the older half that say what became of the job, then a hole, and the newer half where it always
+stood. So a number of bytes that a reader remembers still means the same place, and the file is whole at every moment.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 
-from outlive import fastjson
+from outlive import fastjson, limits
 from outlive.core.units import timestamp
 from outlive.store.job_dir import EVENTS
+from outlive.system import fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import Any
 
     from outlive.core.records import State
@@ -37,10 +44,15 @@ NOTIFIED = "notification_delivered"  # event_type, sink_type, target, watch
 NOT_NOTIFIED = "notification_failed"  # the same, and error
 DESCENDANTS = "descendants_left"  # count
 FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, message
+LEFT_OUT = "events_left_out"  # file, count: so many in all were too many for it; to_byte: where the file goes on
 
-_HELD_BYTES = 65_536
+_HELD_BYTES = 65_536  # what is held for a full disk; no line is longer
 # Written first in every line, so that a reader finds its place without parsing everything before it
-_N, _SEQ = b'{"n":', b'"seq":'
+_N, _SEQ, _TYPE = b'{"n":', b'"seq":', b'"type":"'
+_STATES = frozenset({STARTED, ADOPTED, SIGNAL, MISSING, DROPPED, GAP, WATCH_FAILED, DESCENDANTS, FINISHED})
+_STATE_PART = 8  # such events keep at most an eighth of the bound
+_NOTE_BYTES = 512  # more than the line about what was left out has
+_COPY = ".events.new"  # one name: a copy whose writer was killed is written over by the next
 
 
 class History:
@@ -49,8 +61,9 @@ class History:
     def __init__(self, job: JobDir) -> None:
         self._job = job
         self._fd = -1
-        self._count = 0
+        self._count = 0  # the `n` of the last event
         self._held = b""
+        self._full_at = 0
         self._open()
 
     def _open(self) -> bool:
@@ -58,11 +71,14 @@ class History:
             return True
         try:
             self._fd = self._job.open_file(EVENTS, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            self._bound(os.fstat(self._fd).st_size)
         except OSError:  # full or removed: a history is no reason to fail a job
             return False
-        data = os.pread(self._fd, os.fstat(self._fd).st_size, 0)
-        self._count += data.count(b"\n")
-        if data and not data.endswith(b"\n"):  # whoever wrote it was killed in the middle
+        size = os.fstat(self._fd).st_size
+        first = max(0, size - 2 * _HELD_BYTES)
+        data = os.pread(self._fd, size - first, first)
+        self._count += _last_n(data)
+        if data and not data.endswith(b"\n"):  # its writer was killed in the middle of the line
             self._held = b"\n" + self._held
             self._count += 1
         return True
@@ -79,15 +95,120 @@ class History:
             written = os.write(self._fd, self._held)
             if written < len(self._held):
                 os.ftruncate(self._fd, size)
-            else:
-                self._held = b""
+                return
         except OSError:
             return
+        self._held = b""
+        if size + written >= self._full_at:
+            self._bound(size + written)
+
+    def _bound(self, size: int) -> None:
+        """Leave out the older half of a file of `size` bytes if it takes more than its bound."""
+        note = _note(self._fd) if size > limits.EVENTS_BYTES else None
+        gone = note["to_byte"] if note else 0
+        if size - gone > limits.EVENTS_BYTES:
+            try:
+                copy, gone = _leave_out(self._job, self._fd, size, gone)
+            except OSError:  # a full disk: there may be room for a copy later
+                self._full_at = size + limits.EVENTS_BYTES // _STATE_PART
+                return
+            os.close(self._fd)
+            self._fd = copy
+        self._full_at = gone + limits.EVENTS_BYTES
 
     def close(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _last_n(data: bytes) -> int:
+    """Return the `n` of the last whole line of `data`. A line that cannot be read counts as one event."""
+    lines = data.split(b"\n")[:-1]
+    for behind, line in enumerate(reversed(lines)):
+        place = _place(line)
+        if place is not None:
+            return place[0] + behind
+    return len(lines)
+
+
+# --- the bound -----------------------------------------------------------------------------------------------------
+
+
+def _leave_out(job: JobDir, fd: int, size: int, gone: int) -> tuple[int, int]:
+    """Replace the file behind `fd` by a copy without the older half of what follows byte `gone`, which earlier copies
+    left out. Return the open copy and where its newer half begins. Errors: OSError; then the file is as it was."""
+    at = max(gone, size - limits.EVENTS_BYTES // 2)
+    newer = os.pread(fd, size - at, at)
+    cut = newer.find(b"\n") + 1 or len(newer)
+    at, newer = at + cut, newer[cut:]
+    # A file that an older version wrote may have grown for weeks: no more of it is read than is kept of one of ours
+    older = os.pread(fd, min(at - gone, limits.EVENTS_BYTES), gone)
+    kept, last = _states_of([*_lines_before_hole(fd, gone)[1:], *older.splitlines()])
+    first = _place(newer[: newer.find(b"\n") + 1]) or (last[0] + 1, last[1])
+    if gone + len(older) < at:
+        last = first[0] - 1, first[1]
+    note = {"n": last[0], "seq": last[1], "at": timestamp(), "type": LEFT_OUT, "file": EVENTS}
+    note |= {"count": first[0] - 1 - len(kept), "to_byte": at}
+    head = b"".join(line + b"\n" for line in (fastjson.dumps(note, separators=(",", ":")).encode(), *kept))
+    copy = job.open_file(_COPY, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    try:
+        fds.write_all(copy, head)
+        os.lseek(copy, at - 1, os.SEEK_SET)
+        fds.write_all(copy, b"\n" + newer)
+        fcntl.fcntl(copy, fcntl.F_SETFL, os.O_APPEND)
+        os.rename(_COPY, EVENTS, src_dir_fd=job.fd, dst_dir_fd=job.fd)
+    except OSError:
+        os.close(copy)
+        os.unlink(_COPY, dir_fd=job.fd)
+        raise
+    return copy, at
+
+
+def _states_of(lines: list[bytes]) -> tuple[list[bytes], tuple[int, int]]:
+    """Return the lines that are kept of an older half, and `n` and `seq` of the last one that is not.
+
+    Kept are what became of the job, and the first hit of each watch: a watch that tells its first hit alone must not tell
+    another one after a takeover.
+    """
+    kept, last, room, hits = [], (0, 0), limits.EVENTS_BYTES // _STATE_PART, set()
+    for line in lines:
+        place = _place(line)
+        if place is None:
+            continue
+        kind = _kind(line)
+        first = False
+        if kind == WATCH_HIT:
+            watch = line[line.find(_TYPE) :].partition(b',"match_type":')[0]  # its id and its pattern
+            first = watch not in hits
+            hits.add(watch)
+        if (kind in _STATES or first) and len(line) < room:
+            room -= len(line) + 1
+            kept.append(line)
+        else:
+            last = place
+    return kept, last
+
+
+def _kind(line: bytes) -> str:
+    return line.partition(_TYPE)[2].partition(b'"')[0].decode("ascii", "replace")
+
+
+def _note(fd: int) -> Event | None:
+    """Return the first line of the file if it says what was left out."""
+    line = os.pread(fd, _NOTE_BYTES, 0).partition(b"\n")[0]
+    if b'"to_byte":' not in line or _kind(line) != LEFT_OUT:
+        return None
+    try:
+        note: Event = fastjson.loads(line)
+    except ValueError:
+        return None
+    return note if isinstance(note.get("to_byte"), int) else None
+
+
+def _lines_before_hole(fd: int, gone: int) -> list[bytes]:
+    """Return the line about what was left out, and the events that were kept before it."""
+    return os.pread(fd, min(gone, limits.EVENTS_BYTES), 0).partition(b"\0")[0].splitlines()
 
 
 def outcome_of(state: State) -> dict[str, Any]:
@@ -97,36 +218,50 @@ def outcome_of(state: State) -> dict[str, Any]:
 
 
 def size(job: JobDir) -> int:
-    """Bytes of the history there are: two equal answers mean that nothing happened in between."""
+    """Return the length of the history in bytes: two equal answers mean that nothing happened in between."""
     try:
         return os.stat(EVENTS, dir_fd=job.fd, follow_symlinks=False).st_size
     except FileNotFoundError:
         return 0
 
 
-def read(job: JobDir, *, after: int = 0, since_seq: int = 0, offset: int = 0) -> tuple[list[Event], int]:
-    """(the events with n > `after` and seq >= `since_seq` in the order of n, where the next one will begin).
+def read(
+    job: JobDir, *, after: int = 0, since_seq: int = 0, offset: int = 0, kinds: Container[str] | None = None
+) -> tuple[list[Event], int]:
+    """Return the events with n > `after` and seq >= `since_seq` in the order of n, and where the next one will begin.
 
-    `offset`: pass over so many bytes of the file, an end that an earlier call told.
+    `offset`: pass over so many bytes of the file, an end that an earlier call returned. Of what was left out behind it the
+    first event says how much. `kinds`: only events of these types.
     """
     try:
         fd = job.open_file(EVENTS)
     except FileNotFoundError:
         return [], 0
     try:
+        note = _note(fd)
+        lines: list[bytes] = []
+        if note is not None and offset < note["to_byte"]:
+            lines = _lines_before_hole(fd, note["to_byte"])[: 1 if offset else None]
+            offset = note["to_byte"]
         data = os.pread(fd, max(0, os.fstat(fd).st_size - offset), offset)
     finally:
         os.close(fd)
-    found = []
     whole = data.rfind(b"\n") + 1
-    for line in data[:whole].splitlines():
+    found = []
+    for line in [*lines, *data[:whole].splitlines()]:
         place = _place(line)
-        if place is not None and place[0] > after and place[1] >= since_seq:
-            try:
-                found.append(fastjson.loads(line))
-            except ValueError:  # cut off by a kill
-                continue
-    return found, offset + whole
+        if place is None or place[0] <= after or place[1] < since_seq or (kinds and _kind(line) not in kinds):
+            continue
+        try:
+            found.append(fastjson.loads(line))
+        except ValueError:  # cut off by a kill
+            continue
+    return sorted(found, key=lambda event: event["n"]) if lines else found, offset + whole
+
+
+def has(job: JobDir, kind: str) -> bool:
+    """Return whether there is an event of this type."""
+    return bool(read(job, kinds=(kind,))[0])
 
 
 def _place(line: bytes) -> tuple[int, int] | None:

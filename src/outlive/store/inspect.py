@@ -141,14 +141,14 @@ def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
 
 def _with_what(state: State) -> str:
     """Did what it ran in end as a whole? A clause for the message; empty where nothing is known."""
-    from outlive.system import cgroup, unit  # rare
+    from outlive.system import cgroup, systemd  # rare
 
     if state.group is None or not cgroup.is_gone(state.group):
         return ""
-    where = unit.place_of(state.group["path"])
-    if where.name.startswith(unit.OWN_SCOPE):  # it ends when its last process does
+    where = systemd.unit_of(state.group["path"])
+    if where.is_of_one_job():  # it ends when its last process does
         return ""
-    whole = {unit.SESSION: f"the login session {where.name}", unit.CONTAINER: "the container"}.get(where.kind)
+    whole = {systemd.SESSION: f"the login session {where.name}", systemd.CONTAINER: "the container"}.get(where.kind)
     whole = whole or where.name or f"the control group {where.path}"
     return f"; {whole} in which it ran has ended since, and what ends that ends everything in it (see outlive doctor)"
 
@@ -184,10 +184,9 @@ def _tell(job: JobDir, ended: State) -> None:
 
     with Output(job) as output:
         seq = output.end
-    if any(event["type"] == history_module.FINISHED for event in history_module.read(job)[0]):  # a reader died here
-        return
-    history = history_module.History(job)
-    history.add(history_module.FINISHED, seq, **history_module.outcome_of(ended))
+    history = history_module.History(job)  # before the file is read: it may be too long, and is cut down now
+    if not history_module.has(job, history_module.FINISHED):  # else an earlier reader was killed here
+        history.add(history_module.FINISHED, seq, **history_module.outcome_of(ended))
     history.close()
 
 

@@ -60,7 +60,7 @@ class JobDir:
         except (FileNotFoundError, NotADirectoryError) as error:
             raise OutliveError("job_not_found", f"no job {job_id!r}: it was removed") from error
         except OSError as error:
-            raise from_os(f"opening the directory of job {job_id}", error) from error
+            raise from_os(f"opening the directory of job {job_id}", error, on="store") from error
         return cls(store.path, job_id, fd)
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ class Store:
         except FileExistsError as error:
             raise OutliveError("io_error", f"the job root {wanted} is not a directory") from error
         except OSError as error:
-            raise from_os(f"opening the job root {wanted}", error) from error
+            raise from_os(f"opening the job root {wanted}", error, on="root") from error
         try:
             _check(wanted, os.fstat(fd))
         except OutliveError:
@@ -71,8 +71,18 @@ class Store:
     def close(self) -> None:
         os.close(self.fd)
 
+    def close_when_unused(self) -> None:
+        """Close the directory as soon as no call refers to this store any more.
+
+        For a server whose root was replaced: other calls may still be at work in the old directory, and closing its fd
+        now would make them fail, or use whatever file gets the same number next.
+        """
+        import weakref  # late: for servers alone
+
+        weakref.finalize(self, os.close, self.fd).atexit = False
+
     def is_in_place(self) -> bool:
-        """Is this still the directory that its path names?"""
+        """Return whether this is still the directory that its path names."""
         try:
             here, there = os.fstat(self.fd), os.stat(self.path, follow_symlinks=False)
         except OSError:
@@ -162,7 +172,7 @@ class Store:
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
                 return False
-            raise from_os(f"looking for job {job_id} under {self.path}", error) from error
+            raise from_os(f"looking for job {job_id} under {self.path}", error, on="store") from error
 
     def leftovers(self) -> Iterator[str]:
         """Names of half-made and half-deleted job directories."""

@@ -50,25 +50,26 @@ class Tokens:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._reopened = False
-        self._known: list[Token] = []
-        self._read_at: tuple[int, ...] | None = None  # what the file looked like when it was read
+        # What stat(2) said of the file when it was read, and its tokens. One attribute, because threads share it
+        self._cached: tuple[tuple[int, ...], list[Token]] = (), []
 
     def all(self) -> list[Token]:
-        """In the order they were made. Errors: config_error, io_error."""
-        if not self._is_in_place():
-            self._known, self._read_at = [], None
-            return self._known
+        """Return the tokens in the order they were made. Errors: config_error, io_error, store_unsafe."""
+        store = self._store_in_place()
+        if store is None:
+            return []
         try:
-            found = os.stat(NAME, dir_fd=self._store.fd, follow_symlinks=False)
+            found = os.stat(NAME, dir_fd=store.fd, follow_symlinks=False)
         except FileNotFoundError:
-            self._known, self._read_at = [], None
-            return self._known
+            return []
         except OSError as error:
-            raise from_os(f"looking for {self._path}", error) from error
-        look = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-        if look != self._read_at:
-            self._known, self._read_at = self._read(found), look
-        return self._known
+            raise from_os(f"looking for {self._path}", error, on="store") from error
+        version = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        cached, tokens = self._cached
+        if version != cached:
+            tokens = self._read(store, found)
+            self._cached = version, tokens
+        return tokens
 
     def match(self, secret: str) -> Token | None:
         """The token that this is. Takes as long for a wrong one as for the right one."""
@@ -126,26 +127,29 @@ class Tokens:
 
     # --- the file ---
 
-    def _is_in_place(self) -> bool:
-        """Jobs are where the path leads, and so is what opens them: of a root that was moved away no token opens the new one.
+    def _store_in_place(self) -> Store | None:
+        """Return the root that the path names now, or None if there is none: the tokens of a root that was moved away must
+        not open the one that took its place. Errors: store_unsafe.
 
-        Errors: store_unsafe."""
-        if self._store.is_in_place():
-            return True
+        Work with the store that this returns: another thread may replace `_store` meanwhile.
+        """
+        store = self._store
+        if store.is_in_place():
+            return store
         try:
-            there = self._store.existing(self._store.path)
+            newer = store.existing(store.path)
         except OSError:
-            return False
+            return None
         if self._reopened:
-            self._store.close()
-        self._store, self._reopened, self._read_at = there, True, None
-        return True
+            store.close_when_unused()
+        self._store, self._reopened = newer, True
+        return newer
 
     @property
     def _path(self) -> str:
         return os.path.join(self._store.path, NAME)
 
-    def _read(self, found: os.stat_result) -> list[Token]:
+    def _read(self, store: Store, found: os.stat_result) -> list[Token]:
         if not stat.S_ISREG(found.st_mode):  # opening a FIFO would wait for somebody to write
             raise OutliveError("config_error", f"{self._path} is no file", hint="Remove it and make new tokens.")
         if found.st_mode & 0o077:
@@ -155,7 +159,7 @@ class Tokens:
                 hint=f"Run: chmod 600 {self._path}",
             )
         try:
-            listed = atomic_file.load(atomic_file.read(self._store.fd, NAME))["tokens"]
+            listed = atomic_file.load(atomic_file.read(store.fd, NAME))["tokens"]
             tokens = [Token.of(one) for one in listed]
         except (atomic_file.Damaged, KeyError, TypeError, RecursionError) as error:
             raise OutliveError(
@@ -164,7 +168,7 @@ class Tokens:
                 hint="Delete it and make new tokens: outlive token add NAME",
             ) from error
         except OSError as error:
-            raise from_os(f"reading {self._path}", error) from error
+            raise from_os(f"reading {self._path}", error, on="store") from error
         if any(
             Token.misfit(one) or not token.name or not token.hash for one, token in zip(listed, tokens, strict=True)
         ):
@@ -172,24 +176,26 @@ class Tokens:
         return tokens
 
     def _change(self, change: Callable[[list[Token]], list[Token]]) -> None:
+        store = self._store_in_place() or self._store
         try:
-            with self._locked():
+            with _locked(store):
                 tokens = change(list(self.all()))
                 content = {"format": 1, "tokens": [token.to_dict() for token in tokens]}
-                atomic_file.write_atomic(self._store.fd, NAME, atomic_file.dump(content))
-                atomic_file.sync(self._store.fd, (NAME,))
+                atomic_file.write_atomic(store.fd, NAME, atomic_file.dump(content))
+                atomic_file.sync(store.fd, (NAME,))
         except OSError as error:
-            raise from_os(f"changing {self._path}", error) from error
+            raise from_os(f"changing {self._path}", error, on="store") from error
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        fd = os.open(LOCK, flags, 0o600, dir_fd=self._store.fd)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(fd)
+
+@contextmanager
+def _locked(store: Store) -> Iterator[None]:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    fd = os.open(LOCK, flags, 0o600, dir_fd=store.fd)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _hash(secret: str) -> str:

@@ -79,8 +79,9 @@ def start(
 
 def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket | None, error: OSError) -> None:
     name = errno.errorcode.get(error.errno or 0)
-    where = f" {error.filename}" if isinstance(error.filename, str) else ""
-    message = f"{error.strerror or error}{where}"
+    path = error.filename if isinstance(error.filename, str) else None
+    reason = error.strerror or str(error)
+    message = f"{reason} {path}" if path else reason
     try:
         # A job that `create` made can be started again; the launcher takes a new one back
         created: State = State(job_id=job.job_id, state="created", phase="created")
@@ -88,7 +89,7 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
     except OSError:  # the disk is full: the launcher's answer is what counts
         pass
     if waiter is not None:
-        fds.send(waiter, fastjson.dumps({"failed": message, "errno": error.errno or 0}).encode())
+        fds.send(waiter, fastjson.dumps({"failed": reason, "errno": error.errno or 0, "path": path}).encode())
 
 
 def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:

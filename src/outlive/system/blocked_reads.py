@@ -101,8 +101,9 @@ def _own_syscall() -> int:
         return -1
 
 
-def look(pids: Iterable[int], target: Target) -> Found:
-    """One look at all threads of `pids`. Nothing is stopped or changed by it; processes that vanish are passed over."""
+def inspect_threads(pids: Iterable[int], target: Target) -> Found:
+    """Return what all threads of `pids` do at this moment. Nothing is stopped or changed; processes that vanish are
+    passed over."""
     found = Found()
     if not supported():
         found.unreadable = True

@@ -8,7 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_MOUNTS = "/proc/self/mountinfo"
 _V2 = ""  # the name that stands for the one hierarchy of version 2
 _SYSTEMD = "name=systemd"
 # Where hierarchies are mounted nearly everywhere; reading all mounts costs more than starting a command may
@@ -160,27 +159,14 @@ def _directory(controller: str, path: str) -> str | None:
         if os.path.exists(os.path.join(found, "cgroup.procs")):
             return found
     kind = "cgroup2" if controller == _V2 else "cgroup"
-    for root, place, type_, options in _mounts():
-        if type_ != kind or (controller and controller not in options):
+    from outlive.system import mounts  # rare
+
+    for mount in mounts.mounts():
+        if mount.type != kind or (controller and controller not in mount.options):
             continue
-        if path == root or path.startswith(root.rstrip("/") + "/"):
-            found = os.path.join(place, path[len(root.rstrip("/")) :].lstrip("/"))
+        root = mount.root.rstrip("/")
+        if path == mount.root or path.startswith(root + "/"):
+            found = os.path.join(mount.point, path[len(root) :].lstrip("/"))
             if os.path.isdir(found):
                 return found
     return None
-
-
-def _mounts() -> list[tuple[str, str, str, list[str]]]:
-    """(root, mount point, type, options of the file system) of each mount (proc_pid_mountinfo(5))."""
-    try:
-        with open(_MOUNTS, "rb") as file:
-            lines = file.read().decode("utf-8", "surrogateescape").splitlines()
-    except OSError:
-        return []
-    found = []
-    for line in lines:
-        left, _, right = line.partition(" - ")
-        before, after = left.split(" "), right.split(" ")
-        if len(before) > 4 and len(after) > 2:
-            found.append((before[3], before[4], after[0], after[2].split(",")))
-    return found

@@ -1,24 +1,65 @@
-"""What kind of file system an open file lies on."""
+"""Which file systems are mounted where: proc_pid_mountinfo(5)."""
 
 from __future__ import annotations
 
-import os
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _DESCRIPTORS = "/proc/self/fdinfo"
 _MOUNTS = "/proc/self/mountinfo"
 
 
+class Mount:
+    """One mount. `root` is the directory of the file system that is seen at `point`; `type` is `ext4`, `nfs4`, …;
+    `options` are those of the file system."""
+
+    __slots__ = ("number", "root", "point", "type", "options")
+
+    def __init__(self, number: str, root: str, point: str, type: str, options: list[str]) -> None:
+        self.number = number
+        self.root = root
+        self.point = point
+        self.type = type
+        self.options = options
+
+
+def mounts() -> Iterator[Mount]:
+    """Yield all mounts that this process sees, of two at one place the upper one last; none where /proc does not say."""
+    for line in _lines(_MOUNTS):
+        left, _, right = line.partition(" - ")
+        before, after = left.split(" "), right.split(" ")
+        if len(before) > 4 and len(after) > 2:
+            yield Mount(before[0], _unescaped(before[3]), _unescaped(before[4]), after[0], after[2].split(","))
+
+
 def type_of(fd: int) -> str:
-    """`ext4`, `nfs4`, …; "" where the system does not say. By the number of its mount: paths may be covered or renamed."""
+    """Return the type of the file system that an open file lies on, "" where /proc does not say. It is found by the
+    number of its mount, because paths may be covered or renamed."""
+    number = next((line.split()[1] for line in _lines(f"{_DESCRIPTORS}/{fd}") if line.startswith("mnt_id:")), None)
+    return next((mount.type for mount in mounts() if mount.number == number), "")
+
+
+def holding(path: str) -> Mount | None:
+    """Return the mount that an absolute path without links lies on; None where /proc does not say."""
+    best: Mount | None = None
+    for mount in mounts():
+        if path == mount.point or path.startswith(mount.point.rstrip("/") + "/"):
+            best = mount if best is None or len(mount.point) >= len(best.point) else best
+    return best
+
+
+def _lines(path: str) -> list[str]:
     try:
-        mount = next(line for line in _lines(f"{_DESCRIPTORS}/{fd}") if line.startswith(b"mnt_id:"))
-        wanted = mount.split()[1]
-        found = next(line for line in _lines(_MOUNTS) if line.split(b" ", 1)[0] == wanted)
-    except (OSError, StopIteration):
-        return ""
-    return os.fsdecode(found.partition(b" - ")[2].split(b" ", 1)[0])  # proc_pid_mountinfo(5)
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8", "surrogateescape").split("\n")
+    except OSError:
+        return []
 
 
-def _lines(path: str) -> list[bytes]:
-    with open(path, "rb") as file:
-        return file.read().splitlines()
+def _unescaped(text: str) -> str:
+    r"""Blanks, tabs, newlines and backslashes are written as \040 and so on."""
+    if "\\" not in text:
+        return text
+    head, *rest = text.split("\\")
+    return head + "".join(chr(int(part[:3], 8)) + part[3:] for part in rest)

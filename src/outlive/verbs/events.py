@@ -59,7 +59,7 @@ def _end_told(ctx: Context, job: JobDir, look: Inspection) -> Waiting[Inspection
     """The end of a job is visible a moment before it is in its history: whoever knows of it waits for that moment."""
     until = time.monotonic() + limits.CONTROL_S
     while look.state.finished and look.supervised and time.monotonic() < until:
-        if any(event["type"] == log.FINISHED for event in log.read(job)[0]):
+        if log.has(job, log.FINISHED):
             break
         yield Pause((), time.monotonic() + limits.HINT_INTERVAL_S)
         look = adoption.inspect_and_adopt(ctx, job)

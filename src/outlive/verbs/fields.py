@@ -115,6 +115,7 @@ _EVENTS = {
     "notification_failed": ("event_type", "sink_type", "target", "watch", "error"),
     "finished": ("state", "exit_code", "signal", "reason", "duration_ms", "message"),
     "descendants_left": ("count",),
+    "events_left_out": ("file", "count", "to_byte"),
 }
 _MEMBERS = sorted({name for members in _EVENTS.values() for name in members})
 _EVENT = _object(

@@ -46,7 +46,7 @@ def _take(job: JobDir) -> Locks:
     except BlockingIOError:
         raise _not_created("running") from None
     except OSError as error:
-        raise from_os(f"locking job {job.job_id}", error) from error
+        raise from_os(f"locking job {job.job_id}", error, on="store") from error
 
 
 def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:

@@ -7,12 +7,12 @@ import os
 from outlive import limits
 from outlive.jobs.doctor.finding import Finding, fail, ok, warn
 from outlive.store.root import default_path
+from outlive.system import mounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.jobs.doctor.finding import Place
 
-_MOUNTS = "/proc/self/mountinfo"
 # Locks, renames or what another machine sees of them are not what outlive counts on.
 _NETWORK = frozenset(
     "nfs nfs4 cifs smb3 smbfs 9p ceph glusterfs afs coda lustre beegfs gfs2 ocfs2 gpfs pvfs2 orangefs ncpfs".split()
@@ -48,7 +48,8 @@ def root(place: Place) -> Finding:
 def file_system(place: Place) -> Finding:
     if place.store is None:
         return warn("not looked at: the root cannot be opened", "Mend the root first.")
-    kind, mounted = type_of(place.store.path)
+    mount = mounts.holding(place.store.path)
+    kind, mounted = (mount.type, mount.point) if mount else ("", "")
     told = f"{kind or 'of an unknown kind'}{f', mounted at {mounted}' if mounted else ''}"
     if kind in _NETWORK or kind.startswith(_SHARED_BY_FUSE):
         advice = (
@@ -61,29 +62,6 @@ def file_system(place: Place) -> Finding:
     if kind.startswith("fuse"):
         return warn(f"{told}: served by a program", "Jobs depend on that program; a local disk is safer.", type=kind)
     return ok(told, type=kind)
-
-
-def type_of(path: str) -> tuple[str, str]:
-    """(type, mount point) of the file system that `path` lies on; ("", "") where the system does not say."""
-    try:
-        with open(_MOUNTS, "rb") as file:
-            lines = file.read().decode("utf-8", "surrogateescape").splitlines()
-    except OSError:
-        return "", ""
-    best = ("", "")
-    for line in lines:  # proc_pid_mountinfo(5)
-        left, _, right = line.partition(" - ")
-        point = _unescaped(left.split(" ")[4])
-        holds = path == point or path.startswith(point.rstrip("/") + "/")
-        if holds and len(point) >= len(best[1]):  # of two at one place the later one is on top
-            best = (right.split(" ")[0], point)
-    return best
-
-
-def _unescaped(text: str) -> str:
-    r"""Blanks, tabs, newlines and backslashes are written as \040 and so on."""
-    head, *rest = text.split("\\")
-    return head + "".join(chr(int(part[:3], 8)) + part[3:] for part in rest)
 
 
 def space(place: Place) -> Finding:

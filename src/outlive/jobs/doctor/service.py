@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 from outlive.jobs.doctor.finding import Finding, fail, ok, warn
-from outlive.system import cgroup, logind, unit
+from outlive.system import cgroup, systemd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,17 +16,17 @@ _SPARING = frozenset({"process", "none"})  # mixed ends the rest of the group to
 
 
 def service(place: Place) -> Finding:
-    where = unit.place_of(cgroup.unit_path(), contained=unit.is_container())
-    return judged(where, _kill_mode(where) if where.kind in (unit.SERVICE, unit.USER_UNIT) else None)
+    where = systemd.unit_of(cgroup.unit_path(), contained=systemd.is_container())
+    return judged(where, _kill_mode(where) if where.kind in (systemd.SERVICE, systemd.USER_UNIT) else None)
 
 
-def judged(where: unit.Place, kill_mode: str | None) -> Finding:
+def judged(where: systemd.Unit, kill_mode: str | None) -> Finding:
     """What the control group we are in means for the jobs that are started from here. `kill_mode`: None if not known."""
     facts = {"kind": where.kind, "unit": where.name or None, "group": where.path, "kill_mode": kill_mode}
-    if where.kind == unit.CONTAINER:
+    if where.kind == systemd.CONTAINER:
         advice = "Keep the root on a volume: what ran is told as lost or reboot afterwards, with its output."
         return warn(f"in a container ({where.path or '/'}): its stop ends every job in it", advice, **facts)
-    if where.kind in (unit.SERVICE, unit.USER_UNIT) and where.name.endswith(".service"):
+    if where.kind in (systemd.SERVICE, systemd.USER_UNIT) and where.name.endswith(".service"):
         if kill_mode in _SPARING:
             return ok(f"in {where.name} with KillMode={kill_mode}: jobs outlive its restart", **facts)
         advice = "Give jobs scopes of their own ([exec] systemd_scope = true), or set KillMode=process in the unit."
@@ -43,8 +43,8 @@ def scopes(place: Place) -> Finding:
 
     program = shutil.which("systemd-run", path=place.env.get("PATH"))
     asked = place.config is not None and bool(place.config.get("exec", "systemd_scope"))
-    could = program is not None and logind.runs()
-    facts = {"asked": asked, "program": program, "systemd": logind.runs()}
+    could = program is not None and systemd.is_init()
+    facts = {"asked": asked, "program": program, "systemd": systemd.is_init()}
     why_not = "systemd is not the init here" if program else "there is no systemd-run"
     if asked and not could:
         return fail(
@@ -56,10 +56,10 @@ def scopes(place: Place) -> Finding:
     return ok(told, **facts)
 
 
-def _kill_mode(where: unit.Place) -> str | None:
+def _kill_mode(where: systemd.Unit) -> str | None:
     words = [
         "systemctl",
-        *(["--user"] if where.kind == unit.USER_UNIT else []),
+        *(["--user"] if where.kind == systemd.USER_UNIT else []),
         "show",
         "--property=KillMode",
         "--value",

@@ -229,7 +229,7 @@ class Calls:
         except OutliveError:
             raise
         except OSError as error:
-            raise from_os(f"answering {verb.name}", error) from error
+            raise from_os(f"answering {verb.name}", error, on="store") from error
         except Exception as error:
             if ctx.job_id is None:
                 raise
@@ -250,7 +250,7 @@ class Calls:
         try:
             return answer(verb.type, await async_driver.run(verb, self.observer(caller), args))
         except OSError as error:
-            raise from_os(f"answering {name}", error) from error
+            raise from_os(f"answering {name}", error, on="store") from error
 
     def observer(self, caller: Caller) -> Context:
         """For a look outside of a tool call, which moves nobody's read position. Errors: store_unsafe, io_error."""
@@ -268,8 +268,9 @@ class Calls:
             self._store = None
 
     def _context(self, caller: Caller, env: dict[str, str]) -> Context:
-        if self._store is not None and not self._store.is_in_place():
-            self.close()  # the root was deleted or replaced under us
+        if self._store is not None and not self._store.is_in_place():  # deleted or replaced under us
+            self._store.close_when_unused()
+            self._store = None
         if self._store is None:
             self._store = Store.open(self._root, env)
         return Context(

@@ -25,6 +25,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.store.cleanup.policy import Bounds
 
+# Size of `.collected`: 0 is a new file. After a sweep that was cut short the next call goes on at once; the file's time
+# says nothing of that, because it guards against jumps of the clock.
+_WHOLE, _CUT_SHORT = 1, 2
+
 
 def collect(store: Store, bounds: Bounds) -> int:
     """How many jobs were deleted; 0 also if it is not time yet, somebody else is at it, or nobody can write here."""
@@ -38,13 +42,13 @@ def collect(store: Store, bounds: Bounds) -> int:
         last = os.fstat(stamp)
         if not _is_due(last, bounds, now):
             return 0
-        os.write(stamp, b".") if not last.st_size else None  # an empty one is new
-        os.utime(stamp)  # first: one that dies over a job does not die over it at each end
+        # Stamp first: a collection that is killed over a damaged job must not be killed over it at every end of a job
+        _stamp(stamp, _WHOLE)
         if last.st_size and now - last.st_mtime > limits.GC_PAUSE_S:
             return 0
-        deleted, all_done = _sweep(store, bounds, now)
-        if not all_done:
-            os.utime(stamp, (0, 0))
+        deleted, whole = _sweep(store, bounds, now)
+        if not whole:
+            _stamp(stamp, _CUT_SHORT)
         return deleted
     except OSError:  # locked, or read-only since
         return 0
@@ -62,15 +66,23 @@ def is_time(store: Store, bounds: Bounds) -> bool:
 
 def _is_due(last: os.stat_result, bounds: Bounds, now: float) -> bool:
     every_s = limits.GC_AGE_EVERY_S if bounds.max_jobs is None and bounds.max_bytes is None else limits.GC_EVERY_S
-    # A time that is yet to come was written before the clock was put back
-    return not last.st_size or not 0 <= now - last.st_mtime < every_s
+    # A time in the future was written before the clock was set back
+    return last.st_size in (0, _CUT_SHORT) or not 0 <= now - last.st_mtime < every_s
+
+
+def _stamp(stamp: int, size: int) -> None:
+    """Give `.collected` the present time and this size (_WHOLE or _CUT_SHORT)."""
+    os.ftruncate(stamp, size)
+    os.utime(stamp)
 
 
 def _sweep(store: Store, bounds: Bounds, now: float) -> tuple[int, bool]:
-    """(jobs deleted, was all done that was to be done)."""
-    until = time.monotonic() + limits.GC_WORK_S
+    """Return the number of jobs deleted, and whether the sweep came to its end."""
     delete.clean(store, dry_run=False)
     ended, others = _survey(store, bounds, now)
+    until = (
+        time.monotonic() + limits.GC_WORK_S
+    )  # a survey that takes longer must not end every sweep before its first job
     deleted = 0
     for one, _ in surplus(ended, bounds, now=now, other_bytes=others):
         if time.monotonic() >= until:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.system import cgroup, oom, process, unit
+from outlive.system import cgroup, oom, process, systemd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def judged(ended: State) -> State:
 
 
 def _is_its_own(path: str, job_id: str) -> bool:
-    return path.endswith(f"/{unit.own_scope(job_id)}")
+    return path.endswith(f"/{systemd.scope_of_job(job_id)}")
 
 
 def _is_named(ended: State) -> bool:

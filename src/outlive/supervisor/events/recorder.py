@@ -64,7 +64,10 @@ class Chronicle:
     def begin(self, state: State) -> None:
         """What a predecessor was killed before it could tell comes first. Nobody is told yet who could look."""
         self._adopted = bool(state.adopted)
-        known = {event["type"] for event in history.read(self._job)[0]} if self._adopted else set()
+        known = set()
+        if self._adopted:
+            found, _ = history.read(self._job, kinds=(history.STARTED, history.FINISHED))
+            known = {event["type"] for event in found}
         if state.pid is not None and history.STARTED not in known:
             self._history.add(history.STARTED, 0, pid=state.pid)
         if self._adopted:

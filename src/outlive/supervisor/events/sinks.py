@@ -154,25 +154,21 @@ class Sinks:
 
     def resume(self, sinks: dict[str, tuple[str | None, str | None]], cwd: str) -> None:
         """Deliver what a predecessor was killed over. `sinks`: watch → (command, file)."""
-        open_events: dict[tuple[str, int], Event] = {}
         try:
-            lines = atomic_file.read(self._job.fd, NOTIFICATIONS).splitlines()
+            fd = self._job.open_file(NOTIFICATIONS)
         except OSError:
             return
-        for line in lines:
-            try:
-                event = fastjson.loads(line)
-                key = (event["watch"], event["seq"])
-            except (ValueError, KeyError, TypeError):  # cut off by a kill
-                continue
-            if event.pop("delivered", True):
-                open_events.pop(key, None)
-            else:
-                open_events[key] = {name: value for name, value in event.items() if name != "delivery_results"}
+        try:  # at most what a file of ours holds: one that an older version wrote may have grown for weeks
+            first = max(0, os.fstat(fd).st_size - limits.EVENTS_BYTES)
+            lines = os.pread(fd, os.fstat(fd).st_size - first, first).splitlines()
+        finally:
+            os.close(fd)
+        open_events: list[Event] = [fastjson.loads(lines[number]) for number in _undelivered(lines)]
         if open_events:
             self._end_predecessors()
-        for (watch, _), event in open_events.items():
-            command, path = sinks.get(watch, (None, None))
+        for record in open_events:
+            event = {name: value for name, value in record.items() if name not in ("delivered", "delivery_results")}
+            command, path = sinks.get(event["watch"], (None, None))
             self._deliver(self._lanes[1], event, cwd, command, path, self._record)
 
     def _record(self, event: Event, results: list[Result] | None) -> None:
@@ -182,10 +178,32 @@ class Sinks:
             fd = self._job.open_file(NOTIFICATIONS, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             try:
                 fds.write_all(fd, fastjson.dumps(content, ensure_ascii=True).encode() + b"\n")
+                full = os.fstat(fd).st_size > limits.EVENTS_BYTES
             finally:
                 os.close(fd)
+            if full:
+                self._leave_out_older()
         except OSError:
             return
+
+    def _leave_out_older(self) -> None:
+        """Replace notification_events.ndjson by its newer half and what of the older one is not delivered yet. The first
+        line, and an event, say how many lines are gone. Errors: OSError."""
+        fd = self._job.open_file(NOTIFICATIONS)
+        try:
+            first = max(0, os.fstat(fd).st_size - 2 * limits.EVENTS_BYTES)
+            data = os.pread(fd, 2 * limits.EVENTS_BYTES, first)
+        finally:
+            os.close(fd)
+        at = data.find(b"\n", len(data) - limits.EVENTS_BYTES // 2) + 1 or len(data)
+        older, newer = data[:at].splitlines(keepends=True), data[at:].splitlines()
+        kept = [older[number] for number in _undelivered([*older, *newer]) if number < len(older)]
+        said = _left_out(older[0])
+        count = len(older) - len(kept) + (said - 1 if said else 0)
+        note = {"event_type": history.LEFT_OUT, "count": count}
+        content = fastjson.dumps(note).encode() + b"\n" + b"".join(kept) + data[at:]
+        atomic_file.write_atomic(self._job.fd, NOTIFICATIONS, content)
+        self._tell(history.LEFT_OUT, file=NOTIFICATIONS, count=count)
 
     # --- delivery ---
 
@@ -323,6 +341,31 @@ class _Lane:
             return
         for member in [*tree.below(self.pid), tree.Member(self.pid, process.start_time(self.pid) or 0)]:
             process.send_signal(member.pid, member.start, signal.SIGKILL)
+
+
+def _undelivered(lines: list[bytes]) -> list[int]:
+    """Return the numbers of the lines of notification_events.ndjson whose events are still to be delivered."""
+    found: dict[tuple[str, int], int] = {}
+    for number, line in enumerate(lines):
+        try:
+            event = fastjson.loads(line)
+            key = (event["watch"], event["seq"])
+            if event.get("delivered", True):
+                found.pop(key, None)
+            else:
+                found[key] = number
+        except (ValueError, KeyError, TypeError):  # cut off by a kill, or no event
+            continue
+    return sorted(found.values())
+
+
+def _left_out(line: bytes) -> int:
+    """Return how many lines were left out before, if this line says so; else 0."""
+    try:
+        event = fastjson.loads(line)
+        return int(event["count"]) if event["event_type"] == history.LEFT_OUT else 0
+    except (ValueError, KeyError, TypeError):
+        return 0
 
 
 def _append(event: Event, path: str) -> Result:

@@ -354,7 +354,5 @@ class Watches:
 
     def _remember(self) -> None:
         """What a predecessor told of. It may have been killed before it wrote down how far it came."""
-        found, _ = history.read(self._job)
-        self._known = {
-            (event["watch"], event["pattern"], event["seq"]) for event in found if event["type"] == history.WATCH_HIT
-        }
+        found, _ = history.read(self._job, kinds=(history.WATCH_HIT,))
+        self._known = {(event["watch"], event["pattern"], event["seq"]) for event in found}

@@ -109,7 +109,7 @@ class InputWatch:
     def _is_waiting(self, modes: Modes | None) -> bool:
         if not blocked_reads.supported():
             return bool(_PROMPT.search(self._last_line()))
-        found = blocked_reads.look(self._pids(), self._target)
+        found = blocked_reads.inspect_threads(self._pids(), self._target)
         if found.reading:
             return True
         if found.polling and not found.busy:

@@ -1,0 +1,144 @@
+"""What systemd and container engines do with processes: the unit that a process is in, read from the path of its control
+group, and what systemd-logind does at a logout (logind.conf(5)).
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# What kind of unit a process is in
+SESSION, USER_UNIT, SERVICE, CONTAINER, SCOPE, NONE = "session", "user unit", "service", "container", "scope", "none"
+_OWN_SCOPE = "outlive-"  # the names of the scopes that jobs get begin so
+
+_ENGINE = r"(docker|libpod|crio|containerd|lxc|kubepods|machine\.slice|garden|nspawn)"
+_MARKS = ("/.dockerenv", "/run/.containerenv")
+
+# Earlier directories go before later ones: a drop-in there hides one of the same name here.
+_PLACES = ("/etc/systemd", "/run/systemd", "/usr/local/lib/systemd", "/usr/lib/systemd", "/lib/systemd")
+_LINGER = "/var/lib/systemd/linger"
+_RUNNING = "/run/systemd/system"  # sd_booted(3)
+_YES = frozenset({"1", "yes", "y", "true", "t", "on"})
+
+
+def is_init() -> bool:
+    """Return whether systemd is the init of this machine."""
+    return os.path.isdir(_RUNNING)
+
+
+# --- units ---------------------------------------------------------------------------------------------------------
+
+
+def scope_of_job(job_id: str) -> str:
+    """Return the name of the transient scope that a job may have to itself (systemd.scope(5))."""
+    return f"{_OWN_SCOPE}{job_id}.scope"
+
+
+class Unit:
+    """`kind` is one of the names above, `name` the unit's ("session-3.scope"), "" if there is none, `path` that of the
+    control group."""
+
+    __slots__ = ("kind", "name", "path")
+
+    def __init__(self, kind: str, name: str, path: str) -> None:
+        self.kind = kind
+        self.name = name
+        self.path = path
+
+    def is_of_one_job(self) -> bool:
+        """Return whether it is the scope of a single job, which ends when the job's last process does."""
+        return self.name.startswith(_OWN_SCOPE)
+
+
+def unit_of(path: str, *, contained: bool = False) -> Unit:
+    """Return the unit whose control group is at `path`. `contained`: it is known that this is a container."""
+    import re  # late: each supervisor loads this module, for the name of a scope
+
+    units = [part for part in path.split("/") if part.endswith((".service", ".scope"))]
+    name = units[-1] if units else ""
+    if name.startswith(_OWN_SCOPE) and name.endswith(".scope"):
+        return Unit(SCOPE, name, path)
+    if re.search(_ENGINE, path) or (contained and not units):
+        return Unit(CONTAINER, name, path)
+    if re.fullmatch(r"session-.+\.scope", name):
+        return Unit(SESSION, name, path)
+    if any(re.fullmatch(r"user@\d+\.service", unit) for unit in units):
+        return Unit(USER_UNIT, name, path)
+    if name.endswith(".service"):
+        return Unit(SERVICE, name, path)
+    return Unit(SCOPE if name else NONE, name, path)
+
+
+def is_container() -> bool:
+    """Return whether this is a container, by the marks that engines leave."""
+    if any(os.path.exists(mark) for mark in _MARKS):
+        return True
+    try:
+        with open("/proc/1/environ", "rb") as file:
+            return any(word.startswith(b"container=") for word in file.read().split(b"\0"))
+    except OSError:
+        return False
+
+
+# --- logouts -------------------------------------------------------------------------------------------------------
+
+
+def logind_settings(places: tuple[str, ...] = _PLACES) -> dict[str, str]:
+    """Return the keys of [Login] that are set. The main file comes first, then the drop-ins of all directories in the
+    order of their names."""
+    found: dict[str, str] = {}
+    for path in _logind_files(places):
+        found.update(_read_login_section(path))
+    return found
+
+
+def _logind_files(places: tuple[str, ...]) -> Iterator[str]:
+    for place in places:
+        main = os.path.join(place, "logind.conf")
+        if os.path.exists(main):
+            yield main
+            break
+    names: dict[str, str] = {}
+    for place in places:
+        folder = os.path.join(place, "logind.conf.d")
+        try:
+            listed = os.listdir(folder)
+        except OSError:
+            continue
+        for name in listed:
+            if name.endswith(".conf"):
+                names.setdefault(name, os.path.join(folder, name))
+    yield from (names[name] for name in sorted(names))
+
+
+def _read_login_section(path: str) -> dict[str, str]:
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return {}
+    section, found = "", {}
+    for line in map(str.strip, lines):
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif section == "Login" and "=" in line and line[0] not in "#;":
+            key, _, value = line.partition("=")
+            found[key.strip()] = value.strip()
+    return found
+
+
+def kills_processes_of(user: str, settings: dict[str, str]) -> bool:
+    """Return whether the end of a login session of `user` ends all of its processes, under these settings."""
+    if settings.get("KillUserProcesses", "no").lower() not in _YES:
+        return False
+    spared = settings.get("KillExcludeUsers", "root").split()
+    only = settings.get("KillOnlyUsers", "").split()
+    return user not in spared and (not only or user in only)
+
+
+def lingers(user: str) -> bool:
+    """Return whether the user's own manager stays after the user's last logout (loginctl enable-linger)."""
+    return os.path.exists(os.path.join(_LINGER, user))

@@ -1,0 +1,237 @@
+"""An update or a removal of outlive while jobs and servers of the old version run: they go on with their own code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.core.ids import new_id
+from support import pair
+from support.cli import Cli
+from support.installed import Installed
+from support.mcp_client import RawMcp
+from support.wait import until
+
+MARK = "until [ -e {0} ]; do sleep 0.02; done"
+# More output than the quota, a line that is watched for, an end of its own
+WORKER = f"echo begun; {MARK.format('go')}; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo needle; {MARK.format('end')}; exit 7"
+QUOTA = 1_048_576
+BOTH_CHANGES = pytest.mark.parametrize("change", ["removed", "replaced"])
+
+
+@pytest.fixture(autouse=True)
+def collecting(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+    """The end of a job has those deleted that ended a week ago."""
+    monkeypatch.setenv("OUTLIVE_GC_OLDER_THAN", "7d")
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Installed:
+    return Installed(tmp_path)
+
+
+@pytest.fixture
+def server(old: Installed, place: Path) -> Iterator[RawMcp]:
+    """A server of the old version, which has answered nothing yet."""
+    with RawMcp(log=place / "mcp.log", command=[*old.command, "mcp"], env=old.env) as raw:
+        yield raw.start()
+
+
+def _start(by: Cli | RawMcp, old: Installed, command: str, **arguments: Any) -> str:
+    """Start a job by code of the old version."""
+    if isinstance(by, RawMcp):
+        return str(by.call("exec", command=command, background=True, **arguments)["job_id"])
+    flags = [word for name, value in arguments.items() for word in _flag(name, value)]
+    words = ["run", "--snapshot-after", "0", *flags, "--", "sh", "-c", command]
+    return str(by.ok(*words, env=old.env)["job_id"])
+
+
+def _flag(name: str, value: Any) -> list[str]:
+    flag = "--" + name.replace("_", "-")
+    if value is True:
+        return [flag]
+    return [flag, json.dumps(value[0]) if isinstance(value, list) else str(value)]
+
+
+def _begun(server: RawMcp, job: str) -> None:
+    until(lambda: "begun" in server.call("process", action="poll", job_id=job, since_seq=0)["output"], what="begun")
+
+
+def _kill_supervisor(job: str, both: bool) -> None:
+    supervisor = pair.supervisor(job)
+    if both:
+        pair.end_both(supervisor)
+        return
+    guardian = pair.guardian(job)
+    pair.end(supervisor)
+    until(lambda: pair.supervisor(job) == guardian, what="the takeover")
+
+
+@pytest.mark.parametrize(
+    ("starter", "both", "change"),
+    [
+        ("cli", False, "removed"),
+        ("cli", True, "replaced"),
+        ("server", False, "replaced"),
+        ("server", True, "removed"),
+    ],
+)
+def test_a_job_goes_on_with_everything_that_it_was_asked_for(
+    starter: str, both: bool, change: str, old: Installed, server: RawMcp, cli: Cli, work: Path
+) -> None:
+    watch = [{"pattern": "need[l]e", "match_type": "regex", "file": str(work / "hits")}]
+    sinks = {"notify_file": str(work / "told"), "notify_command": f"cat > {work}/heard"}
+    by = {"cli": cli, "server": server}[starter]
+    job = _start(by, old, WORKER, watch=watch, quota_bytes=QUOTA, **sinks)
+    _begun(server, job)
+    aged = _aged(cli)
+    old.change(change)
+    _kill_supervisor(job, both)
+    assert server.call("process", action="status", job_id=job)["state"] == "running"
+    (work / "go").touch()
+    until((work / "hits").exists, what="the hit")
+    (work / "end").touch()
+    ended = server.call("process", action="wait", job_id=job, until=["exit"])
+    assert ended["state"] in ("exited", "failed") if both else ended["exit_code"] == 7
+    until((work / "heard").exists, what="the notification")
+    assert json.loads((work / "told").read_text())["job_id"] == job
+    kinds = {event["type"] for event in server.call("process", action="events", job_id=job)["events"]}
+    assert {"started", "adopted", "watch_hit", "output_gap", "notification_delivered", "finished"} <= kinds
+    assert "watch_failed" not in kinds
+    until(lambda: not (cli.root / aged).exists(), what="the deletion of what is too old")
+    server.call("process", action="remove", job_id=job)
+
+
+def _aged(cli: Cli) -> str:
+    """A finished job that says it ended in 2020."""
+    job = cli.ok("run", "--wait", "true", env={"OUTLIVE_GC_AUTOMATIC": "false"})["job_id"]
+    until(lambda: not cli.ok("status", job)["supervised"])
+    old = new_id(1_577_836_800_000)
+    (cli.root / job).rename(cli.root / old)
+    path = cli.root / old / "state.json"
+    state = json.loads(path.read_bytes())
+    state.pop("checksum")
+    path.write_text(json.dumps(state | {"job_id": old, "finished_at": "2020-01-01T00:00:00.000Z"}), encoding="utf-8")
+    return old
+
+
+# Asks for its cursor, prints the answer without its escape, and echoes a line
+ASKS = """
+import os, sys, termios, tty
+tty.setcbreak(0)
+os.write(1, b"begun\\x1b[6n")
+answer = b""
+while not answer.endswith(b"R"):
+    answer += os.read(0, 1)
+print("cursor", answer[2:].decode())
+while True:
+    line = input("say: ")
+    print("heard", line, os.get_terminal_size())
+    if line == "end":
+        sys.exit(7)
+"""
+
+
+@BOTH_CHANGES
+def test_a_terminal_is_written_to_read_and_resized(change: str, old: Installed, server: RawMcp, work: Path) -> None:
+    (work / "asks.py").write_text(ASKS)
+    job = server.call("exec", command=f"{MARK.format('go')}; {sys.executable} asks.py", pty=True, background=True)[
+        "job_id"
+    ]
+    old.change(change)
+    _kill_supervisor(job, both=False)
+    (work / "go").touch()
+
+    def do(action: str, **arguments: Any) -> dict[str, Any]:
+        answer = server.call("process", action=action, job_id=job, **arguments)
+        assert not answer.is_error, answer.text
+        return answer.result
+
+    until(lambda: "cursor 1;6R" in do("log")["output"], what="the cursor as the emulator of the old version sees it")
+    _waits(server, job)
+    do("write", data="one\n")
+    until(lambda: "heard one" in do("log")["output"], what="the answer to a line")
+    do("resize", cols=99, rows=33)
+    _waits(server, job)
+    do("paste", text="two")
+    do("send-keys", keys=["ENTER"])
+    until(lambda: "columns=99, lines=33" in do("log")["output"], what="the new size")
+    _waits(server, job)
+    assert any(line.startswith("say:") for line in do("screen")["lines"])
+    do("write", data="end")
+    do("submit")
+    assert do("wait", until=["exit"])["exit_code"] == 7
+    do("remove")
+
+
+def _waits(server: RawMcp, job: str) -> None:
+    status = "waiting_for_input"
+    until(lambda: server.call("process", action="status", job_id=job).result.get(status), what="a job that waits")
+
+
+@BOTH_CHANGES
+def test_a_fork_server_that_was_killed_comes_back_with_the_old_code(
+    change: str, old: Installed, server: RawMcp, work: Path
+) -> None:
+    first = server.call("exec", command=MARK.format("go"), background=True)["job_id"]
+    old.change(change)
+    pair.end(pair.nursery(first))
+    # Warm pairs of the server are used up before it asks a fork server
+    jobs = [server.call("exec", command=MARK.format("go"), background=True)["job_id"] for _ in range(3)]
+    _kill_supervisor(jobs[-1], both=False)
+    (work / "go").touch()
+    for job in (first, *jobs):
+        assert server.call("process", action="wait", job_id=job, until=["exit"])["exit_code"] == 0
+        server.call("process", action="remove", job_id=job)
+
+
+@BOTH_CHANGES
+def test_every_feature_of_a_server_can_be_used_for_the_first_time(
+    change: str, old: Installed, server: RawMcp, work: Path
+) -> None:
+    begun = server.call("exec", command=f"echo begun; {MARK.format('go')}; echo; cat", background=True, stdin="open")
+    old.change(change)
+    job = begun["job_id"]
+    uri = f"job://{job}/output"
+    assert server.request("resources/list")["resources"]
+    assert server.request("resources/templates/list")["resourceTemplates"]
+    server.request("resources/subscribe", {"uri": uri})
+    calls: dict[str, dict[str, Any]] = {
+        "list": {},
+        "status": {},
+        "poll": {},
+        "log": {"search": "beg[u]n"},
+        "tail": {},
+        "events": {},
+        "write": {"data": "text\n"},
+        "tag_set": {"tags": ["tag"]},
+        "notify_set": {"watch": ["text"]},
+        "wait": {"until": ["output"]},
+        "kill": {},
+        "restart": {"background": True},
+        "gc": {"dry_run": True},
+        "clear": {},
+    }
+    (work / "go").touch()
+    until(lambda: server.read_one(1) and _updated(server, uri), what="an update")
+    assert server.request("resources/read", {"uri": uri})["contents"][0]["text"] == "begun\n\n"
+    for action, arguments in calls.items():
+        answer = server.call(
+            "process", action=action, **({} if action in ("list", "gc") else {"job_id": job}), **arguments
+        )
+        assert not answer.is_error, (action, answer.text)
+    made = server.call("process", action="create", command="true")
+    assert server.call("process", action="start", job_id=made["job_id"])["exit_code"] == 0
+    for one in server.call("process", action="list", all=True)["jobs"]:
+        server.call("process", action="remove", job_id=one["job_id"])
+
+
+def _updated(server: RawMcp, uri: str) -> bool:
+    return any(
+        one["method"] == "notifications/resources/updated" and one["params"]["uri"] == uri for one in server.others
+    )

@@ -1,0 +1,73 @@
+"""A job root that is deleted and made anew under a server whose calls are at work in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from outlive import config, verbs
+from outlive.launch.from_cli import Launcher
+from outlive.mcp.caller import Caller
+from outlive.mcp.job_environment import JobEnvironment
+from outlive.mcp.tools.call import EXEC, PROCESS, Calls, Tools, process_verbs
+from outlive.store.root import Store
+from outlive.store.tokens import Tokens
+
+CALLER = Caller("tests", "tests", "tests")
+
+
+@pytest.fixture
+def calls(root: Path) -> Iterator[Calls]:
+    found = config.load({})
+    tools = Tools(verbs.load("run"), process_verbs(), (EXEC, PROCESS), found)
+    made = Calls(tools, found, JobEnvironment({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def replace(root: Path, place: Path) -> Callable[[], None]:
+    """`replace()` moves the root away and makes an empty one in its place."""
+    count = iter(range(100))
+
+    def run() -> None:
+        root.rename(place / f"old-{next(count)}")
+        root.mkdir(mode=0o700)
+
+    return run
+
+
+def test_a_call_that_is_at_work_keeps_the_old_root_open(calls: Calls, replace: Callable[[], None]) -> None:
+    at_work = calls.context(CALLER)
+    fd, inode = at_work.store.fd, os.fstat(at_work.store.fd).st_ino
+    replace()
+    next_call = calls.context(CALLER)
+    assert next_call.store.fd != fd
+    assert os.fstat(at_work.store.fd).st_ino == inode
+    assert at_work.store.ids() == []
+    del at_work
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)
+    assert next_call.store.is_in_place()
+
+
+def test_a_request_that_is_at_work_keeps_the_old_tokens_open(root: Path, replace: Callable[[], None]) -> None:
+    root.mkdir(mode=0o700)
+    first = Store.existing(str(root))
+    tokens = Tokens(first)
+    replace()
+    secret = tokens.add("one")[1]
+    at_work = tokens._store
+    fd, inode = at_work.fd, os.fstat(at_work.fd).st_ino
+    replace()
+    assert tokens.match(secret) is None
+    assert os.fstat(fd).st_ino == inode
+    del at_work
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(fd)
+    assert os.fstat(first.fd), "the caller's own store stays the caller's"
+    tokens._store.close()
+    first.close()
