@@ -3,7 +3,7 @@
     python -m benchmarks                    everything (about ten minutes, 12 GB of disk for a while)
     python -m benchmarks --quick            the same rows, small: that it runs
     python -m benchmarks --rows exec,list-10000
-    python -m benchmarks --markdown         also write the tables into docs/performance.md
+    python -m benchmarks --markdown         also write the tables into docs/explanation/performance.md
     python -m benchmarks --install-peers    first install the peers into build/peers (npm and pip)
 
 Floor and figure of a row are measured in turn, so compare the ratios: of a machine on which other things run, the
@@ -106,7 +106,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, default=JSON, metavar="FILE", help="where the JSON goes")
     parser.add_argument("--note", default="", metavar="TEXT", help="what else a reader of this run has to know")
     parser.add_argument(
-        "--markdown", action="store_true", help="also write it into docs/performance.md, what was left out stays there"
+        "--markdown",
+        action="store_true",
+        help="also write it into docs/explanation/performance.md, what was left out stays there",
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""The measured part of docs/performance.md, between two marks; what a run left out stays as an earlier one found it."""
+"""The measured part of docs/explanation/performance.md, between two marks; what a run left out stays as an earlier one found it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks import table
 
-PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "performance.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 

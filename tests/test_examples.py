@@ -1,4 +1,4 @@
-"""What the documentation shows runs, and what it says of the files on disk is enough to read them."""
+"""The demo and the examples run, and what docs/ says of the files on disk is enough to read them."""
 
 from __future__ import annotations
 
@@ -18,23 +18,15 @@ from typing import Any
 
 import pytest
 
-from outlive import config, demo, verbs
-from outlive.cli import parse
+from outlive import demo
 from support.cli import OUTLIVE, Cli, Jobs, environment
 from support.commands import in_order
 from support.tiers import slow
 from support.wait import until
 
 CHECKOUT = Path(__file__).parent.parent
-README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 CLIENTS = sorted((CHECKOUT / "examples" / "clients").iterdir())
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BOUND_S = 120
-
-
-def blocks(kind: str) -> list[str]:
-    return [text for name, text in BLOCK.findall(README) if name == kind]
 
 
 def run(*words: str, **how: Any) -> subprocess.CompletedProcess[str]:
@@ -141,7 +133,7 @@ def test_a_demo_says_what_is_missing(spoil: Any, place: Path) -> None:
 
 
 def test_the_demo_explains_itself_and_takes_nothing_else(cli: Cli) -> None:
-    assert cli.text("demo", "--help").stdout == demo.USAGE
+    assert cli.text("demo", "--help").stdout.startswith("usage: outlive demo\n")
     cli.error("demo", "--fast", code="invalid_argument", status=2)
     cli.error("--root", "elsewhere", "demo", code="invalid_argument", status=2)
 
@@ -195,75 +187,13 @@ def test_a_snippet_starts_the_server(path: Path) -> None:
     assert server.get("type", "stdio") == "stdio"
 
 
-def test_every_snippet_is_named_in_the_readme() -> None:
-    assert all(f"examples/clients/{path.name}" in README for path in CLIENTS)
+def test_every_snippet_is_named_by_its_page() -> None:
+    page = (CHECKOUT / "docs" / "how-to" / "connect-a-client.md").read_text(encoding="utf-8")
+    assert {f"examples/clients/{path.name}" for path in CLIENTS} == set(re.findall(r"examples/clients/[\w.-]+", page))
     assert len(CLIENTS) == 7
 
 
-# --- README and docs -------------------------------------------------------------------------------------------------
-
-
-def test_the_first_two_blocks_of_the_readme_are_one_line_commands() -> None:
-    first, second = (text for _, text in BLOCK.findall(README)[:2])
-    assert first.count("\n") == second.count("\n") == 1
-    assert first.strip().endswith("outlive demo")
-    assert "pytest" in second
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_verb_a_page_names_exists(page: Path) -> None:
-    code = re.findall(r"`([^`]+)`", BLOCK.sub("", page.read_text(encoding="utf-8")))
-    spans = [span.split() for span in code if span.startswith("outlive ") and span.split()[1] != "VERB"]
-    for _, first, *more in spans:
-        assert any(map(verbs.canonical, (first, " ".join([first, *more[:1]])))), first
-
-
-def test_the_readme_lists_all_verbs() -> None:
-    rows = re.findall(r"^\| (`[^|]*`) \| ", README.split("## The verbs")[1].split("##")[0], re.MULTILINE)
-    told = {verb for row in rows for verb in re.findall(r"`([^`]+)`", row)}
-    assert told == {*verbs.names()}
-
-
-def commands_of(line: str) -> list[list[str]]:
-    """The calls of outlive in a line that a shell would run."""
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    calls: list[list[str]] = []
-    words: list[str] = []
-    for word in [*lexer, "|"]:
-        if word.strip("|;&()<>") == "":
-            if words[:1] == ["outlive"]:
-                calls.append(words[1:])
-            words = []
-        else:
-            words.append(word)
-    return calls
-
-
-def test_every_command_the_readme_shows_is_understood() -> None:
-    lines = [line[2:] for text in blocks("console") for line in text.splitlines() if line.startswith("$ ")]
-    calls = [call for line in lines for call in commands_of(line.replace('"$(', "( ").replace(')"', " )"))]
-    assert len(calls) > 6
-    for call in calls:
-        parse.parse(call, "/")
-
-
-def test_the_configuration_the_readme_shows_is_valid(place: Path) -> None:
-    path = place / "config.toml"
-    path.write_text(blocks("toml")[0])
-    shown = config.load({}, str(path))
-    for key in ("background_ms", "timeout_sec", "max_output_bytes", "pending_max_output_bytes", "cleanup_ms"):
-        assert shown.get("exec", key) == config.KEYS["exec"][key][1], f"the README calls {key} by another default"
-    assert shown.get("gc", "older_than") == config.KEYS["gc"]["older_than"][1]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_leads_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
-
-
-# --- docs/job-directory.md, taken at its word: nothing of outlive is used to read -------------------------------------
+# --- docs/reference/job-directory.md, taken at its word: nothing of outlive is used to read --------------------------
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -306,7 +236,7 @@ def test_a_job_can_be_read_by_what_its_page_says(cli: Cli, root: Path) -> None:
 
 
 def test_the_page_names_every_member_and_every_file(cli: Cli, root: Path, jobs: Jobs) -> None:
-    page = (CHECKOUT / "docs" / "job-directory.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "docs" / "reference" / "job-directory.md").read_text(encoding="utf-8")
     job_id = cli.ok(
         "run", "--snapshot-after", "0", "--stdin", "open", "--stdin-data", "x\n", "--notify-file", "events", "cat"
     )["job_id"]

@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 import pytest
 
 from outlive import limits
-from outlive.cli import parse
 from support.cli import Cli, environment
 from support.mcp_client import McpSession
 from support.notified import (
@@ -29,6 +28,7 @@ from support.notified import (
     CALLS,
     EVIL,
     EXAMPLES,
+    PAGE,
     README,
     SCRIPTS,
     Host,
@@ -459,23 +459,10 @@ def test_two_passes_at_a_time_do_not_tell_twice(tools: Path, work: Path) -> None
 # --- the page --------------------------------------------------------------------------------------------------------
 
 
-def test_every_command_the_page_shows_is_understood() -> None:
-    shown = re.findall(r"`(outlive [^`]+)`", README)
-    shown += [
-        line
-        for text in re.findall(r"^```sh\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-        for line in text.splitlines()
-    ]
-    calls = [shlex.split(line)[1:] for line in shown if line.startswith("outlive ") and line != "outlive wait"]
-    assert len(calls) > 4
-    for call in calls:
-        parse.parse(call, "/")
-
-
 def test_the_page_names_what_a_command_gets(cli: Cli, work: Path) -> None:
     words = ["--shell-wrapper", "sh -c", "--notify-command", "env > told", "exit 3"]
     Told(cli, cli.ok("run", *words, env={"OUTLIVE_ROOT": str(cli.root)})["job_id"])
     given = {line.partition("=")[0] for line in (work / "told").read_text().splitlines() if line.startswith("OUTLIVE_")}
     assert given
-    assert all(f"`{name}`" in README for name in given), given
-    assert f"killed after {limits.SINK_TIMEOUT_S:.0f} s" in README
+    assert all(f"`{name}`" in PAGE for name in given), given
+    assert f"killed after {limits.SINK_TIMEOUT_S:.0f} s" in PAGE

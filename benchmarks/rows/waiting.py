@@ -62,7 +62,7 @@ def _printed(bench: Bench, job: str) -> int:
 # --- doing nothing -------------------------------------------------------------------------------------------------
 
 
-@row("idle-server", "a server, its nursery and a job that sleeps: wake-ups in 10 s", unit="wake-ups", most=0)
+@row("idle-server", "a server, its fork server and a job that sleeps: wake-ups in 10 s", unit="wake-ups", most=0)
 def idle_server(bench: Bench) -> Found:
     with bench.server() as line:
         job = line.structured("exec", command="sleep 600", background=True)["job_id"]

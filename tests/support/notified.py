@@ -19,6 +19,7 @@ from support.wait import until
 EXAMPLES = Path(__file__).parents[2] / "examples" / "notify"
 SCRIPTS = sorted(EXAMPLES.glob("*.sh"))
 README = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+PAGE = (EXAMPLES.parents[1] / "docs" / "how-to" / "be-told.md").read_text(encoding="utf-8")
 TOOLS = ("sh", "cat", "tail", "mv", "flock", "touch")  # what the scripts call besides the command that is told
 
 # What a shell would act upon, were it parsed once more

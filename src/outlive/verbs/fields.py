@@ -119,7 +119,7 @@ _EVENTS = {
 }
 _MEMBERS = sorted({name for members in _EVENTS.values() for name in members})
 _EVENT = _object(
-    "One event; what else it holds depends on its type (docs/job-directory.md).",
+    "One event; what else it holds depends on its type (docs/reference/events.md).",
     {
         "n": _of("integer", "Its number, from 1 in the order in which they were recorded.", minimum=1),
         "seq": _count("How far the output was; of a watch hit: where its line begins."),

@@ -42,7 +42,7 @@ def listen(asked: dict[str, Any]) -> socket.socket:
                 "host",
                 f"{host} can be reached from other machines, and tokens would cross the network in plain text",
                 hint="Give --certfile and --keyfile; or --plaintext if the network encrypts. Or listen on 127.0.0.1 "
-                "behind a reverse proxy (docs/security.md).",
+                "behind a reverse proxy (docs/explanation/security.md).",
             )
         return socket.create_server((str(address[0]), int(address[1])), family=family, backlog=limits.LISTEN_BACKLOG)
     except socket.gaierror as error:
