@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from outlive import limits
+from outlive.mcp import private_parts
 from outlive.mcp.http.auth import MESSAGES, RequestChecks
 from outlive.mcp.http.quotas import CallsAtOnce
 from outlive.mcp.http.refusal import refused
@@ -45,7 +46,7 @@ def app(
     server.middleware.append(CallsAtOnce())
     sse = _Sse(server, checked)
     stream = Route(SSE, sse.stream, methods=["GET"])
-    stream.methods = {"GET"}  # starlette adds HEAD, whose answer would be a stream without end
+    private_parts.serve_get_only(stream)
     inside = server.streamable_http_app(
         streamable_http_path=STREAMABLE,
         stateless_http=stateless,
@@ -76,7 +77,10 @@ class _Sse:
         )
 
     async def stream(self, request: Request) -> Response:
-        async with self.transport.connect_sse(request.scope, request.receive, request._send) as (read, write):
+        async with self.transport.connect_sse(request.scope, request.receive, private_parts.send_of(request)) as (
+            read,
+            write,
+        ):
             await self._server.run(read, write, self._server.create_initialization_options())
         return Response()  # the stream was the answer; starlette wants one all the same
 
