@@ -15,6 +15,7 @@ from outlive.mcp.http.auth import MESSAGES, RequestChecks
 from outlive.mcp.http.quotas import CallsAtOnce
 from outlive.mcp.http.refusal import refused
 from outlive.mcp.http.sessions import Sessions
+from outlive.mcp.own_code import OwnCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ def app(
     either, so that another replica may answer their next request; they then cannot subscribe to resources. `log`, `verbose`: as of the door."""
     # Both of its checks are the door's, which knows more about where a connection came in
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    server.middleware.append(CallsAtOnce())
+    server.middleware += [CallsAtOnce(), OwnCode(log)]
     sse = _Sse(server, checked)
     stream = Route(SSE, sse.stream, methods=["GET"])
     private_parts.serve_get_only(stream)
