@@ -28,7 +28,7 @@ else:
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
-REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "quota", "oom", "launch", "lost", "reboot")
+REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "launch", "lost", "reboot")
 
 _KINDS: dict[str, type] = {"int": int, "bool": bool, "str": str, "list": list, "dict": dict}
 

@@ -82,9 +82,6 @@ class Tokens:
                 found = token
         return found
 
-    def still_there(self, token: Token) -> bool:
-        return any(one == token for one in self.all())
-
     def add(self, name: str, scope: str | None = None) -> tuple[Token, str]:
         """(the token, the secret, which is nowhere else). Its scope is its name, unless one is given.
 
