@@ -29,7 +29,7 @@ def _nobody_told(ctx: Context, job: JobDir, found: Inspection) -> bool:
     """Is it over, has it sinks, and did whoever had to tell them die before?"""
     if found.just_ended:
         return inspect.has_sinks(found.definition)
-    return found.state.finished and not found.supervised and inspect.is_end_owed(ctx.store, job, found.definition)
+    return found.state.finished and not found.supervised and inspect.is_end_untold(ctx.store, job, found.definition)
 
 
 def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
