@@ -89,7 +89,7 @@ class Session:
         self._ctx = ctx
         self._job = job
         self._read_only = read_only
-        self._line = ControlClient(job, output=True)
+        self._control = ControlClient(job, output=True)
         self._unasked = WithoutQueries()
         self._shown = 0  # output position
         self._prefixed = False
@@ -113,7 +113,7 @@ class Session:
                 self._wait(wakeup)
         finally:
             self._give_back_size()
-            self._line.close()
+            self._control.close()
 
     def epitaph(self) -> str:
         name = short_id(self._job.job_id)
@@ -125,7 +125,7 @@ class Session:
 
     def _wait(self, wakeup: int) -> None:
         deadline = time.monotonic() + _LOOK_S
-        for pause in self._line.pause(min(deadline, self._note_until or deadline)):
+        for pause in self._control.pause(min(deadline, self._note_until or deadline)):
             left = max(0.0, (pause.deadline or deadline) - time.monotonic())
             ready, _, _ = select.select([*pause.fds, 0, wakeup], [], [], left)
             if wakeup in ready:
@@ -133,7 +133,7 @@ class Session:
                 self._follow_size()
             if 0 in ready:
                 self._type(os.read(0, 4096))
-        self._line.forget_answers()
+        self._control.forget_answers()
         if self._note_until is not None and time.monotonic() >= self._note_until:
             self._paint()
 
@@ -189,7 +189,7 @@ class Session:
     def _send(self, data: bytes) -> None:
         memory = fds.memory_file("keys", data)
         try:
-            while not self._line.request({"op": "write", "wait_s": _WRITE_S}, (memory,)):
+            while not self._control.request({"op": "write", "wait_s": _WRITE_S}, (memory,)):
                 time.sleep(0.02)  # its supervisor was just killed; another one listens in milliseconds
                 if adoption.inspect_and_adopt(self._ctx, self._job).state.finished:
                     return

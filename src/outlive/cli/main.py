@@ -221,7 +221,7 @@ def _print(call: _Call, found: dict[str, Any]) -> None:
         if call.options["human"]:
             from outlive.cli import human
 
-            stdio.text(human.answer(found, human.Look.of_stdout(call.env)))
+            stdio.text(human.answer(found, human.Style.of_stdout(call.env)))
         else:
             stdio.write(envelope.encoded(found) + b"\n")
     except OSError as error:  # a full disk behind stdout: the caller sees half an object, so say why

@@ -7,7 +7,7 @@ import time
 from outlive import limits
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, processes
-from outlive.jobs.control_client import ControlClient, require_supervisor
+from outlive.jobs.control_client import ControlClient, unanswered
 from outlive.jobs.waiting import Pause
 from outlive.system.signals import signal
 
@@ -69,7 +69,7 @@ def end(
             if _is_over(adoption.inspect_and_adopt(ctx, job), job):  # it ended by itself meanwhile
                 return
             if time.monotonic() >= deadline:
-                raise require_supervisor(job)
+                raise unanswered(job)
             yield from control.pause(deadline)
         until = time.monotonic() + wait_s
         while number in ENDING and time.monotonic() < until:

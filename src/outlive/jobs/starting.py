@@ -257,21 +257,21 @@ def watch(
     told: bool = False,
 ) -> Waiting[dict[str, Any]]:
     """Wait for the end of a started job as long as `seen` says, and answer. `told`: that it runs; its end will be told too."""
-    line = ControlClient(job, output=False, sock=sock)
+    control = ControlClient(job, output=False, sock=sock)
     try:
         if told and (
             seen.until is None or time.monotonic() < seen.until
         ):  # a look now would take a core from the start
-            yield from line.pause(seen.until)
+            yield from control.pause(seen.until)
         while True:
             found = adoption.inspect_and_adopt(ctx, job)
             if found.state.finished or (seen.until is not None and time.monotonic() >= seen.until):
                 break
             if seen.until is not None and _waits_for_input(found, job):
                 break  # nothing will happen before somebody answers it
-            yield from line.pause(seen.until)
+            yield from control.pause(seen.until)
     finally:
-        line.close()
+        control.close()
     answer = job_answer.run_answer(ctx, found, job, began=seen.began, **seen.show)
     return answer | ({"hint": f"{hint} {answer.get('hint', '')}".strip()} if hint else {})
 

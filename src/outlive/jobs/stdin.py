@@ -8,7 +8,7 @@ import time
 from outlive import limits
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption
-from outlive.jobs.control_client import ControlClient, require_supervisor
+from outlive.jobs.control_client import ControlClient, unanswered
 from outlive.system import fds
 
 TYPE_CHECKING = False
@@ -62,21 +62,21 @@ def ask(
 
     Errors: io_error, and what the supervisor answers.
     """
-    line = ControlClient(job, output=False)
+    control = ControlClient(job, output=False)
     deadline = time.monotonic() + wait_s + limits.CONTROL_S
     try:
-        asked = line.request(request, files)
-        answer = (yield from line.answer(deadline)) if asked else None
-        if answer is None and asked and not line.connected and changes:
+        asked = control.request(request, files)
+        answer = (yield from control.answer(deadline)) if asked else None
+        if answer is None and asked and not control.connected and changes:
             raise OutliveError(
                 "io_error",
                 f"the job's supervisor was killed during the {request['op']}; {changes}",
                 hint="Look at what the job makes of it before you repeat it.",
             )
     finally:
-        line.close()
+        control.close()
     if answer is None:
-        raise require_supervisor(job)
+        raise unanswered(job)
     if not answer["ok"]:
         raise OutliveError(answer["code"], answer["message"])
     return answer

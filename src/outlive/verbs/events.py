@@ -78,7 +78,7 @@ def follow_events(
 ) -> Waiting[None]:
     """Call `emit` with each event there is and each one that comes, until nothing more can come."""
     with lookup.open_job(ctx, job) as found_job:
-        line = ControlClient(found_job, output=False)
+        control = ControlClient(found_job, output=False)
         after, offset = since_event or 0, 0
         try:
             while True:
@@ -93,9 +93,9 @@ def follow_events(
                     emit({"job_id": found_job.job_id, **event})
                 if not found.supervised and (found.state.finished or found.state.state in ("created", "unknown")):
                     return
-                yield from line.pause(None)
+                yield from control.pause(None)
         finally:
-            line.close()
+            control.close()
 
 
 VERB = Verb(

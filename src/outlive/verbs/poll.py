@@ -27,7 +27,7 @@ def poll(
     until = began + timeout_ms / 1000
     with lookup.open_job(ctx, job) as found_job:
         since = read_cursor.seen(ctx, found_job) if since_seq is None else since_seq
-        line = ControlClient(found_job, output=True) if timeout_ms else None
+        control = ControlClient(found_job, output=True) if timeout_ms else None
         try:
             while True:
                 answer = _look(ctx, found_job, since, max_bytes, raw)
@@ -38,11 +38,11 @@ def poll(
                     or time.monotonic() >= until
                 ):
                     break
-                assert line is not None
-                yield from line.pause(until)
+                assert control is not None
+                yield from control.pause(until)
         finally:
-            if line is not None:
-                line.close()
+            if control is not None:
+                control.close()
         read_cursor.mark_seen(ctx, found_job, answer["next_seq"])
         return answer | {"waited_ms": round((time.monotonic() - began) * 1000)}
 

@@ -84,7 +84,7 @@ def _pause(waiting: list[_Waited], limit: float | None) -> Waiting[None]:
     fds: list[int] = []
     deadlines = [] if limit is None else [limit]
     for one in waiting:
-        for pause in one.line.pause(limit):  # one look at what it would wait for
+        for pause in one.control.pause(limit):  # one look at what it would wait for
             fds += pause.fds
             deadlines += [] if pause.deadline is None else [pause.deadline]
             break
@@ -95,7 +95,7 @@ def _pause(waiting: list[_Waited], limit: float | None) -> Waiting[None]:
             deadlines += [] if probe.again is None else [probe.again]
     yield Pause(tuple(fds), min(deadlines, default=None))
     for one in waiting:
-        one.line.drain()
+        one.control.drain()
 
 
 class _Waited:
@@ -116,7 +116,7 @@ class _Waited:
         self.probes = of_job.made(
             wanted, self.job, self.found, output_since=self._output_since, match_since=self._match_since
         )
-        self.line = ControlClient(self.job, output=any(probe.needs_output for probe in self.probes))
+        self.control = ControlClient(self.job, output=any(probe.needs_output for probe in self.probes))
 
     def check(self, ctx: Context) -> None:
         if self.fired:
@@ -215,8 +215,8 @@ class _Waited:
         }
 
     def close(self) -> None:
-        if hasattr(self, "line"):
-            self.line.close()
+        if hasattr(self, "control"):
+            self.control.close()
         for probe in self.probes:
             probe.close()
         self.job.close()
