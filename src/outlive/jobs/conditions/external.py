@@ -164,7 +164,7 @@ class Port(_Asked):
             return None if answer else told | {"owned": False, "pid": None}
         listening = self._listeners()
         if not listening:
-            self.last = f"nobody listens on port {self._port} of this machine"
+            self.last = f"no process listens on port {self._port} of this machine"
             self._later()
             return None
         pids = [member.pid for member in processes.survivors(found, self._job)]
