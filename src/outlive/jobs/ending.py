@@ -64,7 +64,10 @@ def end(
         asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner, "removing": removing}
         deadline = time.monotonic() + limits.CONTROL_S
         while True:
-            if control.request(asked) and (yield from control.answer(deadline)):
+            answer = (yield from control.answer(deadline)) if control.request(asked) else None
+            if answer is not None and not answer["ok"]:
+                raise OutliveError(answer["code"], answer["message"])
+            if answer is not None:
                 break
             if _is_over(adoption.inspect_and_adopt(ctx, job), job):  # it ended by itself meanwhile
                 return

@@ -49,6 +49,7 @@ GAP = "output_gap"
 NOTIFIED = "notification_delivered"  # event_type, sink_type, target, watch
 NOT_NOTIFIED = "notification_failed"  # the same, and error
 DESCENDANTS = "descendants_left"  # count
+FAULT = "fault"  # process, error, file: an exception ended a process of ours, or a request to it
 FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, message
 # file, count: so many events in all were left out because the file was full; to_byte: where the
 # file goes on
@@ -57,7 +58,7 @@ LEFT_OUT = "events_left_out"
 _HELD_BYTES = 65_536  # at most so much waits for room on a full disk; no line is longer
 # Written first in every line, so that a reader finds its place without parsing everything before it
 _N, _SEQ, _TYPE = b'{"n":', b'"seq":', b'"type":"'
-_STATES = frozenset({STARTED, ADOPTED, SIGNAL, MISSING, DROPPED, GAP, WATCH_FAILED, DESCENDANTS, FINISHED})
+_STATES = frozenset({STARTED, ADOPTED, SIGNAL, MISSING, DROPPED, GAP, WATCH_FAILED, DESCENDANTS, FAULT, FINISHED})
 _STATE_PART = 8  # such events keep at most an eighth of the bound
 _NOTE_BYTES = 512  # more than the line about what was left out has
 _COPY = ".events.new"  # one name: a copy whose writer was killed is written over by the next

@@ -21,7 +21,7 @@ from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow, adopt_socket
 from outlive.supervisor.fork_protocol import AHEAD, END, FREE, OVER, Pair, read
 from outlive.supervisor.input.stdin import preload
-from outlive.supervisor.request import Request
+from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.supervisor import SURVIVED
 from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, prctl, process, signals, tree
 
@@ -37,7 +37,13 @@ _GC_NICE = 10  # a collection runs behind everything else (nice(2))
 _SHUT_RD = 0  # sys/socket.h
 # What guardian and supervisor import late: few jobs need it, and it may be another version's by then, or gone
 LATE = (
-    *("outlive.store.cleanup", "outlive.store.id_cache", "outlive.store.inspect", "outlive.store.output"),
+    *(
+        "outlive.store.cleanup",
+        "outlive.store.fault_report",
+        "outlive.store.id_cache",
+        "outlive.store.inspect",
+        "outlive.store.output",
+    ),
     *("outlive.store.pending_notices", "outlive.supervisor.events", "outlive.system.mounts"),
 )
 
@@ -92,14 +98,13 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool, 
     def body() -> int:
         if spare and not _ready(0, supervisor_sock):  # a job that is there already does not wait for a rehearsal
             _rehearse()
-        jobs = Jobs(supervisor_sock, line_there, escrow, stdin_escrow)
-        return jobs.all() if lasting else jobs.one()
+        return Jobs(supervisor_sock, line_there, escrow, stdin_escrow).run(lasting=lasting)
 
     child = daemonize.fork_into(body, keep, tree.SUPERVISOR, clean=True)
     supervisor_sock.close()
     line_there.close()
     guard = Guard(sock, line, child, escrow, stdin_escrow)
-    guard.all() if lasting else guard.one()
+    guard.run(lasting=lasting)
     return 0
 
 
@@ -115,6 +120,15 @@ class Guard:
         self._escrow = escrow
         self._stdin_escrow = stdin_escrow
         self._idle_s: float | None = None  # how long to wait for the next one
+        self._request: Request | None = None
+
+    def run(self, *, lasting: bool) -> None:
+        """`lasting`: more jobs than one may come."""
+        try:
+            self.all() if lasting else self.one()
+        except Exception as error:
+            report_fault(self._request, "guardian", error)
+            raise
 
     def one(self) -> None:
         message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
@@ -148,7 +162,7 @@ class Guard:
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
         """See a job to its end. May there be another one?"""
         files, _ = read(message, numbers)
-        request = Request.from_file(files["request"])
+        self._request = request = Request.from_file(files["request"])
         preload(request.definition)
         fault_points.at("guardian_told")
         if not fds.receive(self._line, limits.CONTROL_BYTES)[0]:
@@ -232,7 +246,9 @@ def _collect(request: Request) -> bool:
             return False
         os.nice(_GC_NICE)  # for good: only root may go back
         collect_root(store, bounds)
-    except (OSError, OutliveError, ImportError):
+    except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others
+        if not isinstance(error, (OSError, OutliveError)):
+            report_fault(request, "gc", error)
         return True
     return True
 
@@ -258,11 +274,20 @@ class Jobs:
         self._escrow = escrow
         self._stdin_escrow = stdin_escrow
         self._own = {sock.fileno(), line.fileno()} | escrow.filenos() | stdin_escrow.filenos()
-        self._root, self._ahead = "", False
+        self._request: Request | None = None
+        self._ahead = False
         self._guarded = True
         self._made: list[tuple[str, str]] = []  # (root, name) of each blank that nobody has claimed
         signals.survive(SURVIVED)
         prctl.become_subreaper()
+
+    def run(self, *, lasting: bool) -> int:
+        """`lasting`: more jobs than one may come."""
+        try:
+            return self.all() if lasting else self.one()
+        except Exception as error:
+            report_fault(self._request, "supervisor", error)
+            raise
 
     def one(self) -> int:
         message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
@@ -296,8 +321,8 @@ class Jobs:
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
         """See a job to its end. Is nothing left of it in this process but open files and garbage?"""
         files, words = read(message, numbers)
-        request = Request.from_file(files["request"])
-        self._root, self._ahead = request.root, AHEAD in words
+        self._request = request = Request.from_file(files["request"])
+        self._ahead = AHEAD in words
         waiter = adopt_socket(files["waiter"])
         preload(request.definition)  # before anything depends on it
         # lock0 stays open until the job is over: that is the sign of life
@@ -313,9 +338,10 @@ class Jobs:
         self._made = [made for made in self._made if preallocated.is_there(*made)]
         new = None
         if self._ahead and not self._made:
+            assert self._request is not None
             try:
-                new = preallocated.PreallocatedJob.made(self._root)
-                self._made.append((self._root, new.name))
+                new = preallocated.PreallocatedJob.made(self._request.root)
+                self._made.append((self._request.root, new.name))
             except (OSError, OutliveError):  # then it is made when it is needed, and it is said what is wrong
                 pass
         word = " ".join([FREE, *(name for _, name in self._made)])

@@ -1,10 +1,10 @@
 """Points at which a test can kill a process of ours, to prove that it may die there:
 `OUTLIVE_CRASH_AT=<point>[,<point>…]`.
 
-The process that reaches the point sends itself SIGKILL. A guardian that took over obeys only points
-that are named for it, `guardian:<point>`; otherwise it would die where its supervisor did. The
-variable is read once, at import. Forked processes inherit it, and a fork server, which has no
-environment, is given it (`carried`).
+The process that reaches the point sends itself SIGKILL; at `raise:<point>` it raises an exception
+instead. A guardian that took over obeys only points that are named for it, `guardian:<point>`;
+otherwise it would die where its supervisor did. The variable is read once, at import. Forked
+processes inherit it, and a fork server, which has no environment, is given it (`carried`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 
 VARIABLE, REPORT = "OUTLIVE_CRASH_AT", "OUTLIVE_DEBUG_FILE"
 SUCCESSOR = "guardian:"
+RAISE = "raise:"
 
 # In the order in which they are reached, each after the step that it describes
 POINTS = {
@@ -101,6 +102,9 @@ _prefix = ""
 
 def at(point: str) -> None:
     """Die here if a test asked for it; otherwise costs next to nothing."""
+    if _wanted and RAISE + _prefix + point in _wanted:
+        _report(RAISE + point)
+        raise RuntimeError(f"the fault point {point}")
     if _wanted and _prefix + point in _wanted:
         import signal  # every command line loads this module, and signal costs it more than all the rest of it
 

@@ -18,6 +18,7 @@ __all__ = [
     "all_resettable",
     "clean_slate",
     "forget_wakeup",
+    "is_valid",
     "name_of",
     "names",
     "number_of",
@@ -77,6 +78,11 @@ def forget_wakeup() -> None:
     """Undo `wakeup_pipe` for SIGCHLD, in a child that was forked since."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def is_valid(number: int) -> bool:
+    """Return whether there is a signal with this number here (signal(7))."""
+    return number in signal.valid_signals()
 
 
 def number_of(text: str) -> int | None:

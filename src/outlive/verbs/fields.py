@@ -115,6 +115,7 @@ _EVENTS = {
     "notification_failed": ("event_type", "sink_type", "target", "watch", "error"),
     "finished": ("state", "exit_code", "signal", "reason", "duration_ms", "message"),
     "descendants_left": ("count",),
+    "fault": ("process", "error", "file"),
     "events_left_out": ("file", "count", "to_byte"),
 }
 _MEMBERS = sorted({name for members in _EVENTS.values() for name in members})
@@ -190,6 +191,19 @@ FIELDS: dict[str, Schema] = {
     "next_seq": _count("Pass this as since_seq to go on."),
     "idle_ms": _maybe_count("How long ago it last put something out (or started); null once it ended."),
     "gaps": _GAPS,
+    "faults": _of(
+        "array",
+        "Processes of outlive that an exception ended while they worked for this job; the newest of each kind.",
+        items=_object(
+            "One.",
+            {
+                "process": _string("supervisor, guardian, fork-server, cursor or gc."),
+                "at": _string("When.", **_TIME),
+                "error": _string("The exception."),
+                "path": _string("The file with the traceback and the versions: what a bug report needs."),
+            },
+        ),
+    ),
     "quota_bytes": _count("Most bytes of output that are kept: of more, the head and the tail; 0: all."),
     "stored_bytes": _count("Bytes of output that are kept now."),
     "stdout_bytes": _count("Bytes of stdout there are, or were."),

@@ -27,10 +27,13 @@ def jobs(place: Place) -> Finding:
     if place.store is None:
         return warn("not looked at: the root cannot be opened", "Mend the root first.")
     ids, size = place.store.ids(), 0
+    faulty: list[str] = []
     for job_id in ids:
         try:
             with JobDir.open(place.store, job_id) as job:
                 size += job.disk_bytes()
+                if job.fault_names():
+                    faulty.append(job_id)
         except (OSError, OutliveError):
             continue
     left = len(list(place.store.leftovers()))
@@ -38,6 +41,10 @@ def jobs(place: Place) -> Finding:
     told = f"{len(ids):,} in the root, {size / 1024**2:,.1f} MiB; {facts['running']:,} may still run"
     if left:
         told += f"; {left} half-made or half-deleted directories, which `outlive gc` deletes when they are an hour old"
+    if faulty:
+        told += f"; {len(faulty)} with the traceback of a process of outlive that an exception ended"
+        advice = f"`outlive status` names the files of {_names(faulty)}: please report them."
+        return warn(told, advice, **facts, faulty=faulty[:_LISTED])
     return ok(told, **facts)
 
 
