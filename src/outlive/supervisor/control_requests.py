@@ -48,6 +48,7 @@ _OPS: dict[str, dict[str, tuple[Check, *tuple[Any, ...]]]] = {
         "by": (_is_text, ""),
         "removing": (_is_flag, False),
     },
+    "ping": {},
     "reload": {},
     "write": {"eof": (_is_flag, False), "wait_s": (_is_seconds, 0.0)},
     "terminal": {},
