@@ -1,9 +1,10 @@
 """Change one table of a TOML text, `[a.b]`, and leave the rest of the text as it is.
 
-tomlkit changes values inside a table, and tables that are written in another way (inline, dotted keys). A whole table is
-added at the end and taken out line by line, because tomlkit 0.15 loses three things there: a comment that precedes the
-next table goes with the table above it, a file with CRLF gets LF in between, and behind a dotted key a new table takes
-the keys that follow into itself. Each has a test.
+tomlkit changes values inside a table, and tables that are written in another way (inline, dotted
+keys). A whole table is added at the end and taken out line by line, because tomlkit 0.15 loses
+three things there: a comment that precedes the next table goes with the table above it, a file with
+CRLF gets LF in between, and behind a dotted key a new table takes the keys that follow into itself.
+Each has a test.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ class Document:
             self._change(path, value)
 
     def remove(self, path: Path) -> bool:
-        """Take out a table `[a.b]`, or a member of one. Return False if it was not there. Errors: Misfit."""
+        """Take out a table `[a.b]`, or a member of one.
+
+        Return False if it was not there. Errors: Misfit.
+        """
         if self.get(path) is None:
             return False
         wanted = self.value
@@ -89,7 +93,10 @@ class Document:
 
 
 def _without_table(text: str, table: Path) -> str:
-    """Return the text without `[a.b]` and every table below it. Comments behind its last line belong to the next table."""
+    """Return the text without `[a.b]` and every table below it.
+
+    Comments behind its last line belong to the next table.
+    """
     kept: list[str] = []
     ours: list[str] | None = None
     for line in text.splitlines(keepends=True):

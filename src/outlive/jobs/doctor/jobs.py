@@ -1,4 +1,6 @@
-"""The jobs of the root: how many, how large, and whether each running job has a supervisor that answers."""
+"""The jobs of the root: how many, how large, and whether each running job has a supervisor that
+answers.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,8 @@ def supervision(place: Place) -> Finding:
 def _answers(place: Place, job: JobDir, state: State, deadline: float) -> bool:
     """Return whether the job's supervisor answers a ping, and note its version.
 
-    A supervisor that has ended in the meantime counts as answering: the job has ended too, or is taken over.
+    A supervisor that has ended in the meantime counts as answering: the job has ended too, or is
+    taken over.
     """
     supervisor = state.supervisor
     if not supervisor or process.start_time(supervisor["pid"]) != supervisor["start_time"]:
