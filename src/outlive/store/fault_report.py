@@ -1,8 +1,9 @@
 """Tracebacks of our own processes, in the directory of the job that they worked for.
 
-A process that ends by an exception writes `fault-<process>.txt`: what a bug report needs. <process> is supervisor, guardian,
-fork-server, cursor (the fork that looks for a terminal's cursor) or gc (a guardian that deletes what the configuration does
-not keep). Of each only the newest is kept. The event `fault` is told by the process that holds the job's lock then.
+A process that ends by an exception writes `fault-<process>.txt`: what a bug report needs.
+<process> is supervisor, guardian, fork-server, cursor (the fork that looks for a terminal's
+cursor) or gc (a guardian that deletes what the configuration does not keep). Of each only the
+newest is kept. The event `fault` is told by the process that holds the job's lock then.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def write(job: JobDir, process: str, error: BaseException) -> None:
 
 
 def write_for(root: str, job_id: str, process: str, error: BaseException) -> None:
-    """Record it in the directory of a job that this process has not open, if that is still there. Never raises."""
+    """Record it in the directory of a job that this process has not open, if that is still
+    there. Never raises."""
     path = os.path.join(root, job_id)
     try:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -101,7 +101,7 @@ class Output:
         self._order = job.open_file(ORDER)
         self._logs = [-1, -1]
         self._gaps = GapFile(job)
-        self._touched = [_NOWHERE] * 4  # of what was read behind the gap: (first, behind the last)
+        self._touched = [_NOWHERE] * 4  # what was read behind the gap: (first, one behind the last)
         self.gap: Gap = NO_GAP
         self.end = 0
         self._records = os.fstat(self._order).st_size // _RECORD.size
