@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 def restart(ctx: Context, *, job: str, env: dict[str, str] | None = None, **args: Any) -> Waiting[dict[str, Any]]:
     """A new job with the same definition; the old one and its output stay."""
-    seen = starting.Observation.taken_from(args)
+    reply = starting.Reply.taken_from(args)
     with lookup.open_job(ctx, job) as old:
         plan = _plan(ctx, old, definition_module.check_env(env or {}))
-    return (yield from starting.run_job(ctx, plan, seen))
+    return (yield from starting.run_job(ctx, plan, reply))
 
 
 def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.Plan:

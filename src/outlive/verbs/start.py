@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
     """Start a created job; answer as run does."""
-    seen = starting.Observation.taken_from(args)
+    reply = starting.Reply.taken_from(args)
     with lookup.open_job(ctx, job) as found:
         locks = _take(found)
         fault_points.at("start_taken")
@@ -36,7 +36,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
             raise
         finally:
             locks.close()
-        return (yield from starting.watch(ctx, found, sock, seen, told=True))
+        return (yield from starting.wait_and_answer(ctx, found, sock, reply, told=True))
 
 
 def _take(job: JobDir) -> Locks:

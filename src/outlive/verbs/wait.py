@@ -113,7 +113,7 @@ class _Waited:
     def connect(self, ctx: Context, wanted: list[Condition]) -> None:
         self._names = {condition.name for condition in wanted}
         self.found = adoption.inspect_and_adopt(ctx, self.job)
-        self.probes = of_job.made(
+        self.probes = of_job.probes_for(
             wanted, self.job, self.found, output_since=self._output_since, match_since=self._match_since
         )
         self.control = ControlClient(self.job, output=any(probe.needs_output for probe in self.probes))
