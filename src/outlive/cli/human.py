@@ -1,4 +1,4 @@
-"""Answers for a person: `--human`. Nothing a job prints or is called reaches the terminal as a control character."""
+"""Render answers for a person: `--human`. Output and names of jobs reach the terminal without control characters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TEXT_ONLY = frozenset({"log", "tail"})  # asked for to be read, so nothing stan
 
 
 class Style:
-    """What the terminal can show."""
+    """What the terminal can show: colours, width, and the time to count from."""
 
     __slots__ = ("colour", "now", "width")
 
@@ -56,7 +56,7 @@ class Style:
 
 
 def answer(found: dict[str, Any], style: Style) -> str:
-    """The text of an answer, or of an error, with a newline at its end."""
+    """Return the text of an answer or an error, with a newline at its end."""
     if not found["ok"]:
         return error(found["error"])
     if found["type"] == "list":
@@ -76,7 +76,7 @@ def answer(found: dict[str, Any], style: Style) -> str:
 
 
 def error(found: dict[str, Any]) -> str:
-    """The `error` member as one or two lines."""
+    """Return the `error` member as one or two lines."""
     text = f"error: {line(found['message'])}\n"
     candidates = (found.get("details") or {}).get("candidates") or []
     text += "".join(f"  {line(str(candidate))}\n" for candidate in candidates)
@@ -84,7 +84,7 @@ def error(found: dict[str, Any]) -> str:
 
 
 def line(text: str) -> str:
-    """One line without control characters: each is shown as an escape, because dropping it would hide that it is there."""
+    """Return one line with control characters shown as escapes; dropping them would hide that they are there."""
     return "".join(char if _is_shown(char) else _escape(char) for char in text)
 
 
@@ -121,7 +121,7 @@ _CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed fr
 
 
 def _client(found: dict[str, Any]) -> str:
-    """The configuration of an MCP client: what was done, or, where nothing was written, what to do."""
+    """Tell what was done to the configuration of an MCP client, or what to do where nothing was written."""
     change = found["change"]
     if found["written"] or change == "none":
         text = f"{_CHANGES[change]} {line(found['path'])} (server {line(found['name'])}).\n"
@@ -144,7 +144,7 @@ def _events(found: dict[str, Any], style: Style) -> str:
 
 
 def _checks(found: dict[str, Any], style: Style) -> str:
-    """One line a check, with what to do below it."""
+    """Return one line for each check, with what to do below it."""
     width = max(len(check["name"]) for check in found["checks"])
     lines = []
     for check in found["checks"]:
@@ -177,7 +177,7 @@ def _aside(job: dict[str, Any]) -> str:
 
 
 def _result(job: dict[str, Any]) -> str:
-    """One word for how it ended: the code, or why there is none."""
+    """Return one word for how a job ended: its exit code, or why it has none."""
     if job.get("reason") in (None, "exit") and job.get("exit_code") is not None:
         return str(job["exit_code"])
     if job.get("reason") in (None, "signal"):
@@ -193,7 +193,7 @@ def _colour(job: dict[str, Any]) -> str | None:
 def table(
     head: tuple[str, ...], rows: list[list[str]], style: Style, *, colours: list[str | None] | None = None
 ) -> str:
-    """Left-aligned columns; the last one is cut at the width of the terminal. Colours go to the whole row."""
+    """Return left-aligned columns; rows are cut at the width of the terminal. A colour applies to its whole row."""
     shown = [list(head), *([line(cell) for cell in row] for row in rows)]
     widths = [max(map(columns, cells)) for cells in zip(*shown, strict=True)]
     lines = []
@@ -205,7 +205,7 @@ def table(
 
 
 def columns(text: str) -> int:
-    """How many columns a terminal needs for it."""
+    """Return how many columns a terminal needs for the text."""
     if text.isascii():
         return len(text)
     return sum(_char_columns(char) for char in text)
@@ -229,7 +229,7 @@ def cut(text: str, width: int | None) -> str:
 
 
 def _fields(found: dict[str, Any], style: Style) -> str:
-    """`name  value` lines; what is null or empty is left out."""
+    """Return `name  value` lines without fields that are null or empty."""
     names = [name for name in _FIRST if name in found] + [name for name in found if name not in _FIRST]
     pairs = [(name, found[name]) for name in names if name not in _HIDDEN and name not in _OUTPUTS]
     shown = [(_label(name), _value(name, value, style)) for name, value in pairs if value not in (None, "", [], {})]
@@ -283,7 +283,7 @@ def _cell(value: Any) -> str:
 
 
 def _texts(found: dict[str, Any]) -> list[str]:
-    """What the job printed. The tails only where the merged output is missing: it is the same text."""
+    """Return what the job printed. The tails are used only without merged output, because they are the same text."""
     if isinstance(found.get("lines"), list) and found["type"] == "screen":
         return ["".join(readable(str(row)) + "\n" for row in found["lines"])]
     texts = {**(found.get("snapshot") or {}), **found}

@@ -94,7 +94,9 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[
     Wait for a supervisor that is letting go of the job; with `ending`, also for one that is ending its processes.
     Errors: invalid_state while a process of the job runs, job_not_found if another call deleted it first, io_error.
     """
-    from outlive.store.cleanup import delete as store_delete  # late: it imports contextlib, which a call that only kills does without
+    from outlive.store.cleanup import (
+        delete as store_delete,  # late: it imports contextlib, which a call that only kills does without
+    )
 
     until = time.monotonic() + limits.DELETE_S
     while True:

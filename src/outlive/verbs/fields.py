@@ -149,13 +149,13 @@ FIELDS: dict[str, Schema] = {
     "signal": _maybe_string("The signal that ended it, as SIGTERM."),
     "reason": _of(["string", "null"], "Why it ended.", enum=[*REASONS, None]),
     "ended_signal": _maybe_string("The signal that ended the command, where one did."),
-    "ended_by": _string("Who asked for the end, where somebody did."),
+    "ended_by": _string("Who asked for the end, if it was asked for."),
     "errno": _string("Why exec(2) failed, as ENOENT."),
     "message": _string("One sentence about its end, where there is more to say."),
     "damage": _string("What could not be read of its directory."),
     "dropped_bytes": _count("Bytes of output that could not be stored."),
     "missing_bytes": _count(
-        "Bytes of output that somebody cut out of the logs, or deleted with them; positions count them."
+        "Bytes of output that were cut out of the logs or deleted with them; positions count them."
     ),
     "adopted": _count("How often supervision was taken over after a supervisor was killed."),
     "timeout_ms": _count("The job is ended so long after its start; 0: never."),
@@ -326,7 +326,7 @@ FIELDS: dict[str, Schema] = {
     "healthy": _flag("Did no check fail? Warnings do not count."),
     "checks": {
         "type": "array",
-        "description": "What was looked at.",
+        "description": "What was checked.",
         "items": _object(
             "One check.",
             {
@@ -409,7 +409,7 @@ OVERRIDES: dict[str, dict[str, Schema]] = {
 
 
 def entry_of(names: tuple[str, ...], type_: str) -> Schema:
-    """An object with these fields; a trailing `?` marks one that may be absent."""
+    """Return the schema of an object with these fields; a trailing `?` marks a field that may be absent."""
     plain = [name.removesuffix("?") for name in names]
     return {
         "type": "object",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run(ctx: Context, **args: Any) -> Waiting[dict[str, Any]]:
-    """Start a job; answer when it has ended, or after `yield_ms`."""
+    """Start a job, and answer when it has ended or after `yield_ms`."""
     reply = starting.Reply.taken_from(args)
     plan = definition.plan(ctx, new_id(), start_now=True, **args)
     if plan.definition.dedupe_key is None:
@@ -38,7 +38,7 @@ def run(ctx: Context, **args: Any) -> Waiting[dict[str, Any]]:
 
 VERB = Verb(
     "run",
-    "Start a command as a job; answer when it ended, or after a while with its output so far.",
+    "Start a command as a job. Answer when it has ended, or after a while with its output so far.",
     run,
     args=(*job_args.DEFINITION, *job_args.WAITING, *job_args.SHOWN),
     result=job_answer.RUN,

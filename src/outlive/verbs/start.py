@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
-    """Start a created job; answer as run does."""
+    """Start a created job, and answer as run does."""
     reply = starting.Reply.taken_from(args)
     with lookup.open_job(ctx, job) as found:
         locks = _take(found)
@@ -40,7 +40,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
 
 
 def _take(job: JobDir) -> Locks:
-    """The locks of a created job: only one caller can start it."""
+    """Take the locks of a created job, so that only one caller starts it. Errors: invalid_state, io_error."""
     try:
         return Locks(job)
     except BlockingIOError:

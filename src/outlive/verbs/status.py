@@ -1,4 +1,4 @@
-"""What a job is and how it is doing."""
+"""Tell what a job is and how it is doing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def status(ctx: Context, *, job: str) -> dict[str, Any]:
-    """The truth about one job, now."""
+    """Return what is true of a job now."""
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
         notification = found.definition.notification
@@ -69,7 +69,7 @@ def _faults(job: JobDir) -> list[dict[str, str]]:
 
 VERB = Verb(
     "status",
-    "What a job is and how it is doing.",
+    "Tell what a job is and how it is doing.",
     status,
     args=(JOB,),
     result="job_id state stdout_log_path stderr_log_path exit_code finished_at updated_at elapsed_ms idle_ms next_seq "
