@@ -83,16 +83,20 @@ def _settle_in(place: Path) -> dict[str, str | None]:
     return outer | {name: str(place / path) for name, path in where.items()}
 
 
+def _change(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str | None]) -> None:
+    for name, value in environment.items():
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+
+
 @pytest.fixture(autouse=True)
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The test's own directory. HOME, XDG_* and OUTLIVE_ROOT lie in it: the user's own store is out of reach. With
-    `shared_session` it is the server's, empty again."""
-    found: Path = request.getfixturevalue("shared_place") if "shared_session" in request.fixturenames else tmp_path
-    for name, value in _settle_in(found).items():
-        if value is None:
-            monkeypatch.delenv(name)
-        else:
-            monkeypatch.setenv(name, value)
+    a server that tests share it is the server's, empty again."""
+    found: Path = request.getfixturevalue("shared_place") if "shared_place" in request.fixturenames else tmp_path
+    _change(monkeypatch, _settle_in(found))
     monkeypatch.chdir(found / "work")
     return found
 
@@ -100,7 +104,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.fixture(autouse=True)
 def nothing_left(request: pytest.FixtureRequest, place: Path) -> Iterator[None]:
     """No process, no zombie and no open file of a test survives it."""
-    before = leaks.Before(place if "shared_session" in request.fixturenames else None)
+    before = leaks.Before(place if "shared_place" in request.fixturenames else None)
     with _limit():
         yield
     failed = request.node.stash.get(_failed, False)
@@ -196,7 +200,7 @@ def mcp_session(mcp_connect: Callable[..., McpSession]) -> McpSession:
 
 @pytest.fixture(scope="module")
 def shared_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the servers of this module's tests with `shared_session` live."""
+    """Where the servers live that tests of this module share."""
     return tmp_path_factory.mktemp("shared")
 
 
@@ -218,6 +222,17 @@ def shared_session(shared_server: McpSession, place: Path) -> Iterator[McpSessio
         shared_server.ok("process", action="remove", job_id=job["job_id"])
     for path in (place / "work").iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.fixture(scope="module")
+def shared_serve(shared_place: Path) -> Iterator[Served]:
+    """One `outlive serve -v` for tests of a module that leave it as it is."""
+    with contextlib.ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            _change(monkeypatch, _settle_in(shared_place))
+            served = Served(Cli(shared_place / "jobs"), shared_place / "serve.log", "-v")
+            stack.enter_context(served)
+        yield served
 
 
 @pytest.fixture
