@@ -205,9 +205,15 @@ def shared_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shared_server(era: str, shared_place: Path) -> Iterator[McpSession]:
-    env = _settle_in(shared_place)
-    with McpSession(log=shared_place / "mcp.log", era=era, env=env, cwd=shared_place / "work") as session:
+def shared_options() -> dict[str, Any]:
+    """What the client of a module's shared server has beyond the usual; a module overrides it."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def shared_server(era: str, shared_place: Path, shared_options: dict[str, Any]) -> Iterator[McpSession]:
+    how = {"log": shared_place / "mcp.log", "env": _settle_in(shared_place), "cwd": shared_place / "work"}
+    with McpSession(era=era, **how, **shared_options) as session:
         yield session
 
 
