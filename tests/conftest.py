@@ -211,9 +211,16 @@ def shared_options() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def shared_server(era: str, shared_place: Path, shared_options: dict[str, Any]) -> Iterator[McpSession]:
-    how = {"log": shared_place / "mcp.log", "env": _settle_in(shared_place), "cwd": shared_place / "work"}
-    with McpSession(era=era, **how, **shared_options) as session:
+def shared_where(shared_place: Path) -> dict[str, Any]:
+    """Environment and directory of a server that tests of this module share."""
+    return {"env": _settle_in(shared_place), "cwd": shared_place / "work"}
+
+
+@pytest.fixture(scope="module")
+def shared_server(
+    era: str, shared_place: Path, shared_where: dict[str, Any], shared_options: dict[str, Any]
+) -> Iterator[McpSession]:
+    with McpSession(log=shared_place / "mcp.log", era=era, **shared_where, **shared_options) as session:
         yield session
 
 
