@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -84,7 +85,12 @@ def room_of(path: Path) -> str:
     return "" if first == "__init__" else first
 
 
-def imports() -> Iterator[Import]:
+@functools.cache
+def imports() -> tuple[Import, ...]:
+    return tuple(_imports())
+
+
+def _imports() -> Iterator[Import]:
     for path in MODULES:
         tree = ast.parse(path.read_bytes(), str(path))
         late = {
