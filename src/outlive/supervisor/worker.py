@@ -290,7 +290,10 @@ class Jobs:
         for number in range(1, PAIR_JOBS + 1):
             if self._is_to_end():
                 break
-            message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
+            try:
+                message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
+            except ConnectionResetError:  # the server was killed, and had not read what was said to it
+                break
             if not message or not self._see_through(message, numbers):
                 break
             if number == PAIR_JOBS or tree.children(os.getpid()):
