@@ -19,7 +19,7 @@ from outlive.store.job_dir import SUPERVISOR_BYTE
 from outlive.supervisor import start
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow, adopt_socket
-from outlive.supervisor.fork_protocol import AHEAD, END, FREE, OVER, Pair, read
+from outlive.supervisor.fork_protocol import AHEAD, END, FREE, MAKING, OVER, Pair, read, ready
 from outlive.supervisor.input.stdin import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.supervisor import SURVIVED
@@ -96,7 +96,7 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool, 
     keep = {supervisor_sock.fileno(), line_there.fileno()} | escrow.filenos() | stdin_escrow.filenos()
 
     def body() -> int:
-        if spare and not _ready(0, supervisor_sock):  # a job that is there already does not wait for a rehearsal
+        if spare and not ready(0, supervisor_sock):  # a job that is there already does not wait for a rehearsal
             _rehearse()
         return Jobs(supervisor_sock, line_there, escrow, stdin_escrow).run(lasting=lasting)
 
@@ -154,7 +154,7 @@ class Guard:
 
     def _next(self) -> tuple[bytes, list[int]]:
         """The next job. None comes if nobody is there who could give us one, or has for long."""
-        if self._idle_s is not None and not _ready(self._idle_s, self._sock):
+        if self._idle_s is not None and not ready(self._idle_s, self._sock):
             # Who sends from here on is told that nobody hears; what was sent before is received
             self._sock.shutdown(_SHUT_RD)
         return fds.receive(self._sock, limits.CONTROL_BYTES)
@@ -200,16 +200,6 @@ class Guard:
         for lock in held:
             os.close(lock)
         _collect(request)
-
-
-def _ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:
-    """The fds of those that there is something to hear from; empty when it took too long."""
-    import select  # late: a command line's pair has one job
-
-    poller = select.poll()
-    for sock in socks:
-        poller.register(sock, select.POLLIN)
-    return [fd for fd, _ in poller.poll(None if timeout_s is None else timeout_s * 1000)]
 
 
 def _succeed(request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> list[int]:
@@ -300,7 +290,10 @@ class Jobs:
         for number in range(1, PAIR_JOBS + 1):
             if self._is_to_end():
                 break
-            message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
+            try:
+                message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
+            except ConnectionResetError:  # the server was killed, and had not read what was said to it
+                break
             if not message or not self._see_through(message, numbers):
                 break
             if number == PAIR_JOBS or tree.children(os.getpid()):
@@ -337,7 +330,7 @@ class Jobs:
 
         self._made = [made for made in self._made if preallocated.is_there(*made)]
         new = None
-        if self._ahead and not self._made:
+        if self._ahead and not self._made and self._may_make():
             assert self._request is not None
             try:
                 new = preallocated.PreallocatedJob.made(self._request.root)
@@ -348,6 +341,14 @@ class Jobs:
         fds.send(self._line, word.encode(), () if new is None else (new.fd, *new.locks))
         if new is not None:
             new.close()
+
+    def _may_make(self) -> bool:
+        """Tell the server that a directory is being made; False if the server has ended, or is about to."""
+        try:
+            fds.send(self._sock, MAKING, wait=False)
+        except OSError:
+            return False
+        return not ready(0, self._sock)
 
     def _discard(self) -> None:
         from outlive.store import preallocated
@@ -360,8 +361,8 @@ class Jobs:
 
         A guardian that was killed has not said it: it may have heard of a job that is on its way to us too. Else whoever
         has none to give, or finds our guardian gone, lets go of our own line."""
-        ready = _ready(None, self._sock, *([self._line] if self._guarded else []))
-        if self._sock.fileno() in ready:
+        heard = ready(None, self._sock, *([self._line] if self._guarded else []))
+        if self._sock.fileno() in heard:
             return False
         self._guarded = fds.receive(self._line, len(END))[0] == END
         return self._guarded or self._is_to_end()

@@ -2,9 +2,10 @@
 `OUTLIVE_CRASH_AT=<point>[,<point>…]`.
 
 The process that reaches the point sends itself SIGKILL; at `raise:<point>` it raises an exception
-instead. A guardian that took over obeys only points that are named for it, `guardian:<point>`;
-otherwise it would die where its supervisor did. The variable is read once, at import. Forked
-processes inherit it, and a fork server, which has no environment, is given it (`carried`).
+instead, and at `stop:<point>` it sends itself SIGSTOP. A guardian that took over obeys only points
+that are named for it, `guardian:<point>`; otherwise it would die where its supervisor did. The
+variable is read once, at import. Forked processes inherit it, and a fork server, which has no
+environment, is given it (`carried`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 VARIABLE, REPORT = "OUTLIVE_CRASH_AT", "OUTLIVE_DEBUG_FILE"
 SUCCESSOR = "guardian:"
 RAISE = "raise:"
+STOP = "stop:"
 
 # In the order in which they are reached, each after the step that it describes
 POINTS = {
@@ -105,6 +107,11 @@ def at(point: str) -> None:
     if _wanted and RAISE + _prefix + point in _wanted:
         _report(RAISE + point)
         raise RuntimeError(f"the fault point {point}")
+    if _wanted and STOP + _prefix + point in _wanted:
+        import signal
+
+        _report(STOP + point)
+        os.kill(os.getpid(), signal.SIGSTOP)
     if _wanted and _prefix + point in _wanted:
         import signal  # every command line loads this module, and signal costs it more than all the rest of it
 
