@@ -9,8 +9,8 @@ import select
 from outlive import fastjson, limits
 from outlive.store import preallocated  # noqa: F401 - for its pairs, which may live longer than the file
 from outlive.supervisor.fork_protocol import AHEAD, LEND, NOT_LENT, Pair, read
+from outlive.supervisor.guardian import fork_pair
 from outlive.supervisor.request import Request, report_fault
-from outlive.supervisor.worker import fork_pair
 from outlive.system import fault_points, fds, prctl, process, signals, tree
 from outlive.system.signals import signal
 

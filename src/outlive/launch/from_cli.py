@@ -48,7 +48,7 @@ class Launcher:
         """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be made)."""
         if self._early is not None and self._send_early(files):
             return
-        from outlive.supervisor.worker import fork_pair
+        from outlive.supervisor.guardian import fork_pair
 
         pair = fork_pair(away=True)
         try:
@@ -100,7 +100,7 @@ def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
         os.setsid()
         fds.null_stdio()
         fds.close_others({sock.fileno(), supervisor_sock.fileno()})
-        from outlive.supervisor.worker import fork_guardian
+        from outlive.supervisor.guardian import fork_guardian
         from outlive.system import daemonize, fault_points
 
         gc.freeze()
