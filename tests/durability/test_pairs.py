@@ -395,7 +395,7 @@ def test_few_directories_are_made_ahead_however_many_jobs_there_are(server: Serv
     assert {server.mcp.tool_answer(one)["exit_code"] for one in asked} == {0}
     for _ in range(2 * fork_server_client.LENT_PAIRS):
         server.run("true")
-        assert len(blanks(server.root)) <= fork_server_client.BLANKS
+        assert len(blanks(server.root)) <= fork_server_client.PREALLOCATED
     until(lambda: blanks(server.root), what="a directory that was made ahead")
 
 

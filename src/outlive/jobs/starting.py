@@ -42,8 +42,8 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
     new: NewJob | None = None
     ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
     try:
-        blank = ctx.launcher.blank() if live else None
-        new = None if blank is None else blank.claimed(ctx.store, plan.definition.job_id)
+        ahead = ctx.launcher.preallocated() if live else None
+        new = None if ahead is None else ahead.claimed(ctx.store, plan.definition.job_id)
         new = new or NewJob(ctx.store, plan.definition.job_id)
         if plan.stdin_data is not None:
             _write_new(new.dir, STDIN_DATA, plan.stdin_data)

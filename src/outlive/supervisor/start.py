@@ -1,4 +1,4 @@
-"""From a request to a supervised command: the start, the takeover by a guardian, the adoption by a reader."""
+"""From a request to a supervised command."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, bel
 _TERMINAL_TYPE = "xterm-256color"
 
 
-# What describes the terminal of whoever started the job: programs believe COLUMNS before they ask the kernel
+# Variables that describe the caller's terminal: programs believe COLUMNS before they ask the kernel
 _OF_A_TERMINAL = frozenset({"TERM", "COLUMNS", "LINES", "TERMCAP", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORTERM"})
 
 
@@ -44,8 +44,11 @@ def start(
     escrow: Escrow,
     stdin_escrow: Escrow,
 ) -> bool:
-    """Run the command of `request` and see it to its end. Was it a plain one, and did it run: is nothing of it left in
-    this process but open files and garbage?"""
+    """Run the command of `request` and see it to its end.
+
+    Return True if the command ran and had neither a terminal nor notifications: this process then keeps nothing of it but
+    open files and garbage, and can take another job.
+    """
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     fault_points.at("start_told")
     job = open_job(request)
@@ -61,19 +64,19 @@ def start(
         fault_points.at("start_ends")
         job.write_state(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
         fault_points.at("start_marked")
-        if not job.is_in_place():  # the launcher gave up on us, and said that nothing ran
+        if not job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
             return False
         state = _spawn(job, request, definition, state, stdin, job_fds)
         fault_points.at("start_recorded")
-    except OSError as error:  # nothing ran: the launcher takes the job back, and says why
+    except OSError as error:  # nothing ran: the launcher takes the job back, and reports why
         _refuse(job, request, state, waiter, error)
         return False
     told = False
-    if waiter is not None and not state.finished:  # it need not wait for what only the rest of the job needs
+    if waiter is not None and not state.finished:  # the rest of the preparation is not for the caller to wait for
         try:
             fds.send(waiter, STATE)
             told = True
-        except OSError:  # it was killed
+        except OSError:  # the launcher was killed
             pass
     Supervisor(job, request, state, job_fds, parent=True).run(waiter, told=told)
     return not (definition.pty or definition.notification)
@@ -88,14 +91,14 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
         # A job that `create` made can be started again; the launcher takes a new one back
         created: State = State(job_id=job.job_id, state="created", phase="created")
         job.write_state(created if request.created else outcome.never_ran(state, message, name))
-    except OSError:  # the disk is full: the launcher's answer is what counts
+    except OSError:  # a full disk: the launcher's answer is what counts
         pass
     if waiter is not None:
         fds.send(waiter, fastjson.dumps({"failed": reason, "errno": error.errno or 0, "path": path}).encode())
 
 
 def write_down(job: JobDir, state: State) -> State:
-    """It runs, or has ended: a full disk is no reason to lose it."""
+    """Write the state if possible: a full disk is no reason to lose a command that runs or has ended."""
     try:
         return job.write_state(state)
     except OSError:
@@ -107,7 +110,7 @@ def own_identity() -> dict[str, int | None]:
 
 
 def _stdin(definition: Definition, job: JobDir, stdin_fd: int | None, job_fds: JobFds) -> int | None:
-    """What the command reads; None: its terminal."""
+    """Return the file that the command reads, None for its terminal."""
     if stdin_fd is not None:
         return stdin_fd
     if definition.pty:
@@ -122,7 +125,7 @@ def _stdin(definition: Definition, job: JobDir, stdin_fd: int | None, job_fds: J
 
 
 def _first_data(job: JobDir) -> int | None:
-    """The stdin_data of a job whose input stays open; None if none was given."""
+    """Open the stdin_data of a job whose input stays open; return None if none was given."""
     try:
         return job.open_file(STDIN_DATA)
     except FileNotFoundError:
@@ -132,14 +135,16 @@ def _first_data(job: JobDir) -> int | None:
 def _spawn(
     job: JobDir, request: Request, definition: Definition, state: State, stdin: int | None, job_fds: JobFds
 ) -> State:
-    """Between the mark and the recorded identity. The state returned is written."""
+    """Spawn the command, and write and return the state that has its identity."""
     argv = [*definition.shell, definition.command[0]] if definition.shell else list(definition.command)
     env = _environment(request, pty=definition.pty)
     stdio = {} if definition.pty else _pipes(job)
     if stdin is not None:
         stdio[0] = stdin
     tty = None if job_fds.slave is None else pty_module.path_of(job_fds.slave)
-    group = cgroup.record()  # before the command runs: it inherits ours, and what is counted from here on may be it
+    group = (
+        cgroup.record()
+    )  # taken before the command runs, which inherits the group: kills that are counted from here on may be its own
     state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
     try:
         pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty)
@@ -163,13 +168,13 @@ def _spawn(
 
 
 def _pipes(job: JobDir) -> dict[int, int]:
-    """stdout, stderr and the keepers of a command without terminal: child fd → our fd."""
+    """Open stdout, stderr and the keepers of a command without a terminal: {its fd: the fd here}."""
     writers = [job.open_file(name, os.O_WRONLY) for name in FIFOS]
     return {1: writers[0], 2: writers[1], **dict(zip(_keeper_numbers(), open_readers(job), strict=True))}
 
 
 def _environment(request: Request, *, pty: bool) -> dict[str, str]:
-    # A job that a notification command starts is no notification command; and a new terminal is not the caller's
+    # A job that a notification command starts is not one itself; and a new terminal is not the caller's
     dropped = (*tree.SINK_NAMES, *_OF_A_TERMINAL) if pty else tree.SINK_NAMES
     inherited = {name: value for name, value in request.environment.items() if name not in dropped}
     return {
@@ -183,7 +188,7 @@ def _environment(request: Request, *, pty: bool) -> dict[str, str]:
 
 
 def _keeper_numbers() -> tuple[int, int]:
-    """High fds for the keepers, inside what the command may have (getrlimit(2))."""
+    """Return two high fd numbers for the keepers, within the command's limit (getrlimit(2))."""
     soft = os.sysconf("SC_OPEN_MAX")  # -1: without limit
     top = min(_KEEPER_FDS[1], soft - 1) if soft > 0 else _KEEPER_FDS[1]
     return top - 1, top

@@ -27,19 +27,22 @@ if TYPE_CHECKING:
 
 
 def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:
-    """The supervisor was killed; we hold what it held and its lock, and are the command's parent now unless it was an
-    adopter, which is nobody's. `files`: what the launcher gave us too."""
+    """Go on, as the guardian, with the job of a supervisor that was killed.
+
+    This process holds the supervisor's lock and open files. It is the command's parent now, unless the supervisor was an
+    adopter, which is not. `files` is what the launcher sent to the guardian.
+    """
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     held = escrow.take()
     fault_points.at("takeover_taken")
     if request.mode == "adopt":  # the command runs already, or did
         if "listener" in held:
-            os.close(held.pop("listener"))  # whoever still waits at it comes again, to the new one
+            os.close(held.pop("listener"))  # a client that waits at the old one connects again, to the new one
         adopt(request, None, escrow, stdin_escrow, held or files)
         return
     state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
     if state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
-        # A command would be our child now, alive or not: none was ever started, so this is no second run
+        # A command would be a child of this process now, alive or not. So none was started, and this is no second run
         for fd in (*held.values(), *stdin_escrow.take().values()):
             os.close(fd)
         job.close()
@@ -58,10 +61,11 @@ def adopt(
     stdin_escrow: Escrow,
     held: dict[str, int],
 ) -> None:
-    """Both were killed and a reader found the command running. The FIFOs kept what it wrote: it holds their other end.
+    """Go on with a job whose supervisor and guardian were both killed, and whose command a reader found running.
 
-    `held`: what the reader took hold of, or an adopter had that was killed too. From the look that found the command
-    running on somebody holds it: what a command that has ended left in a FIFO is gone with the last fd of it.
+    The FIFOs kept what the command wrote, because it has them open. `held` is what the reader took hold of, or what an
+    adopter had that was killed too. These files must be held without a break from the moment in which the command was
+    seen running: when a command ends, the last close of its FIFO discards what is in it.
     """
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     fault_points.at("adopt_told")
@@ -76,7 +80,7 @@ def adopt(
 
 
 def _recover(job: JobDir, state: State, *, parent: bool, command: Identity | None = None) -> State:
-    """What is true of the command now, written down. Never runs anything. `command`: who it is, if a reader saw it."""
+    """Find out what is true of the command now, record it, and return it. `command`: its identity, if a reader saw it."""
     state = state.replace(supervisor=own_identity(), adopted=state.adopted + 1, waiting=None)
     if state.finished:  # only its descendants are left to look after
         return write_down(job, state)
@@ -93,7 +97,8 @@ def _recover(job: JobDir, state: State, *, parent: bool, command: Identity | Non
 
 
 def _find_command(job_id: str) -> Identity | None:
-    """The command of a start that was killed before it wrote the pid down: our own child, else by its cookie."""
+    """Return the command of a start that was killed before it recorded the pid: a child of this process, else the process
+    with the job's cookie."""
     ours = [(process.start_time(pid) or 0, pid) for pid in tree.children(os.getpid())]
     return process.identity(min(ours)[1]) if ours else tree.oldest_with_cookie(job_id)
 
