@@ -311,7 +311,7 @@ def _ended(text: str) -> str:
 
 
 def duration(ms: float) -> str:
-    """`250 ms`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `4 d 1 h`."""
+    """Return `250 ms`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `4 d 1 h`."""
     if ms < 1_000:
         return f"{ms:g} ms"
     if ms < 60_000:
@@ -325,7 +325,7 @@ def duration(ms: float) -> str:
 
 
 def size(count: float) -> str:
-    """`512 B`, `1.5 KiB`."""
+    """Return `512 B`, `1.5 KiB`."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(count) < 1_024:
             return f"{count:.4g} {unit}"

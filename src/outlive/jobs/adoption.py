@@ -22,7 +22,9 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
     Errors: job_not_found if the job's directory was deleted since it was opened.
     """
     found = inspect.inspect_job(ctx.store, job)
-    if found.damage is not None or found.just_ended or found.orphaned:  # as a directory looks that is being deleted
+    if (
+        found.damage is not None or found.just_ended or found.orphaned
+    ):  # a directory that is being deleted looks like this
         require_in_place(job)
     if found.orphaned or _end_untold(ctx, job, found):
         _adopt(ctx, job, found)
@@ -98,7 +100,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks)
         bounds=ctx.config.bounds(),
     )
     with ExitStack() as stack:
-        # First of all: the command may end while its new supervisor is still being started
+        # Taken first: the command may end while its new supervisor is still being started
         held = take_hold(job, command, pty=found.definition.pty)
         for fd in held.values():
             stack.callback(os.close, fd)

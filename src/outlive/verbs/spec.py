@@ -22,7 +22,7 @@ FLOAT = "number"
 BOOL = "boolean"
 STRS = "strings"  # CLI: the flag again and again. MCP: an array
 MS = "milliseconds"  # CLI: a bare number or 5s, 30m, 2h. MCP: a number
-SECONDS = "seconds"  # MCP only: a number, fractions allowed. Converted to milliseconds for the action
+SECONDS = "seconds"  # MCP only: a number, fractions allowed. The verb gets milliseconds
 BYTES = "bytes"  # a number, or 64K, 500M, 2G
 ENV = "env"  # CLI: NAME=VALUE again and again. MCP: an object of strings
 ITEMS = "items"  # CLI: words, the flag again and again; JSON objects as text. MCP: an array of strings and objects

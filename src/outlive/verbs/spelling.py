@@ -42,8 +42,8 @@ def spelled(
 
 
 def _names(face: str, args: Iterable[Arg]) -> dict[str, str]:
-    """Parameter → the argument's name on this face; a positional of the command line is named in
-    lower case."""
+    """Return the names on this face by parameter. A positional of the command line is named in lower
+    case."""
     found = {}
     for arg in args:
         name = arg.mcp if face == MCP else arg.cli if arg.cli.startswith("-") else arg.cli.lower()
