@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # a pair that ends waits this long for a killed server to let go of a directory made ahead
-_BLANK_S = 1.0
+_RELEASE_S = 1.0
 
 
 class PreallocatedJob:
@@ -79,12 +79,12 @@ def discard(root: str, name: str) -> None:
     """Delete a preallocated directory that no server will claim.
 
     While another process holds it, that process may be about to claim it: then wait for up to
-    BLANK_S, because a server that was killed releases its locks in the next moment, and leave the
-    directory if it is still held.
+    _RELEASE_S, because a server that was killed releases its locks in the next moment, and leave
+    the directory if it is still held.
     """
     from outlive.store.cleanup.delete import remove_tree
 
-    until = time.monotonic() + _BLANK_S
+    until = time.monotonic() + _RELEASE_S
     try:
         store = Store.existing(root)
         with JobDir(root, name, os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=store.fd)) as job:
