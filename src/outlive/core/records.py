@@ -63,8 +63,11 @@ class Record:
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Self:
-        """Return the record that a file holds. Unknown names are ignored: newer writers may add
-        some."""
+        """Return the record that a file holds.
+
+        A name that the file lacks has its default, because older writers did not know it. Unknown
+        names are ignored, because newer writers may add some.
+        """
         made = cls.__new__(cls)
         vars(made).update({name: found.get(name, default) for name, default in cls.FIELDS.items()})
         return made

@@ -247,6 +247,10 @@ def _checked(kind: type[_R], found: dict[str, Any]) -> _R:
 
 
 def _known_format(found: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return `found` if this version can read it. Errors: Damaged; io_error for a newer format.
+
+    Older formats need no code here: `Record.of` fills in what they lack.
+    """
     if not isinstance(found.get("format", 1), int):
         raise atomic_file.Damaged("its format is not a number")
     if found.get("format", 1) > limits.JOB_FORMAT:

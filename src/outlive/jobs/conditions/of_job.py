@@ -1,6 +1,7 @@
-"""Conditions that the job's own files decide.
+"""Conditions that the job's own files decide: exit, output, input, regex, idle.
 
-Those about files, ports and servers are in external.py.
+parse.py reads them; `Matches` searches for a regex, line by line (store/output/scanner.py) with RE2
+(store/output/patterns.py). Conditions about files, ports and servers are in external.py.
 """
 
 from __future__ import annotations

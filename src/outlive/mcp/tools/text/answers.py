@@ -1,7 +1,8 @@
 """The text of an answer: the job's output first, then short lines of ours that say what to do next.
 
 Output is data: a blank line separates it from our words. Some clients show only this text, others
-only the structured answer, so neither may depend on the other.
+only the structured answer, so neither may depend on the other. sentences.py words how a job ended;
+a hint comes from jobs/job_answer.py.
 """
 
 from __future__ import annotations
