@@ -34,7 +34,6 @@ def test_a_sound_place_is_healthy_and_every_check_is_told_once(cli: Cli, root: P
     assert found["root"]["details"] == {"path": str(root), "source": "OUTLIVE_ROOT"}
     kernel = found["kernel"]["details"]
     assert all(kernel[name] for name in ("pidfd", "ofd_locks", "fifo", "splice", "subreaper", "memfd")), kernel
-    assert "no sandbox is configured" in found["sandbox"]["found"]
     assert os.listdir(root) == [], "what was tried out is gone"
 
 
@@ -132,6 +131,59 @@ def test_a_job_without_a_supervisor_is_told_and_left_to_the_next_look(cli: Cli) 
     assert cli.ok("status", job_id)["state"] == "running"
     until(lambda: _checks(cli.ok("doctor"))["supervision"]["status"] == "ok", what="the new supervisor")
     cli.ok("kill", job_id, "--grace-ms", "0")
+
+
+CHANGED = """
+import sys, time
+import outlive
+outlive.__version__ = sys.argv.pop(1)
+from outlive.jobs.doctor import processes
+now = time.time()
+processes.code_changed_at = lambda package: now
+from outlive.__main__ import main
+sys.exit(main())
+"""
+
+
+def _with_changed_code(version: str, *words: str) -> dict[str, Any]:
+    """Run a call of outlive with this version, as if its files had changed just now."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHANGED, version, *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode()))
+
+
+def test_a_server_from_before_an_update_is_named_and_goes_on(raw_mcp: Any) -> None:
+    server = raw_mcp()
+    found = _checks(_with_changed_code("0.1.0", "doctor"))["version"]
+    (mine,) = (one for one in found["details"]["servers"] if one["pid"] == server.process.pid)
+    assert found["status"] == "warn"
+    assert str(server.process.pid) in found["found"] or "others" in found["found"]
+    assert mine["started_at"] < found["details"]["changed_at"]
+    assert "jobs go on" in found["advice"]
+
+
+def test_a_supervisor_of_another_version_is_named_and_needs_nothing(cli: Cli) -> None:
+    old = _with_changed_code("0.0.9", "run", "--snapshot-after", "0", "sleep 60")["job_id"]
+    cli.ok("run", "--snapshot-after", "0", "sleep 60")
+    found = _checks(cli.ok("doctor"))["version"]
+    assert found["details"]["jobs"] == {old: "0.0.9"}
+    assert "another version" in found["found"]
+    for job in cli.ok("list", "--all")["jobs"]:
+        cli.ok("kill", job["job_id"], "--grace-ms", "0")
+
+
+def test_the_processes_are_named_as_ps_shows_them(cli: Cli) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
+    found = _checks(cli.ok("doctor"))["processes"]
+    for name, key in (("holdfast", "guardians"), ("outrunner", "supervisors")):
+        assert f"`{name}`" in found["found"]
+        assert found["details"][key] >= 1
+    cli.ok("kill", job, "--grace-ms", "0")
 
 
 WITHOUT = """

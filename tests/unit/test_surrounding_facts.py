@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from outlive.jobs.doctor import root as root_checks
-from outlive.jobs.doctor import service, session
+from outlive.jobs.doctor import systemd as systemd_checks
 from outlive.jobs.doctor.finding import FAIL, OK, WARN, Place
 from outlive.store.root import Store
 from outlive.system import cgroup, mounts, systemd
@@ -120,7 +120,7 @@ def test_a_container_without_a_name_is_known_by_other_marks() -> None:
 def test_a_service_whose_restart_takes_the_jobs_along_is_named_with_the_way_out(
     path: str, kill_mode: str | None, status: str
 ) -> None:
-    found = service.judged(systemd.unit_of(path), kill_mode)
+    found = systemd_checks.judged_service(systemd.unit_of(path), kill_mode)
     assert found.status == status
     if status == WARN and ".service" in path:
         assert "KillMode=process" in str(found.advice) and "scope" in str(found.advice)
@@ -181,8 +181,8 @@ def test_a_logout_that_ends_jobs_is_foreseen_with_the_way_out(
     monkeypatch.setattr(systemd, "lingers", lambda user: lingers)
     monkeypatch.setattr(cgroup, "unit_path", lambda: path)
     monkeypatch.setattr(systemd, "is_container", lambda: False)
-    monkeypatch.setattr(session, "_user", lambda: "ann")
-    found = session.logout(Place({}, {}))
+    monkeypatch.setattr(systemd_checks, "_user", lambda: "ann")
+    found = systemd_checks.logout(Place({}, {}))
     assert found.status == status
     assert status == OK or "loginctl enable-linger ann" in str(found.advice)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from outlive import fastjson, limits
+from outlive import __version__, fastjson, limits
 from outlive.store.job_dir import CONTROL, IO
 from outlive.system import fds
 
@@ -143,6 +143,8 @@ class Control:
             if request["op"] == "watch":
                 connection.wants_output = bool(request.get("output"))
                 connection.tell(STATE)  # what happened between its last look and now was told to nobody
+            elif request["op"] == "ping":
+                connection.answer(ok=True, version=__version__)
             else:
                 self._serve(connection, request, files)
         except (ValueError, KeyError, TypeError) as error:

@@ -1,11 +1,12 @@
-"""What `doctor` looks at: one module a topic, one function a check. A check takes the `Place` and returns a `Finding`;
-whoever adds one writes it down in CHECKS.
+"""The checks of `outlive doctor`: one module a topic, one function a check, all of them listed in CHECKS.
+
+A check takes the `Place` and returns a `Finding`.
 """
 
 from __future__ import annotations
 
 from outlive.errors import OutliveError
-from outlive.jobs.doctor import clients, install, jobs, kernel, resources, root, service, session
+from outlive.jobs.doctor import clients, install, jobs, kernel, processes, resources, root, systemd
 from outlive.jobs.doctor.finding import Finding, warn
 
 TYPE_CHECKING = False
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from outlive.jobs.doctor.finding import Place
 
-# Name → check, in the order in which they are told.
+# Name → check, in the order of the answer.
 CHECKS: dict[str, Callable[[Place], Finding]] = {
     "python": install.python,
     "configuration": install.configuration,
@@ -23,22 +24,23 @@ CHECKS: dict[str, Callable[[Place], Finding]] = {
     "space": root.space,
     "jobs": jobs.jobs,
     "supervision": jobs.supervision,
+    "processes": processes.processes,
+    "version": processes.version,  # after supervision, which asks the supervisors
     "kernel": kernel.features,
     "who_is_blocked": kernel.blocked,
     "open_files": resources.open_files,
     "pipes": resources.pipes,
     "memory": resources.memory,
     "zombies": resources.zombies,
-    "logout": session.logout,
-    "service": service.service,
-    "scopes": service.scopes,
-    "sandbox": clients.sandbox,
+    "logout": systemd.logout,
+    "service": systemd.service,
+    "scopes": systemd.scopes,
     "clients": clients.clients,
 }
 
 
 def run(place: Place) -> dict[str, Finding]:
-    """Every check. One that cannot be made says so and holds up no other one."""
+    """Return what each check found. A check that cannot be made says so, and holds up no other."""
     return {name: _tried(check, place) for name, check in CHECKS.items()}
 
 
@@ -46,4 +48,4 @@ def _tried(check: Callable[[Place], Finding], place: Place) -> Finding:
     try:
         return check(place)
     except (OSError, OutliveError, ValueError) as error:
-        return warn(f"it could not be looked at: {error}", "Run `outlive doctor` as the user whose jobs these are.")
+        return warn(f"this could not be checked: {error}", "Run `outlive doctor` as the user whose jobs these are.")

@@ -1,4 +1,4 @@
-"""What a check is given, and what it returns."""
+"""The argument and the result of a check."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ OK, WARN, FAIL = "ok", "warn", "fail"
 
 
 class Finding:
-    """`found` says what there is, `advice` what to do about it (None where nothing is to be done), `details` the same
-    for a program."""
+    """One result. `found`: what there is; `advice`: what to do, or None; `details`: the facts for a program."""
 
     __slots__ = ("advice", "details", "found", "status")
 
@@ -48,10 +47,14 @@ def fail(found: str, advice: str, **details: Any) -> Finding:
 
 
 class Place:
-    """Where the checks are made. `store` and `config` are None where they are what is wrong; the error then says it.
-    `flags` holds `root` and `config` as they were typed, or None. `cwd`: the caller's directory, if there is one."""
+    """The surroundings that are checked.
 
-    __slots__ = ("config", "config_error", "cwd", "env", "flags", "store", "store_error")
+    `flags`: `root` and `config` as they were typed, or None. `cwd`: the caller's directory, if it exists.
+    `store` and `config` are None if they are broken; `store_error` and `config_error` then say why.
+    `versions`: job → the version of its supervisor, or None if the supervisor does not say it.
+    """
+
+    __slots__ = ("config", "config_error", "cwd", "env", "flags", "store", "store_error", "versions")
 
     def __init__(self, env: Mapping[str, str], flags: Mapping[str, Any], cwd: str | None = None) -> None:
         self.env = env
@@ -61,3 +64,4 @@ class Place:
         self.store_error: OutliveError | None = None
         self.config: Config | None = None
         self.config_error: OutliveError | None = None
+        self.versions: dict[str, str | None] = {}

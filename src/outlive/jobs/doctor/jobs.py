@@ -1,4 +1,4 @@
-"""The jobs of the root: how many, how large, and whether somebody looks after those that run."""
+"""The jobs of the root: how many, how large, and whether each running job has a supervisor that answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from outlive.jobs.doctor.finding import Place
 
 _LISTED = 10
-_ANSWER_S = 1.0  # of one supervisor; all that answer take microseconds
+_ANSWER_S = 1.0  # for one supervisor; a sound one answers within microseconds
 _ALL_ANSWERS_S = 10.0
 _STOPPED = (b"T", b"t")  # proc_pid_stat(5)
 
@@ -42,7 +42,10 @@ def jobs(place: Place) -> Finding:
 
 
 def supervision(place: Place) -> Finding:
-    """An end that nobody saw is written down by this look, as by every other one."""
+    """Check that each running job has a supervisor that answers.
+
+    Like every other call that inspects a job, this records an end that no supervisor saw.
+    """
     if place.store is None:
         return warn("not looked at: the root cannot be opened", "Mend the root first.")
     found: dict[str, list[str]] = {"orphaned": [], "lost": [], "unresponsive": [], "unreadable": []}
@@ -50,43 +53,48 @@ def supervision(place: Place) -> Finding:
     for job_id in place.store.live_ids():
         try:
             with JobDir.open(place.store, job_id) as job:
-                look = inspect.inspect_job(place.store, job)
-                silent = look.supervised and not _answers(job, look.state, deadline)
+                seen = inspect.inspect_job(place.store, job)
+                silent = seen.supervised and not _answers(place, job, seen.state, deadline)
         except (OSError, OutliveError):
             continue  # it was removed just now
-        if look.damage is not None:
+        if seen.damage is not None:
             found["unreadable"].append(job_id)
-        elif look.just_ended:
+        elif seen.just_ended:
             found["lost"].append(job_id)
-        elif look.orphaned:
+        elif seen.orphaned:
             found["orphaned"].append(job_id)
         elif silent:
             found["unresponsive"].append(job_id)
-        running += look.state.state == "running"
+        running += seen.state.state == "running"
     return _told(running, found)
 
 
-def _answers(job: JobDir, state: State, deadline: float) -> bool:
-    """Does its supervisor say anything to a question that means nothing? One that is gone meanwhile is not silent."""
+def _answers(place: Place, job: JobDir, state: State, deadline: float) -> bool:
+    """Return whether the job's supervisor answers a ping, and note its version.
+
+    A supervisor that has ended in the meantime counts as answering: the job has ended too, or is taken over.
+    """
     supervisor = state.supervisor
     if not supervisor or process.start_time(supervisor["pid"]) != supervisor["start_time"]:
         return True
     fields = process.stat_fields(supervisor["pid"])
     if fields is not None and fields[0] in _STOPPED:
         return False
-    line = ControlClient(job, output=False)
+    client = ControlClient(job, output=False)
     try:
-        if not line.request({"op": "ping"}):
+        if not client.request({"op": "ping"}):
             return True
-        answer = drive(line.answer(min(deadline, time.monotonic() + _ANSWER_S)))
-        return answer is not None or not line.connected or time.monotonic() > deadline
+        answer = drive(client.answer(min(deadline, time.monotonic() + _ANSWER_S)))
+        if answer is not None:
+            place.versions[job.job_id] = answer.get("version")
+        return answer is not None or not client.connected or time.monotonic() > deadline
     finally:
-        line.close()
+        client.close()
 
 
 _ADVICE = {
     "orphaned": "{0} run without a supervisor: `outlive list --all` or `status` gives them a new one.",
-    "lost": "{0} were found ended just now, and nobody saw their end: `outlive status` says what is known.",
+    "lost": "{0} ended unseen, which was found just now: `outlive status` says what is known.",
     "unresponsive": "The supervisor of {0} is stopped or stuck: continue it with kill -CONT.",
     "unreadable": "The files of {0} are damaged: `outlive status` says which.",
 }

@@ -42,7 +42,7 @@ def root(place: Place) -> Finding:
     if not os.access(path, os.W_OK | os.X_OK) or os.statvfs(path).f_flag & os.ST_RDONLY:
         advice = "Its jobs can be read and none can be started; choose another one with --root or OUTLIVE_ROOT."
         return fail(f"{path} (from {_why(place)}) cannot be written", advice, **facts)
-    return ok(f"{path} (from {_why(place)}); it is yours, and nobody else may write into it", **facts)
+    return ok(f"{path} (from {_why(place)}); it is yours, and no other user may write into it", **facts)
 
 
 def file_system(place: Place) -> Finding:

@@ -1,0 +1,139 @@
+"""The processes of outlive: what `ps` calls them, and whether they run the code that is on disk now."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from outlive import __version__
+from outlive.core.units import timestamp
+from outlive.jobs.doctor.finding import Finding, ok, warn
+from outlive.system import process, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from outlive.jobs.doctor.finding import Place
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_SERVERS = (b"mcp", b"serve")
+_GLOBALS_WITH_VALUE = (b"--root", b"--config")
+_LISTED = 10
+_ROLES = (
+    (tree.GUARDIAN, "guardians", "guardian: starts a new supervisor if the job's is killed"),
+    (tree.SUPERVISOR, "supervisors", "supervisor: stores the output and the end of a job"),
+    (tree.FORK_SERVER, "fork_servers", "fork server: starts jobs for a server"),
+)
+
+
+def processes(_place: Place) -> Finding:
+    """Count this user's processes of outlive by the names that `ps` shows."""
+    names = [tree.comm(pid).decode("utf-8", "replace") for pid in _own_pids()]
+    counts = {name: names.count(name) for name, _, _ in _ROLES}
+    told = ", ".join(f"{counts[name]} `{name}` ({role})" for name, _, role in _ROLES)
+    servers = len(list(_servers()))
+    facts = {key: counts[name] for name, key, _ in _ROLES}
+    return ok(f"as ps names them: {told}; servers: {servers}", servers=servers, **facts)
+
+
+def version(place: Place) -> Finding:
+    """Find processes that run another version than the one on disk.
+
+    A server runs the code that it loaded at its start: it is older than the files if it started before
+    they changed. A supervisor says its version itself; `supervision` has asked for it.
+    """
+    changed = code_changed_at(_PACKAGE)
+    old = [server for server in _servers() if server["since"] < changed and _is_of_this_installation(server["words"])]
+    others = {job: told for job, told in place.versions.items() if told != __version__}
+    facts: dict[str, Any] = {"version": __version__, "changed_at": timestamp(changed)}
+    told = ""
+    if others:
+        facts["jobs"] = dict(list(others.items())[:_LISTED])
+        told = f"; jobs whose supervisor has another version, and goes on with it: {len(others)}"
+    if not old:
+        return ok(f"every server of this installation runs what is on disk, {__version__}{told}", **facts)
+    facts["servers"] = [
+        {"pid": server["pid"], "started_at": timestamp(server["since"]), "command": _text(server["words"])}
+        for server in old
+    ]
+    which = ", ".join(f"{server['pid']} (started at {timestamp(server['since'])})" for server in old[:3])
+    more = f" and {len(old) - 3} others" if len(old) > 3 else ""
+    advice = "They work with the code that they started with. Restart their clients when it suits you; jobs go on."
+    return warn(
+        f"the files changed at {timestamp(changed)}; servers from before still run: {which}{more}{told}",
+        advice,
+        **facts,
+    )
+
+
+def code_changed_at(package: str) -> float:
+    """Return when the last file of code below `package` changed, in seconds since the epoch.
+
+    That is the change of the inode: an installer may give a file an old modification time (uv links it
+    from its cache). Bytecode does not count, because running the code writes it.
+    """
+    newest = 0.0
+    for directory, _, names in os.walk(package):
+        for name in names:
+            if name.endswith(".py"):
+                newest = max(newest, os.stat(os.path.join(directory, name)).st_ctime)
+    return newest
+
+
+def _servers() -> Iterator[dict[str, Any]]:
+    """Yield this user's servers: pid, words of the command line, and since when it runs."""
+    for pid in _own_pids():
+        words = _words(pid)
+        started = process.start_time(pid)
+        if started is not None and _is_server(words):
+            yield {"pid": pid, "words": words, "since": _wall_clock(started)}
+
+
+def _is_server(words: list[bytes]) -> bool:
+    """Return whether this is `PYTHON …/outlive … mcp` or `PYTHON -m outlive … mcp`; the same for `serve`."""
+    names = [os.path.basename(word) for word in words[:4]]
+    if b"outlive" not in names:
+        return False
+    rest = iter(words[names.index(b"outlive") + 1 :])
+    for word in rest:
+        if word in _GLOBALS_WITH_VALUE:
+            next(rest, None)
+        elif not word.startswith(b"-"):
+            return word in _SERVERS
+    return False
+
+
+def _is_of_this_installation(words: list[bytes]) -> bool:
+    return os.path.dirname(words[0]) == os.path.dirname(os.fsencode(sys.executable))
+
+
+def _own_pids() -> list[int]:
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == os.geteuid():
+                found.append(int(name))
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def _words(pid: int) -> list[bytes]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().split(b"\0")[:-1]
+    except OSError:
+        return []
+
+
+def _text(words: list[bytes]) -> str:
+    return b" ".join(words).decode("utf-8", "replace")
+
+
+def _wall_clock(started: int) -> float:
+    """Turn the start time of a process (clock ticks since the boot) into seconds since the epoch."""
+    age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")
+    return time.time() - age_s

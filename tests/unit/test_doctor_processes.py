@@ -1,0 +1,47 @@
+"""How `doctor` knows a server by its command line, and an update by the files."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from outlive.jobs.doctor import processes
+from outlive.system import process
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        ("/v/bin/python3 /v/bin/outlive mcp", True),
+        ("/v/bin/python3 /v/bin/outlive --root /r mcp --isolate", True),
+        ("/v/bin/python -I -m outlive serve --port 1", True),
+        ("/v/bin/python3 /v/bin/outlive run --wait mcp", False),
+        ("/v/bin/python3 /v/bin/outlive list", False),
+        ("vim outlived mcp", False),
+        ("", False),
+    ],
+)
+def test_a_server_is_known_by_its_command_line(line: str, known: bool) -> None:
+    assert processes._is_server(os.fsencode(line).split()) is known
+
+
+def test_an_update_is_a_change_of_code_and_no_bytecode(tmp_path: Path) -> None:
+    (tmp_path / "room").mkdir()
+    code = tmp_path / "room" / "module.py"
+    code.write_text("")
+    os.utime(code, (1, 1))
+    changed = processes.code_changed_at(str(tmp_path))
+    assert changed == code.stat().st_ctime > 1
+    (tmp_path / "room" / "module.pyc").write_text("")
+    assert processes.code_changed_at(str(tmp_path)) == changed
+
+
+def test_this_process_runs_since_a_time_in_the_past() -> None:
+    started = process.start_time(os.getpid())
+    assert started is not None
+    assert 0 < time.time() - processes._wall_clock(started) < 86_400
+    assert processes._is_of_this_installation([os.fsencode(sys.executable)])
