@@ -89,12 +89,19 @@ def test_the_session_of_the_readme_goes_as_it_is_shown(
         given = {name: job_id if name == "job_id" else value for name, value in call.arguments.items()}
         found += second.call(call.tool, **given).text.splitlines()
         shown += call.lines
-    assert [plain(line) for line in found if line.strip()] == [plain(line) for line in shown]
+    assert parted(found) == parted(shown)
     jobs.end()
+
+
+def parted(lines: list[str]) -> tuple[list[str], list[str]]:
+    """What the command printed, and what the server said. On a busy machine a line may come with the next answer."""
+    printed = [line for line in map(str.strip, lines) if f"echo {line}\n" in BUILD]
+    return printed, [plain(line) for line in lines if line.strip() and line.strip() not in printed]
 
 
 def plain(line: str) -> str:
     """A line of a session without what is different each time. `…` ends a line that the page cuts."""
+    line = re.sub(r" :: .*", " ::", line)
     line = re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "TIME", " ".join(line.split()))
     line = re.sub(r"\b[0-9A-HJKMNP-TV-Z]{26}\b|^[0-9A-HJKMNP-TV-Z]{8}\b", "JOB", line)
     return re.sub(r"pid \d+", "pid N", line).split("Use process")[0].removesuffix("…").strip()
