@@ -141,6 +141,7 @@ def test_the_demo_explains_itself_and_takes_nothing_else(cli: Cli) -> None:
 # --- the examples ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_walkthrough_of_an_agent_runs_to_its_end(scratch: dict[str, str | None]) -> None:
     done = run(sys.executable, str(CHECKOUT / "examples" / "agent_walkthrough.py"), env=scratch)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -148,7 +149,8 @@ def test_the_walkthrough_of_an_agent_runs_to_its_end(scratch: dict[str, str | No
     assert nothing_left_in(scratch)
 
 
-@pytest.mark.parametrize("reader", ["python3", slow("jq")])
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", ["python3", "jq"])
 def test_the_walkthrough_of_a_script_runs_to_its_end(reader: str, place: Path, scratch: dict[str, str | None]) -> None:
     if reader == "jq" and not shutil.which("jq"):
         pytest.skip("no jq here")

@@ -69,6 +69,17 @@ def invalid(field: str, message: str, *, hint: str | None = None, usage: bool = 
     return OutliveError("invalid_argument", message, hint=hint, details={"field": field, **details}, usage=usage)
 
 
+MARK = "⟨⟩"
+
+
+def argument(name: str) -> str:
+    """Return a mark for a message or a hint, which `verbs/spelling.py` replaces with the argument's name on a face.
+
+    `name` is the parameter of the verb's function, as in `invalid`.
+    """
+    return f"{MARK[0]}{name}{MARK[1]}"
+
+
 def from_os(doing: str, error: OSError, *, code: str = "io_error", on: Object = "file") -> OutliveError:
     """Return the error of an operation that a system call failed in: "while opening /x for the job's stdin: Permission
     denied". The path that the system call failed on is added where `doing` does not name it.

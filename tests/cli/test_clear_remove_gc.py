@@ -188,7 +188,7 @@ def test_a_window_without_a_unit_is_refused_and_nothing_is_deleted(cli: Cli, roo
     old = _aged(cli, root, 400)
     for window in ("7", "0", "", "d", "-1d", "7y", "soon", "1e3d"):
         error = cli.error("gc", f"--older-than={window}", code="invalid_argument")
-        assert error["details"]["field"] == "older_than"
+        assert error["details"]["field"] == "--older-than"
     assert _left(root) == {old}
 
 

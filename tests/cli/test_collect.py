@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from outlive import limits
 from outlive.core.ids import id_time_ms, new_id
+from outlive.store.cleanup import automatic
 from outlive.store.cleanup.automatic import collect, is_time
 from outlive.store.cleanup.policy import Bounds, Ended, surplus
 from outlive.store.root import COLLECTED, Store
@@ -244,9 +244,9 @@ def test_it_happens_at_most_so_often(cli: Cli, root: Path, store: Store) -> None
     kept = _aged(cli, root, 9)
     assert collect(store, ages) == 0, "not again so soon"
     for ago, bounds, deleted in (
-        (limits.GC_EVERY_S + 1, ages, 0),
-        (limits.GC_EVERY_S - 30, Bounds(None, 0, None), 0),
-        (limits.GC_AGE_EVERY_S + 1, ages, 1),
+        (automatic.GC_EVERY_S + 1, ages, 0),
+        (automatic.GC_EVERY_S - 30, Bounds(None, 0, None), 0),
+        (automatic.GC_AGE_EVERY_S + 1, ages, 1),
     ):
         assert kept in _ids(root)
         os.utime(root / COLLECTED, (time.time() - ago,) * 2)
@@ -259,7 +259,7 @@ def test_a_sweep_that_was_cut_short_goes_on_at_the_next_call(
 ) -> None:
     ages = Bounds(7 * DAY_S, None, None)
     made = {_aged(cli, root, days) for days in (9, 10, 11)}
-    monkeypatch.setattr(limits, "GC_WORK_S", 0)
+    monkeypatch.setattr(automatic, "GC_WORK_S", 0)
     assert collect(store, ages) == 0
     assert is_time(store, ages)
     assert _ids(root) == made
@@ -275,7 +275,7 @@ def test_a_clock_that_jumps_after_a_sweep_was_cut_short_deletes_nothing(
     ages = Bounds(7 * DAY_S, None, None)
     _aged(cli, root, 9)
     young = _aged(cli, root, 1)
-    monkeypatch.setattr(limits, "GC_WORK_S", 0)
+    monkeypatch.setattr(automatic, "GC_WORK_S", 0)
     assert collect(store, ages) == 0
     monkeypatch.undo()
     now = time.time()

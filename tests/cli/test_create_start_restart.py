@@ -48,12 +48,12 @@ def test_create_takes_no_options_about_watching(cli: Cli, flag: str) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "field"),
     [
-        (["--cwd", "missing", "true"], "invalid_argument", "cwd"),
-        (["--env", "NAME", "true"], "invalid_argument", "env"),
-        (["--stdin", "-", "true"], "invalid_argument", "stdin"),
-        (["--timeout=-5", "true"], "invalid_argument", "timeout_ms"),
+        (["--cwd", "missing", "true"], "invalid_argument", "--cwd"),
+        (["--env", "NAME", "true"], "invalid_argument", "--env"),
+        (["--stdin", "-", "true"], "invalid_argument", "--stdin"),
+        (["--timeout=-5", "true"], "invalid_argument", "--timeout"),
         ([""], "invalid_argument", "command"),
-        (["--tag", "a b", "true"], "invalid_tag", "tag"),
+        (["--tag", "a b", "true"], "invalid_tag", "--tag"),
     ],
 )
 def test_create_checks_as_run_does(cli: Cli, jobs: Jobs, words: list[str], code: str, field: str) -> None:
@@ -204,7 +204,7 @@ def test_restart_changes_and_adds_variables(cli: Cli) -> None:
 def test_a_masked_variable_must_be_given_again(cli: Cli, jobs: Jobs, root: Path) -> None:
     old = cli.ok("run", "--env", "TOKEN=hunter2", "--mask", "TOKEN", "echo ${#TOKEN}")
     error = cli.error("restart", old["job_id"], code="invalid_argument")
-    assert error["details"]["field"] == "env"
+    assert error["details"]["field"] == "--env"
     assert "TOKEN" in error["message"]
     assert len(jobs.all()) == 1
     new = cli.ok("restart", old["job_id"], "--env", "TOKEN=hunter22")

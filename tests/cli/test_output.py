@@ -325,7 +325,7 @@ def test_each_stream_can_be_read_alone_with_its_own_lines(cli: Cli) -> None:
     assert cli.ok("log", job, "--stream", "both")["output"] == _lines(1, 6)
     assert cli.ok("log", job, "--stream", "stderr", "--search", "5")["output"].endswith("3:5\n")
     error = cli.error("log", job, "--stream", "stdin", code="invalid_argument", status=2)
-    assert error["details"]["field"] == "stream"
+    assert error["details"]["field"] == "--stream"
 
 
 # --- search --------------------------------------------------------------------------------------------------------
@@ -377,7 +377,7 @@ def test_what_matches_nothing_says_so_and_what_is_no_pattern_is_refused(cli: Cli
     assert found["hint"]
     for pattern in ("(", "[", r"(a)\1", "(?=a)", "x" * 2000):
         error = cli.error("log", job, f"--search={pattern}", code="invalid_argument")
-        assert error["details"]["field"] == "search"
+        assert error["details"]["field"] == "--search"
     assert cli.ok("log", job, "--search=(a|aa)+$|(x+x+)+y|(?i)ABC")["matches"] == 1
 
 
@@ -434,7 +434,7 @@ def test_a_budget_has_bounds(cli: Cli) -> None:
     job = _put(cli, b"x")
     for value in ("0", "-1", "x", "99999999999"):
         error = cli.error("poll", job, f"--max-bytes={value}", code="invalid_argument")
-        assert error["details"]["field"] == "max_bytes"
+        assert error["details"]["field"] == "--max-bytes"
 
 
 def test_the_configuration_sets_the_budget_of_run_and_a_flag_goes_before_it(cli: Cli) -> None:

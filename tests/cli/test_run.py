@@ -154,7 +154,7 @@ def test_another_shell_can_be_asked_for(cli: Cli) -> None:
 def test_a_shell_that_is_not_there_is_refused(cli: Cli, root: Path) -> None:
     for wrapper in ("no-such-shell -c", "", "'unclosed"):
         error = cli.error("run", "--shell-wrapper", wrapper, "echo x", code="invalid_argument")
-        assert error["details"]["field"] == "shell"
+        assert error["details"]["field"] == "--shell-wrapper"
     assert _nothing_was_made(root)
 
 

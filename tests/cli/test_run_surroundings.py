@@ -43,7 +43,7 @@ def test_the_command_runs_in_the_directory_that_is_named(cli: Cli, work: Path) -
 def test_a_directory_that_is_none_is_refused_and_nothing_runs(cli: Cli, root: Path, work: Path, path: str) -> None:
     (work / "file").touch()
     error = cli.error("run", f"--cwd={path}", "touch ran", code="invalid_argument")
-    assert error["details"]["field"] == "cwd"
+    assert error["details"]["field"] == "--cwd"
     assert _nothing_was_made(root)
     assert list(work.iterdir()) == [work / "file"]
 
@@ -54,7 +54,7 @@ def test_a_deleted_current_directory_is_an_error_and_another_can_be_named(cli: C
     script = 'cd "$0" && rmdir "$0" && exec "$@"'
     words = ["sh", "-c", script, str(gone), *OUTLIVE]
     here = subprocess.run([*words, "run", "true"], capture_output=True, check=False)
-    assert one_object(Text(here.returncode, here.stdout.decode(), ""))["error"]["details"]["field"] == "cwd"
+    assert one_object(Text(here.returncode, here.stdout.decode(), ""))["error"]["details"]["field"] == "--cwd"
     gone.mkdir()
     there = subprocess.run([*words, "run", "--cwd", str(work), "pwd"], capture_output=True, check=False)
     assert one_object(Text(there.returncode, there.stdout.decode(), ""))["output"] == f"{work}\n"
@@ -90,7 +90,7 @@ def test_only_line_feeds_end_a_line_of_an_env_file(cli: Cli, work: Path) -> None
 def test_a_broken_env_file_is_refused_and_nothing_runs(cli: Cli, root: Path, work: Path, line: str) -> None:
     (work / "file").write_text(f"GOOD=1\n{line}\n")
     error = cli.error("run", "--env-file", "file", "touch ran", code="invalid_argument")
-    assert error["details"]["field"] == "env_file"
+    assert error["details"]["field"] == "--env-file"
     assert _nothing_was_made(root)
     assert not (work / "ran").exists()
 
@@ -105,7 +105,7 @@ def test_an_env_file_that_cannot_be_read_is_an_io_error(cli: Cli, root: Path, pa
 @pytest.mark.parametrize("given", ["NAME", "=x", "1A=x", "A-B=x", "A B=x"])
 def test_what_sets_no_variable_is_refused(cli: Cli, root: Path, given: str) -> None:
     error = cli.error("run", "--env", given, "true", code="invalid_argument")
-    assert error["details"]["field"] == "env"
+    assert error["details"]["field"] == "--env"
     assert _nothing_was_made(root)
 
 
@@ -123,7 +123,7 @@ def test_the_output_of_a_job_is_not_masked(cli: Cli) -> None:
 @pytest.mark.parametrize("given", ["TOKEN=x", "", "1A"])
 def test_mask_takes_names(cli: Cli, given: str) -> None:
     error = cli.error("run", "--mask", given, "true", code="invalid_argument")
-    assert error["details"]["field"] == "mask"
+    assert error["details"]["field"] == "--mask"
 
 
 def test_the_command_knows_its_job_its_root_and_that_it_runs_under_us(cli: Cli, root: Path) -> None:

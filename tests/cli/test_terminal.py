@@ -298,7 +298,7 @@ def test_odd_keys_are_told_and_harm_nothing(cli: Cli) -> None:
     job = start(cli, "--", "cat")["job_id"]
     assert "Enter" in cli.ok("send-keys", job, "Entr")["warnings"][0]
     assert (
-        cli.error("send-keys", job, "--hex", "4", "--hex", "1g", code="invalid_argument")["details"]["field"] == "hex"
+        cli.error("send-keys", job, "--hex", "4", "--hex", "1g", code="invalid_argument")["details"]["field"] == "--hex"
     )
     cli.error("send-keys", job, code="invalid_argument")
     assert cli.ok("send-keys", job, "--hex", "0x41", "Enter")["bytes_written"] == 2

@@ -265,7 +265,7 @@ def test_an_unknown_signal_is_refused_and_names_the_nearest(cli: Cli, jobs: Jobs
     hints = {}
     for name in meant:
         error = cli.error("kill", job, f"--signal={name}", code="invalid_argument")
-        assert error["details"]["field"] == "signal"
+        assert error["details"]["field"] == "--signal"
         hints[name] = error["hint"]
     assert cli.ok("status", job)["state"] == "running"
     assert [name for name, near in meant.items() if near not in hints[name]] == []

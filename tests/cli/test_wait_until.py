@@ -291,7 +291,7 @@ def test_a_wait_costs_no_cpu(cli: Cli, work: Path) -> None:
 def test_bad_conditions_are_errors(cli: Cli, condition: str, jobs: Jobs) -> None:
     job = running(cli, "exec sleep 60")
     error = cli.error("wait", job, f"--until={condition}", code="invalid_argument")
-    assert error["details"]["field"] == "until"
+    assert error["details"]["field"] == "--until"
     assert cli.ok("status", job)["state"] == "running"
     jobs.end()
 

@@ -388,7 +388,7 @@ def test_what_was_not_delivered_is_delivered_by_the_successor(cli: Cli, root: Pa
 )
 def test_a_bad_watch_starts_nothing(cli: Cli, root: Path, work: Path, watch: str) -> None:
     error = cli.error("run", f"--watch={watch}", "touch ran", code="invalid_argument")
-    assert error["details"]["field"] == "watch"
+    assert error["details"]["field"] == "--watch"
     assert cli.ok("list", "--all")["jobs"] == []
     assert not (work / "ran").exists()
 

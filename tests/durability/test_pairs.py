@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from outlive import limits
-from outlive.launch import fork_server
+from outlive.launch import fork_server, fork_server_client
 from outlive.store.root import Store
 from outlive.supervisor import worker as pairs
 from outlive.supervisor.escrow import Escrow
@@ -153,7 +152,7 @@ def test_a_pair_is_not_free_before_what_its_job_left_behind_has_ended(server: Se
 
 def test_a_pair_that_has_had_many_jobs_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """No leak of any library may grow for weeks. It never says that it is free and then is not there."""
-    monkeypatch.setattr(limits, "PAIR_JOBS", 3)
+    monkeypatch.setattr(pairs, "PAIR_JOBS", 3)
     for name, stand_in in {"_see_through": True, "_forget": None}.items():
         monkeypatch.setattr(pairs.Jobs, name, lambda *_, found=stand_in: found)
     monkeypatch.setattr(pairs.signals, "survive", lambda _: None)
@@ -179,7 +178,7 @@ def guard(sock: Any, line: Any) -> Iterator[pairs.Guard]:
 
 
 def test_a_pair_that_waits_for_long_ends_and_whoever_gives_it_a_job_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PAIR_IDLE_S", 0.0)
+    monkeypatch.setattr(pairs, "PAIR_IDLE_S", 0.0)
     monkeypatch.setattr(pairs.Request, "from_file", lambda _: pairs.Request())
     (server, sock), (line, supervisor) = fds.pair(), fds.pair()
     with guard(sock, line) as guardian, Path("/dev/null").open() as file:
@@ -391,11 +390,11 @@ def _mode(path: Path) -> int:
 
 
 def test_few_directories_are_made_ahead_however_many_jobs_there_are(server: Server) -> None:
-    asked = [server.mcp.begin_call("exec", command="sleep 0.5") for _ in range(2 * limits.LENT_PAIRS)]
+    asked = [server.mcp.begin_call("exec", command="sleep 0.5") for _ in range(2 * fork_server_client.LENT_PAIRS)]
     assert {server.mcp.tool_answer(one)["exit_code"] for one in asked} == {0}
-    for _ in range(2 * limits.LENT_PAIRS):
+    for _ in range(2 * fork_server_client.LENT_PAIRS):
         server.run("true")
-        assert len(blanks(server.root)) <= limits.BLANKS
+        assert len(blanks(server.root)) <= fork_server_client.BLANKS
     until(lambda: blanks(server.root), what="a directory that was made ahead")
 
 

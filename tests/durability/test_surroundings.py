@@ -21,7 +21,7 @@ from outlive import limits
 from outlive.core import ids, units
 from outlive.core.records import State
 from outlive.store import atomic_file
-from outlive.supervisor.ending import outcome
+from outlive.supervisor.ending import kill, outcome
 from outlive.supervisor.ending.kill import Killer
 from outlive.supervisor.event_loop import Loop
 from outlive.system import process
@@ -184,7 +184,7 @@ def test_a_member_that_cannot_be_killed_is_given_up_and_not_waited_for_for_ever(
     killer = Killer(loop, members, loop.stop, told=True)
     loop.after("end", 0, lambda: killer.end(signal.SIGKILL, 0))
     loop.run()
-    assert len(looks) > limits.CLEAN_SWEEPS
+    assert len(looks) > kill.CLEAN_SWEEPS
     assert not killer.busy
 
 

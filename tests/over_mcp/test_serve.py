@@ -18,7 +18,7 @@ import pytest
 
 from support.cli import Cli, Jobs
 from support.serve import INITIALIZE, TRANSPORTS, HttpSession, Served, open_sockets
-from support.tiers import MODERN_FIRST
+from support.tiers import MODERN_FIRST, first
 from support.tools import instructions
 from support.wait import until
 
@@ -96,6 +96,7 @@ def test_a_subscriber_is_told_of_a_change(serve: Serve, work: Path, jobs: Jobs, 
 
 
 @MODERN_FIRST
+@pytest.mark.parametrize("transport", first(1, TRANSPORTS), indirect=True)
 def test_what_two_clients_follow_goes_on_for_one_when_the_other_leaves(
     serve: Serve, work: Path, jobs: Jobs, transport: str, era: str
 ) -> None:
@@ -120,7 +121,7 @@ def test_a_job_runs_where_it_was_told_to_and_never_in_the_server_s_own_directory
 ) -> None:
     served = serve()
     refused = served.tool("exec", command="pwd")
-    assert (refused["error"]["code"], refused["error"]["details"]["field"]) == ("invalid_argument", "cwd")
+    assert (refused["error"]["code"], refused["error"]["details"]["field"]) == ("invalid_argument", "workdir")
     assert "workdir" in refused["error"]["hint"]
     assert served.tool("exec", command="pwd", workdir=str(work))["output"] == f"{work}\n"
     (place / "there").mkdir()
@@ -328,17 +329,17 @@ def _certificate(place: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "field"),
     [
-        (("--port", "70000"), "port"),
-        (("--port", "-1"), "port"),
-        (("--socket", "s", "--port", "1"), "socket"),
-        (("--keyfile", "k"), "keyfile"),
-        (("--allow-host", "http://x", "--port", "0"), "allow_host"),
-        (("--prefix", "x/"), "prefix"),
-        (("--workdir", "/nowhere"), "workdir"),
-        (("--tools", "all"), "tools"),
+        (("--port", "70000"), "--port"),
+        (("--port", "-1"), "--port"),
+        (("--socket", "s", "--port", "1"), "--socket"),
+        (("--keyfile", "k"), "--keyfile"),
+        (("--allow-host", "http://x", "--port", "0"), "--allow-host"),
+        (("--prefix", "x/"), "--prefix"),
+        (("--workdir", "/nowhere"), "--workdir"),
+        (("--tools", "all"), "--tools"),
         (("--hots", "x"), "--hots"),
-        (("--certfile", "/nowhere.pem", "--port", "0"), "certfile"),
-        (("--host", "host.invalid", "--port", "0"), "host"),
+        (("--certfile", "/nowhere.pem", "--port", "0"), "--certfile"),
+        (("--host", "host.invalid", "--port", "0"), "--host"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_an_error_object(cli: Cli, words: tuple[str, ...], field: str) -> None:

@@ -7,7 +7,7 @@ import os
 import signal
 from pathlib import Path
 
-from outlive import limits
+from outlive.launch import fork_server_client
 from support import processes
 from support.wait import until
 
@@ -77,6 +77,8 @@ def borrowed(pid: int) -> list[str]:
                 sockets.append(target)
             elif "/.tmp-" in target:
                 blanks.append(target)
-    assert len(sockets) <= 1 + 2 * limits.LENT_PAIRS, f"{len(sockets)} lines: {sockets}"
-    assert len(blanks) <= 3 * limits.LENT_PAIRS, f"{len(blanks)} open files of directories that were made ahead"
+    assert len(sockets) <= 1 + 2 * fork_server_client.LENT_PAIRS, f"{len(sockets)} lines: {sockets}"
+    assert len(blanks) <= 3 * fork_server_client.LENT_PAIRS, (
+        f"{len(blanks)} open files of directories that were made ahead"
+    )
     return [*sockets, *blanks]

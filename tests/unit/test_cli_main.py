@@ -172,7 +172,7 @@ def test_a_deleted_working_directory_is_no_error(verb: Any, call: Called, place:
     gone.rmdir()
     verb(lambda ctx, **given: {"cwd": ctx.cwd})
     assert call("status", "J")["cwd"] is None
-    assert call.refused("status", "J", "--root", "here")["details"] == {"field": "root"}
+    assert call.refused("status", "J", "--root", "here")["details"] == {"field": "--root"}
 
 
 # --- errors and exit status ----------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ def test_propagate_exits_like_the_job_and_still_answers(
 
 def test_propagate_without_wait_is_refused(verb: Any, call: Called) -> None:
     verb(answers(exit_code=3))
-    assert call.refused("status", "--propagate", "J")["details"] == {"field": "propagate"}
+    assert call.refused("status", "--propagate", "J")["details"] == {"field": "--propagate"}
     assert call.status == 2
 
 

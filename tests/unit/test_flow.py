@@ -8,11 +8,12 @@ import select
 import pytest
 
 from outlive import limits
+from outlive.supervisor.output import batching
 from outlive.supervisor.output.batching import Flow
 from outlive.supervisor.output.pump import Pump
 from outlive.supervisor.sources import Fifo
 
-LEAST_S, MOST_S = limits.FLOOD_PAUSE_S
+LEAST_S, MOST_S = batching.FLOOD_PAUSE_S
 
 
 class Clock:
@@ -40,8 +41,8 @@ def test_lines_that_come_now_and_then_are_taken_at_once() -> None:
 
 def test_the_first_lines_of_a_flood_are_taken_at_once_and_later_ones_together() -> None:
     pauses = Clock().turns(200, 0.00001, 1000)
-    assert set(pauses[: limits.FLOOD_TURNS]) == {0.0}
-    assert all(LEAST_S <= pause <= MOST_S for pause in pauses[limits.FLOOD_TURNS :])
+    assert set(pauses[: batching.FLOOD_TURNS]) == {0.0}
+    assert all(LEAST_S <= pause <= MOST_S for pause in pauses[batching.FLOOD_TURNS :])
 
 
 def test_a_flood_goes_on_while_its_turns_wait() -> None:
@@ -58,14 +59,14 @@ def test_large_writes_are_taken_at_once() -> None:
 def test_a_flood_that_ends_is_waited_for_no_more() -> None:
     clock = Clock()
     assert clock.turns(100, 0.00001, 1000)[-1] > 0
-    assert clock.turns(3 * limits.FLOOD_TURNS, 0.002, 80)[-1] == 0.0
+    assert clock.turns(3 * batching.FLOOD_TURNS, 0.002, 80)[-1] == 0.0
 
 
 def test_a_pipe_that_filled_meanwhile_is_emptied_without_waiting() -> None:
     clock = Clock()
     clock.turns(100, 0.00001, 1000)
     assert clock.turns(1, 0.00001, limits.PIPE_BYTES)[0] > 0
-    assert set(clock.turns(limits.FLOOD_TURNS, 0.00001, limits.PIPE_BYTES)) == {0.0}
+    assert set(clock.turns(batching.FLOOD_TURNS, 0.00001, limits.PIPE_BYTES)) == {0.0}
 
 
 def test_two_streams_that_take_turns_are_taken_at_once() -> None:

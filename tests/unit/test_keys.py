@@ -428,7 +428,7 @@ def test_every_byte_can_be_written(data: bytes) -> None:
 def test_what_is_not_hexadecimal_is_refused(item: str) -> None:
     with pytest.raises(OutliveError) as caught:
         from_hex(["41", item])
-    assert (caught.value.code, caught.value.details) == ("invalid_argument", {"field": "hex"})
+    assert (caught.value.code, caught.value.details) == ("invalid_argument", {"field": "hex_"})
     assert caught.value.hint
     shown = item.replace("\ud800", "\\ud800")
     assert caught.value.message == f'"{shown}" is not hexadecimal; nothing was sent'

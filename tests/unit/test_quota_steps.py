@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from outlive import limits
 from outlive.store.job_dir import GAP, LOGS, ORDER
 from outlive.store.output.gap import NO_GAP, GapWriter
 from outlive.store.output.merged import Output
+from outlive.supervisor.output import quota
 from outlive.supervisor.output.quota import NEVER
 from outlive.system import hole_punch
 from support.kept import check, check_places, made, numbered
@@ -126,6 +126,6 @@ def test_the_record_is_on_the_disk_before_the_first_bytes_go_and_is_synced_seldo
         at = done.index("sync")
         assert done[:at] == ["punch"], "a try behind the end of our own file, where nothing is lost"
         assert (done.count("sync"), done.count("punch") > 10) == (1, True)
-        clock[0] += limits.GAP_SYNC_S
+        clock[0] += quota.GAP_SYNC_S
         job.put(0, b"line\n" * 40_000)
         assert done.count("sync") == 2

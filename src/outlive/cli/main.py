@@ -230,6 +230,9 @@ def _print(call: _Call, found: dict[str, Any]) -> None:
 
 
 def _failed(call: _Call, error: OutliveError) -> int:
+    from outlive.verbs import spelling
+
+    error = spelling.spelled(error, spelling.CLI, (*parse.GLOBALS, *(call.verb.args if call.verb else ())))
     if call.options["human"]:
         from outlive.cli import human
 

@@ -22,7 +22,7 @@ def check_tags(tags: list[str]) -> list[str]:
                 f"not a tag: {tag!r}",
                 hint="A tag is letters, digits and hyphens in segments joined by dots, for example project.build; "
                 "`.*` belongs to list filters only.",
-                details={"field": "tag", "tag": tag},
+                details={"field": "tags", "tag": tag},
             )
     found = list(dict.fromkeys(tags))
     if len(found) > limits.MAX_TAGS:

@@ -10,7 +10,7 @@ from outlive import limits
 from outlive.core.labels import check_tags, name_of
 from outlive.core.records import Definition
 from outlive.core.units import timestamp
-from outlive.errors import OutliveError, from_os, invalid
+from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import watch_spec
 
 TYPE_CHECKING = False
@@ -62,7 +62,8 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         raise invalid(
             "env",
             f"the values of {', '.join(sorted(masked))} are masked, and create would have to store them",
-            hint="Start the job at once instead, or (on the command line) put them into a file for --env-file.",
+            hint="Start the job at once instead"
+            + (f", or put them into a file for {argument('env_file')}." if ctx.face == "cli" else "."),
         )
     stdin, data, stdin_fd, stdin_path = _stdin(ctx, args, start_now=start_now)
     tags = check_tags(list(args.get("tags") or ()))
@@ -114,7 +115,7 @@ def _command(given: str | list[str]) -> list[str]:
             raise invalid(
                 "command",
                 f"one argument is longer than {limits.MAX_COMMAND_BYTES:,} bytes, which the kernel refuses",
-                hint="Put the text into a file, or pass it with stdin_data.",
+                hint=f"Put the text into a file, or pass it with {argument('stdin_data')}.",
             )
     return words
 
@@ -135,14 +136,14 @@ def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
 
 
 _EXISTING = "Name an existing directory."
-_WHERE = "Give an absolute path: workdir in a tool call, --cwd on the command line."
+_WHERE = f"Give an absolute path with {argument('cwd')}."
 
 
 def working_directory(ctx: Context, given: str | None) -> str:
     """The absolute directory a job runs in. Errors: invalid_argument if it is not one."""
     if given is None:
         if ctx.cwd is None:
-            why = "the caller is in none: it was deleted, or the server was given none (outlive serve --workdir)"
+            why = "the current one was deleted" if ctx.face == "cli" else "this server has none for jobs"
             raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint=_WHERE)
         given = ctx.cwd
     if not given.strip() or "\0" in given:
@@ -185,7 +186,9 @@ def check_env(env: dict[str, str]) -> dict[str, str]:
 def _mask(names: Any) -> list[str]:
     for name in names:
         if not _is_env_name(name):
-            raise invalid("mask", f"not the name of a variable: {name!r}", hint="mask takes names, not values.")
+            raise invalid(
+                "mask", f"not the name of a variable: {name!r}", hint=f"{argument('mask')} takes names, not values."
+            )
     return list(dict.fromkeys(names))
 
 
@@ -231,7 +234,7 @@ def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str,
     """(kind, data to keep, fd to pass on, path of a file)."""
     given, data = args.get("stdin") or "closed", args.get("stdin_data")
     if data is not None and given not in ("open", "closed"):
-        raise invalid("stdin_data", "stdin_data goes with stdin open or closed only")
+        raise invalid("stdin_data", f"{argument('stdin_data')} goes with {argument('stdin')} open or closed only")
     if data is not None:
         encoded = data.encode("utf-8", "surrogateescape")
         return ("open" if given == "open" else "data"), encoded, None, None
@@ -239,17 +242,23 @@ def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str,
         return given, None, None, None
     if given.startswith("@") and ctx.face == "cli":
         if not given[1:]:
-            raise invalid("stdin", "@ names no file", hint="Write --stdin @FILE.")
+            raise invalid("stdin", "@ names no file", hint=f"Write {argument('stdin')} @FILE.")
         path = os.path.abspath(given[1:])
         return "file", None, open_stdin(path), path
     if given == "-" and ctx.face == "cli":
         if not start_now:
-            raise invalid("stdin", "create cannot keep this command's own stdin", hint="Use --stdin @FILE.")
+            raise invalid(
+                "stdin", "create cannot keep this command's own stdin", hint=f"Use {argument('stdin')} @FILE."
+            )
         if os.isatty(0):
-            raise invalid("stdin", "stdin is a terminal", hint="Pipe something into it, or use --stdin open and write.")
+            raise invalid(
+                "stdin",
+                "stdin is a terminal",
+                hint=f"Pipe something into it, or use {argument('stdin')} open and write.",
+            )
         return "caller", None, os.dup(0), None
     known = "open, closed, - or @FILE" if ctx.face == "cli" else "open or closed"
-    raise invalid("stdin", f"stdin is {known}, not {given!r}")
+    raise invalid("stdin", f"{argument('stdin')} is {known}, not {given!r}")
 
 
 def open_stdin(path: str) -> int:
@@ -269,7 +278,10 @@ def _quota(ctx: Context, given: int | None) -> int:
     """0: everything is kept."""
     found: int = ctx.config.get("exec", "quota_bytes") if given is None else given
     if 0 < found < limits.MIN_QUOTA_BYTES:
-        raise invalid("quota_bytes", f"quota_bytes is at least {limits.MIN_QUOTA_BYTES:,}, not {found:,}; 0: no quota")
+        raise invalid(
+            "quota_bytes",
+            f"{argument('quota_bytes')} is at least {limits.MIN_QUOTA_BYTES:,}, not {found:,}; 0 keeps everything",
+        )
     return found
 
 
@@ -282,16 +294,22 @@ def _title(given: str | None) -> str | None:
     return text or None
 
 
-def notification(ctx: Context, command: str | None, file: str | None) -> dict[str, Any]:
-    """The sinks as they are stored."""
+def notification(
+    ctx: Context,
+    command: str | None,
+    file: str | None,
+    *,
+    fields: tuple[str, str] = ("notify_command", "notify_file"),
+) -> dict[str, Any]:
+    """Return the notification as it is stored. `fields` are the caller's names of the two. Errors: invalid_argument."""
     found: dict[str, Any] = {}
     if command is not None:
         if not command.strip():
-            raise invalid("notify_command", "the notification command is empty")
+            raise invalid(fields[0], "the notification command is empty")
         found["notify_command"] = command
     if file is not None:
         if not file.strip():
-            raise invalid("notify_file", "the notification file is empty")
+            raise invalid(fields[1], "the notification file is empty")
         found["notify_file"] = os.path.normpath(os.path.join(ctx.cwd or "/", file))
     return found
 
@@ -303,6 +321,6 @@ def refuse_unstored(definition: Definition, env: dict[str, str]) -> None:
         raise OutliveError(
             "invalid_argument",
             f"the masked {', '.join(missing)} must be given again: masked values are not stored",
-            hint=f"Pass env with {missing[0]}.",
+            hint=f"Give {missing[0]} with {argument('env')}.",
             details={"field": "env", "missing": missing},
         )

@@ -105,7 +105,7 @@ def _unhex(word: str, item: str) -> bytes:
         return bytes.fromhex(word.zfill(2) if len(word) == 1 else word or "none")
     except ValueError:
         raise invalid(
-            "hex",
+            "hex_",
             f'"{_shown(item)}" is not hexadecimal; nothing was sent',
             hint='Two digits a byte, as in "1b5b41", "1b 5b 41", "0x1b" or "\\x1b".',
         ) from None

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Notice = dict[str, Any]
 
+_LIVENESS_CHECK_S = 2.0  # how often a silent job is checked for whether it still lives
+
 
 class Notices:
     """What one server found out so far; everything that must survive it is on disk."""
@@ -82,7 +84,7 @@ class Notices:
         told, end_told = self._told[job_id]
         now = time.monotonic()
         # A job whose supervisors were killed is still marked as live: somebody has to look
-        if (live or end_told) and size == told and now - self._looked.get(job_id, now) < limits.NOTICE_LOOK_S:
+        if (live or end_told) and size == told and now - self._looked.get(job_id, now) < _LIVENESS_CHECK_S:
             self._looked.setdefault(job_id, now)
             return []
         self._looked[job_id] = now

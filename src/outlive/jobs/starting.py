@@ -6,7 +6,7 @@ import os
 import time
 
 from outlive import fastjson, limits
-from outlive.errors import OutliveError, from_os
+from outlive.errors import OutliveError, argument, from_os
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.waiting import Pause
@@ -88,7 +88,7 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> W
     memory = -1
     try:
         if definition.systemd_scope:
-            scope = yield from _entered(definition.job_id, ctx.env)
+            scope = yield from _entered(ctx, definition.job_id)
         here, there = fds.pair()
         memory = request.to_file()
         sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
@@ -112,14 +112,14 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> W
     return here
 
 
-def _entered(job_id: str, env: dict[str, str]) -> Waiting[scope_launch.Launcher]:
-    """The way into a scope of the job's own. Errors: launch_failed; then nothing was asked of anybody."""
+def _entered(ctx: Context, job_id: str) -> Waiting[scope_launch.Launcher]:
+    """Make a systemd scope for the job and return a launcher in it. Errors: launch_failed; then nothing was started."""
     from outlive.launch import systemd_scope as scope_launch
 
     found: scope_launch.Launcher | None = None
     deadline = time.monotonic() + limits.LAUNCH_S
     try:
-        found = scope_launch.Launcher(job_id, env)
+        found = scope_launch.Launcher(job_id, ctx.env)
         while not found.is_there():
             if time.monotonic() >= deadline:
                 raise OSError(f"systemd-run made no scope within {limits.LAUNCH_S:.0f} s")
@@ -128,15 +128,17 @@ def _entered(job_id: str, env: dict[str, str]) -> Waiting[scope_launch.Launcher]
         if found is not None:
             found.give_up()
         if isinstance(error, OSError):
-            raise OutliveError("launch_failed", f"{error}; nothing was run", hint=_NO_SCOPE) from error
+            raise OutliveError("launch_failed", f"{error}; nothing was run", hint=_without_scope(ctx)) from error
         raise
     return found
 
 
-_NO_SCOPE = (
-    "A scope needs a systemd that can be reached (`systemctl --user status`); `outlive doctor` tells. Without one: "
-    "--no-systemd-scope, or systemd_scope = false in [exec] of the configuration."
-)
+def _without_scope(ctx: Context) -> str:
+    flag = f"{argument('no_systemd_scope')}, or " if ctx.face == "cli" else ""
+    return (
+        "A scope needs a systemd that can be reached (`systemctl status`, for a user `systemctl --user status`); "
+        f"`outlive doctor` tells. Without one: {flag}systemd_scope = false in [exec] of the configuration."
+    )
 
 
 def _umask() -> int:

@@ -6,7 +6,7 @@ import os
 import time
 
 from outlive import limits
-from outlive.errors import OutliveError, invalid
+from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption
 from outlive.jobs.control_client import ControlClient, require_supervisor
 from outlive.system import fds
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
 
-def deliver(ctx: Context, job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Waiting[dict[str, Any]]:
+def deliver(
+    ctx: Context, job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False, field: str = "data"
+) -> Waiting[dict[str, Any]]:
     """Write, then end the input if `eof`; answers when the job took it all, or after `timeout_ms`.
 
     Errors: stdin_closed, invalid_state, invalid_argument, io_error.
     """
     if len(data) > limits.MAX_STDIN_WRITE_BYTES:
-        raise invalid("data", f"at most {limits.MAX_STDIN_WRITE_BYTES:,} bytes can be written at once")
+        raise invalid(field, f"at most {limits.MAX_STDIN_WRITE_BYTES:,} bytes can be written at once")
     found = adoption.inspect_and_adopt(ctx, job)
     require_open(found)
     memory = fds.memory_file("stdin", data)
@@ -91,7 +93,7 @@ def require_open(found: Inspection) -> None:
         raise OutliveError(
             "stdin_closed",
             "the job was started with its stdin closed",
-            hint='Start it with stdin "open" (CLI: --stdin open), or with pty for a terminal, to be able to write to it.',
+            hint=f"To write to it, start it with {argument('stdin')} open, or with {argument('pty')} for a terminal.",
         )
     if state.stdin == "closed":
         raise OutliveError("stdin_closed", "the job's stdin was ended by an eof, or the job closed it")
@@ -103,7 +105,7 @@ def require_pty(found: Inspection, *, running: bool = True) -> None:
         raise OutliveError(
             "not_a_pty",
             "the job was started without a terminal",
-            hint="write puts text into its stdin if that is open; start it with pty (CLI: --pty) for keys and a screen.",
+            hint=f"write puts text into its stdin if that is open; start it with {argument('pty')} for keys and a screen.",
         )
     if running:
         require_open(found)

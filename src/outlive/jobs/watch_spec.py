@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive import fastjson, limits
-from outlive.errors import invalid, nearest
+from outlive.errors import argument, invalid, nearest
 from outlive.store.output.patterns import CONTAINS, MATCH_TYPES, REGEX, Pattern, check_length
 
 TYPE_CHECKING = False
@@ -38,8 +38,8 @@ def parsed(
     }
     for sink in ("watch_command", "watch_file"):
         if not given and args.get(sink) is not None:
-            flag = f"--{sink.replace('_', '-')}"
-            raise invalid(sink, f"{flag} needs --watch", hint="Say what it waits for: --watch PATTERN.")
+            message = f"{argument(sink)} needs {argument('watch')}"
+            raise invalid(sink, message, hint=f"Say what it waits for: {argument('watch')} PATTERN.")
     found = list(known)
     for item in given:
         asked = _asked(item)
@@ -82,30 +82,37 @@ def _check_keys(watch: Watch) -> None:
             raise invalid("watch", f"a watch has no {name!r}", hint=hint)
 
 
-def checked(ctx: Context, name: str, watch: Watch, from_seq: int, field: str = "watch") -> Watch:
-    """One watch as it is stored. Errors: invalid_argument."""
+def checked(ctx: Context, name: str, watch: Watch, from_seq: int, *, prefix: str | None = None) -> Watch:
+    """Return a watch as it is stored. Errors: invalid_argument.
+
+    With `prefix` the members of the watch are arguments of their own, whose names begin with it.
+    """
+
+    def field(member: str) -> str:
+        return "watch" if prefix is None else prefix + member
+
     pattern, kind, stream = watch.get("pattern"), watch["match_type"], watch["stream"]
     if not isinstance(pattern, str):
-        raise invalid(field, "a watch needs a pattern (a string)")
+        raise invalid(field("pattern"), "a watch needs a pattern (a string)")
     if kind not in MATCH_TYPES:
-        raise invalid(field, f"match_type is one of {', '.join(MATCH_TYPES)}, not {kind!r}")
+        raise invalid(field("match_type"), f"match_type is one of {', '.join(MATCH_TYPES)}, not {kind!r}")
     stream = "both" if stream == "either" else stream
     if stream not in STREAMS:
-        raise invalid(field, f"stream is one of {', '.join(STREAMS)}, not {stream!r}")
+        raise invalid(field("stream"), f"stream is one of {', '.join(STREAMS)}, not {stream!r}")
     if not isinstance(watch["once"], bool):
-        raise invalid(field, "once is true or false")
+        raise invalid(field("once"), "once is true or false")
     if kind == CONTAINS:
-        check_length(pattern, field)
+        check_length(pattern, field("pattern"))
     else:
-        Pattern(pattern, kind, field)
+        Pattern(pattern, kind, field("pattern"))
     return {
         "id": name,
         "pattern": pattern,
         "match_type": kind,
         "stream": stream,
         "once": watch["once"],
-        "command": _command(watch["command"], field),
-        "file": _file(ctx, watch["file"], field),
+        "command": _command(watch["command"], field("command")),
+        "file": _file(ctx, watch["file"], field("file")),
         "from_seq": from_seq,
     }
 

@@ -17,6 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
 
+_SPARE_PAIR_S = 0.012  # after a start, before the next pair is forked: the one that starts needs the cores
+_SPARE_RETRY_S = 1.0  # where a fork failed, again at growing intervals up to this one
+
 _SOCKET_FD = 3
 
 
@@ -35,13 +38,13 @@ def main() -> None:
     poller = select.poll()
     poller.register(sock, select.POLLIN)
     poller.register(children, select.POLLIN)
-    spare, pause_s = _fork(), limits.SPARE_PAIR_S
+    spare, pause_s = _fork(), _SPARE_PAIR_S
     while True:
         ready = {fd for fd, _ in poller.poll(None if spare else pause_s * 1000)}
         if spare is None and not ready:
             spare = _fork()
             # No process may be made now: trying again and again would not help whoever has too many
-            pause_s = limits.SPARE_PAIR_S if spare else min(2 * pause_s, limits.SPARE_RETRY_S)
+            pause_s = _SPARE_PAIR_S if spare else min(2 * pause_s, _SPARE_RETRY_S)
         if children in ready:
             os.read(children, 4096)
             _reap()

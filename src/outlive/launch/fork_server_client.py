@@ -21,6 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
 
+LENT_PAIRS = 16  # idle pairs of a server that wait for another job
+BLANKS = 2  # directories that are made ahead; the pairs that made them wait for ever, to delete them
+
 _SOCKET_FD = 3
 # It leaves the server's process tree before it imports.
 _CODE = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
@@ -113,11 +116,11 @@ class Launcher:
                     self._lent.append(pair)
 
     def _wants_blank(self) -> bool:
-        return len(self._blanks) + sum(pair.ahead for pair in self._lent) + sum(self._asked) < limits.BLANKS
+        return len(self._blanks) + sum(pair.ahead for pair in self._lent) + sum(self._asked) < BLANKS
 
     def _ask(self, files: dict[str, int]) -> None:
         # None is free now, or we would not ask
-        lend = [LEND] if len(self._lent) + len(self._asked) < limits.LENT_PAIRS else []
+        lend = [LEND] if len(self._lent) + len(self._asked) < LENT_PAIRS else []
         ahead = bool(lend) and self._wants_blank()
         lend += [AHEAD] if ahead else []
         message, numbers = ",".join([*files, *lend]).encode(), tuple(files.values())

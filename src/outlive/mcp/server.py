@@ -24,6 +24,7 @@ from outlive.errors import OutliveError
 from outlive.mcp import instructions
 from outlive.mcp.caller import on_stdio
 from outlive.mcp.json_safe import encodable
+from outlive.mcp.own_code import OwnCode, log_to_stderr
 from outlive.mcp.push import progress, tasks
 from outlive.mcp.push import subscriptions as subscriptions_module
 from outlive.mcp.push.channel import CAPABILITY, Channel
@@ -251,6 +252,7 @@ def build(
 
 async def serve(server: Server[Any], environment: JobEnvironment) -> None:
     """Serve stdio until the client closes it."""
+    server.middleware.append(OwnCode(log_to_stderr))
     async with anyio.create_task_group() as group:
         group.start_soon(environment.read_login_path)
         async with stdio_server() as (read, write):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from outlive.store.output.gap import Hole
     from outlive.store.output.merged import Output
 
+_COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a poll
+
 
 class Shown:
     """`text` shows [since_seq, next_seq) but for what `truncated` names (False: nothing is left out), and but for the
@@ -79,9 +81,9 @@ class _Merged:
         """Newlines that are there; None where nobody has counted them yet and it would take long."""
         lines = Lines(self._job, self.output)
         try:
-            if self.hole.kept(max(start, lines.known_to()), stop) > limits.COUNTED_GAP_BYTES:
+            if self.hole.kept(max(start, lines.known_to()), stop) > _COUNTED_GAP_BYTES:
                 return None
-            if self.hole.kept(start, stop) <= limits.COUNTED_GAP_BYTES:
+            if self.hole.kept(start, stop) <= _COUNTED_GAP_BYTES:
                 return self.read(start, stop).count(b"\n")
             return lines_kept(lines, start, stop)
         finally:

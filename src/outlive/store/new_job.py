@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from outlive import limits
 from outlive.store import atomic_file
 from outlive.store.job_dir import _NEW, LOCK, LOGS, ORDER, RESERVE, SPARES, JobDir, Locks
 from outlive.store.root import TEMPORARY
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from outlive.store.root import Store
 
     _R = TypeVar("_R", bound=Record)
+
+RESERVE_BYTES = 8_192  # kept in each unfinished job for its outcome; most are 1 KiB, a terminal of many sizes has 4
 
 
 class NewJob:
@@ -60,7 +61,7 @@ class NewJob:
     def _make_files(self) -> None:
         for name in (LOCK, ORDER, *LOGS):
             os.close(os.open(name, _NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
-        atomic_file.reserve(self.dir.fd, RESERVE, limits.RESERVE_BYTES)
+        atomic_file.reserve(self.dir.fd, RESERVE, RESERVE_BYTES)
         self.dir.make_io()
         self.locks = Locks(self.dir)
         fault_points.at("make_files")

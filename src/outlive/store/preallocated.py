@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_BLANK_S = 1.0  # a pair that ends waits this long for a killed server to let go of a directory made ahead
+
 
 class Blank:
     """`name` below the root, and open files: the directory, and the two that hold its locks."""
@@ -71,7 +73,7 @@ def discard(root: str, name: str) -> None:
     go of it in the next moment."""
     from outlive.store.cleanup.removal import remove_tree
 
-    until = time.monotonic() + limits.BLANK_S
+    until = time.monotonic() + _BLANK_S
     try:
         store = Store.existing(root)
         with JobDir(root, name, os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=store.fd)) as job:

@@ -10,6 +10,8 @@ import os
 from outlive import limits
 from outlive.system import fds, pty, splice
 
+_TERMINAL_HELD_BYTES = 131_072  # more than a terminal can hold: 64 KiB of buffers and 4 KiB in the line discipline
+
 
 class Fifo:
     """One stream of a job without terminal."""
@@ -60,7 +62,7 @@ class Master:
 
     def rest(self) -> int:
         """FIONREAD does not count what the line discipline has not seen yet; a read does."""
-        return limits.TERMINAL_HELD_BYTES
+        return _TERMINAL_HELD_BYTES
 
     def is_open_again(self) -> bool:
         return not pty.is_hung_up(self.fd)

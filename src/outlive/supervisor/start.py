@@ -6,7 +6,7 @@ import errno
 import os
 import time
 
-from outlive import fastjson, limits
+from outlive import fastjson
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.store.job_dir import FIFOS, STDIN_DATA, JobDir
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from outlive.core.records import Identity
     from outlive.supervisor.escrow import Escrow
     from outlive.supervisor.request import Request
+
+_KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, below bash's 255
+_TERMINAL_TYPE = "xterm-256color"
 
 
 # What describes the terminal of whoever started the job: programs believe COLUMNS before they ask the kernel
@@ -248,7 +251,7 @@ def _environment(request: Request, *, pty: bool) -> dict[str, str]:
     inherited = {name: value for name, value in request.environment.items() if name not in dropped}
     return {
         **inherited,
-        **({"TERM": limits.TERMINAL_TYPE} if pty else {}),
+        **({"TERM": _TERMINAL_TYPE} if pty else {}),
         **request.overrides,
         tree.COOKIE: request.job_id,
         "OUTLIVE_ROOT": request.root,
@@ -259,5 +262,5 @@ def _environment(request: Request, *, pty: bool) -> dict[str, str]:
 def _keeper_numbers() -> tuple[int, int]:
     """High fds for the keepers, inside what the command may have (getrlimit(2))."""
     soft = os.sysconf("SC_OPEN_MAX")  # -1: without limit
-    top = min(limits.KEEPER_FDS[1], soft - 1) if soft > 0 else limits.KEEPER_FDS[1]
+    top = min(_KEEPER_FDS[1], soft - 1) if soft > 0 else _KEEPER_FDS[1]
     return top - 1, top

@@ -38,6 +38,13 @@ if TYPE_CHECKING:
     from outlive.supervisor.request import Request
     from outlive.system.tree import Member
 
+_AFTER_END_S = 0.003  # after an end that a caller waits for, before files are synced and sinks are told
+_LINGER_CHECK_S = 1.0  # how often a lingering supervisor looks for descendants that are not its own children
+_REOPENED_CHECK_S = 10.0  # how often pipes without a writer are checked for a new one
+_EXIT_INFO_S = 3.0  # an adopter waits this long for PIDFD_GET_INFO to know the code (PID 1 has to reap first)
+_DROPPED_EVERY_S = 1.0  # how often lost output is written down while the disk is full
+_SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to disk
+
 RUNNING, LINGERING = "running", "lingering"
 # What must not end a supervisor: a terminal that closes, a shutdown that ends the job first, a write to nobody.
 SURVIVED = (
@@ -175,7 +182,7 @@ class Supervisor:
         if definition.progress_every_ms:
             self._loop.after("progress", definition.progress_every_ms / 1000, lambda: self.event("progress"))
         self._resume_ending()
-        self._loop.after("sync", limits.SYNC_AFTER_S, self._sync)
+        self._loop.after("sync", _SYNC_AFTER_S, self._sync)
 
     def _resume_ending(self) -> None:
         """Somebody asked for the end, and whoever was at it was killed."""
@@ -227,7 +234,7 @@ class Supervisor:
         self._reap_command()
         fault_points.at("end_reaped")
         if self._control.is_heard:  # who waited for the end answers now: what nobody waits for leaves him the cores
-            self._loop.after("after_end", limits.AFTER_END_S, self._after_end)
+            self._loop.after("after_end", _AFTER_END_S, self._after_end)
         else:
             self._after_end()
 
@@ -250,7 +257,7 @@ class Supervisor:
                     self._state, "its supervisors were killed, and the kernel did not keep its exit code"
                 )
             self._asked_kernel = True
-            self._loop.after("unknown", limits.EXIT_INFO_S, lambda: None)
+            self._loop.after("unknown", _EXIT_INFO_S, lambda: None)
         return None
 
     def _ended(self, status: int) -> State:
@@ -281,15 +288,15 @@ class Supervisor:
             return
         if self._chronicle.busy or self._killer.busy:
             # Whoever is busy calls when he is done; looking as well costs little, and one that forgets keeps nobody here
-            self._loop.after("look", limits.LINGER_CHECK_S, lambda: self.event("look"))
+            self._loop.after("look", _LINGER_CHECK_S, lambda: self.event("look"))
             return
         living = bool(self._members(not self._parent))
         if not living and not self._pump.look_again():
             self._loop.stop()
         elif not self._parent:  # nobody signals an adopter
-            self._loop.after("look", limits.LINGER_CHECK_S, lambda: self.event("look"))
+            self._loop.after("look", _LINGER_CHECK_S, lambda: self.event("look"))
         elif self._pump.ended:  # a descendant may open its stdout again, by name
-            self._loop.after("look", limits.REOPENED_CHECK_S, lambda: self.event("look"))
+            self._loop.after("look", _REOPENED_CHECK_S, lambda: self.event("look"))
 
     def _finish(self) -> None:
         self._pump.check_logs()
@@ -377,7 +384,7 @@ class Supervisor:
     def _on_drop(self) -> None:
         """The disk took no more output: say so as soon as it takes a record again."""
         if not self._loop.is_set("dropped"):
-            self._loop.after("dropped", limits.DROPPED_EVERY_S, self._record_dropped)
+            self._loop.after("dropped", _DROPPED_EVERY_S, self._record_dropped)
 
     def _record_dropped(self) -> None:
         self._write(dropped_bytes=self._pump.dropped)

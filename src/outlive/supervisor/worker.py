@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
+PAIR_IDLE_S = 60.0  # an idle pair ends after this
+PAIR_JOBS = 500  # a pair ends after this many jobs: no leak of a library may grow for weeks
+_GC_NICE = 10  # a collection runs behind everything else (nice(2))
+
 _SHUT_RD = 0  # sys/socket.h
 # What guardian and supervisor import late: few jobs need it, and it may be another version's by then, or gone
 LATE = (
@@ -159,7 +163,7 @@ class Guard:
         for fd in made:
             os.close(fd)
         # One that has made a directory waits for ever: nobody else would delete it
-        self._idle_s = limits.PAIR_IDLE_S if word == FREE.encode() else None
+        self._idle_s = PAIR_IDLE_S if word == FREE.encode() else None
         return told
 
     def _say(self, word: bytes, made: list[int]) -> bool:
@@ -226,7 +230,7 @@ def _collect(request: Request) -> bool:
         if not is_time(store, bounds):
             store.close()
             return False
-        os.nice(limits.GC_NICE)  # for good: only root may go back
+        os.nice(_GC_NICE)  # for good: only root may go back
         collect_root(store, bounds)
     except (OSError, OutliveError, ImportError):
         return True
@@ -268,13 +272,13 @@ class Jobs:
         return 0
 
     def all(self) -> int:
-        for number in range(1, limits.PAIR_JOBS + 1):
+        for number in range(1, PAIR_JOBS + 1):
             if self._is_to_end():
                 break
             message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
             if not message or not self._see_through(message, numbers):
                 break
-            if number == limits.PAIR_JOBS or tree.children(os.getpid()):
+            if number == PAIR_JOBS or tree.children(os.getpid()):
                 break
             try:
                 # First: from here on there is nothing to go on with, and the escrow may be emptied

@@ -6,7 +6,7 @@ import time
 
 from outlive import limits
 from outlive.core.units import duration_ms, seconds_of
-from outlive.errors import OutliveError
+from outlive.errors import OutliveError, argument
 from outlive.jobs import lookup
 from outlive.store import inspect
 from outlive.store.cleanup import delete as store_gc
@@ -32,7 +32,7 @@ def gc(
     """Jobs that ended longer ago than the window; beyond `max_jobs` or `max_bytes` those that ended first too."""
     window, source = _window(ctx, older_than)
     bounds = Bounds(
-        duration_ms(window, "older_than", bare_unit=None) / 1000,
+        duration_ms(window, argument("older_than"), bare_unit=None) / 1000,
         ctx.config.get("gc", "max_jobs") if max_jobs is None else max_jobs,
         ctx.config.get("gc", "max_bytes") if max_bytes is None else max_bytes,
     )

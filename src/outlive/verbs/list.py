@@ -10,7 +10,7 @@ from outlive.core.ids import short_id
 from outlive.core.labels import check_tag_pattern, tag_matches
 from outlive.core.records import STATES
 from outlive.core.units import seconds_of
-from outlive.errors import OutliveError, invalid
+from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.render import window
 from outlive.store.output.merged import Output
@@ -39,7 +39,8 @@ def list_jobs(
 ) -> dict[str, Any]:
     """Running jobs first, then newest first. Reads no more jobs than it takes to fill the answer."""
     if all and (cwd or owner):
-        raise invalid("all", "all goes without cwd and owner: it shows the jobs of every directory and client")
+        message = f"{argument('all')} goes without {argument('cwd')} and {argument('owner')}"
+        raise invalid("all", message, hint="It shows the jobs of every directory and client.")
     wanted = _Filter(ctx, state, [check_tag_pattern(tag) for tag in tags], cwd, owner, all)
     entries: list[dict[str, Any]] = []
     skipped = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.errors import invalid
+from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, read_cursor
 from outlive.render import window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
@@ -36,7 +36,8 @@ def log(
 ) -> dict[str, Any]:
     """Lines [offset, offset + limit), or what follows `since_seq`, or the lines that match `search`."""
     if since_seq is not None and offset is not None:
-        raise invalid("offset", "give offset (lines) or since_seq (position), not both")
+        message = f"give {argument('offset')} (lines) or {argument('since_seq')} (position), not both"
+        raise invalid("offset", message)
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
         with Output(found_job) as output:

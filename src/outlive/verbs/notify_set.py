@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.errors import OutliveError, invalid
+from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup, stdin, watch_spec
 from outlive.jobs import definition as definition_module
 from outlive.store.output.merged import Output
@@ -36,7 +36,7 @@ def notify_set(
         end = _end(found_job)
 
         def changed(old: dict[str, Any]) -> dict[str, Any]:
-            found = old | definition_module.notification(ctx, command, file)
+            found = old | definition_module.notification(ctx, command, file, fields=("command", "file"))
             before = old.get("watches") or []
             number = max(old.get("last_watch", 0), watch_spec.last_number(before, 0))
             watches = watch_spec.parsed(
@@ -70,8 +70,10 @@ def _on_output_match(
     before = old or {"match_type": "contains", "stream": "either", "command": None, "file": None}
     wanted = {**before, **match}
     if not wanted.get("pattern"):
-        raise invalid("output_pattern", "there is no output pattern yet", hint="Give --output-pattern as well.")
-    found = watch_spec.checked(ctx, "output_match", {**wanted, "once": False}, end, field="output_pattern")
+        raise invalid(
+            "output_pattern", "there is no output pattern yet", hint=f"Give {argument('output_pattern')} as well."
+        )
+    found = watch_spec.checked(ctx, "output_match", {**wanted, "once": False}, end, prefix="output_")
     kept = ("pattern", "match_type", "command", "file", "from_seq")
     return {"on_output_match": {name: found[name] for name in kept} | {"stream": wanted["stream"]}}
 

@@ -32,7 +32,7 @@ def paste(
             bracketed = (yield from stdin.ask(found_job, {"op": "terminal"}))["bracketed_paste"]
         if bracketed:
             data = _BEGIN + data + _END
-        return (yield from stdin.deliver(ctx, found_job, data, timeout_ms=timeout_ms))
+        return (yield from stdin.deliver(ctx, found_job, data, timeout_ms=timeout_ms, field="text"))
 
 
 def _without_markers(data: bytes) -> bytes:

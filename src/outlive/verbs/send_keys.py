@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.errors import invalid
+from outlive.errors import argument, invalid
 from outlive.jobs import adoption, keys, lookup, stdin
 from outlive.verbs.job_args import WRITE_RESULT, WRITE_TIMEOUT
 from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
@@ -37,8 +37,9 @@ def send_keys(
             application_keypad=facts["application_keypad"],
         )
         if not plain + pressed:
-            raise invalid("keys", "there are no keys to send", hint="Give keys, hex or literal.")
-        answer = yield from stdin.deliver(ctx, found_job, plain + pressed, timeout_ms=timeout_ms)
+            hint = f"Give {argument('keys_')}, {argument('hex_')} or {argument('literal')}."
+            raise invalid("keys_", "there are no keys to send", hint=hint)
+        answer = yield from stdin.deliver(ctx, found_job, plain + pressed, timeout_ms=timeout_ms, field="literal")
     warnings = [*answer.get("warnings", []), *warnings]
     return answer | ({"warnings": warnings} if warnings else {})
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
+_PROBE_S = (0.02, 0.25)  # how often ports are probed, and files where the kernel does not tell of changes
+_FILE_CHECK_S = 2.0  # beside inotify(7), which says nothing of network file systems
+_CLOCK_TICK_S = 0.01  # file times are cut to a tick of the kernel's clock: 4 ms at 250 Hz, 10 ms at 100 Hz
+
 
 _PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as it is
 
@@ -32,11 +36,11 @@ class _Polled(Probe):
     """Something outside the job that the kernel tells nobody of: looked at again and again, less and less often."""
 
     def __init__(self) -> None:
-        self._wait_s = limits.PROBE_S[0]
+        self._wait_s = _PROBE_S[0]
 
     def _later(self) -> None:
         self.again = time.monotonic() + self._wait_s
-        self._wait_s = min(self._wait_s * 1.5, limits.PROBE_S[1])
+        self._wait_s = min(self._wait_s * 1.5, _PROBE_S[1])
 
 
 class File(_Polled):
@@ -63,7 +67,7 @@ class File(_Polled):
         now = self._mark()
         if now is not None and (self._first is None or now != self._first):
             # A time stamp is up to a tick of the kernel's clock old (4 ms): it may lie before the start it follows
-            if self._first is not None or max(now[2], now[3]) / 1e9 >= self._started - limits.CLOCK_TICK_S:
+            if self._first is not None or max(now[2], now[3]) / 1e9 >= self._started - _CLOCK_TICK_S:
                 return {"condition": "file", "path": self._path}
             self._first = now
         self.last = f"{self._path} has not changed" if now else f"there is no {self._path}"
@@ -71,7 +75,7 @@ class File(_Polled):
             self._first = (0,)  # it is gone: whatever comes now is new
         self._later()
         if self._watch is not None:  # network file systems tell nothing of what other machines do
-            self.again = time.monotonic() + limits.FILE_LOOK_S
+            self.again = time.monotonic() + _FILE_CHECK_S
         return None
 
     def _drain(self) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
+_UNFINISHED_QUIET_S = 0.1  # a match at the very end of an unfinished line counts after this much silence
+
 
 class _Happened(Probe):
     """exit, output, input: what the job's own files tell."""
@@ -155,9 +157,9 @@ class _Stream:
         if self._unfinished[0] != end:
             self._unfinished = (end, time.monotonic())
         quiet = time.monotonic() - self._unfinished[1]
-        settled = final or quiet >= limits.UNFINISHED_QUIET_S
+        settled = final or quiet >= _UNFINISHED_QUIET_S
         self._search(at, text, settled=settled)
-        return None if settled or self.hit is not None else limits.UNFINISHED_QUIET_S - quiet
+        return None if settled or self.hit is not None else _UNFINISHED_QUIET_S - quiet
 
     def _search(self, at: int, text: bytes, *, settled: bool = True) -> None:
         first: tuple[int, _Match] | None = None

@@ -201,9 +201,9 @@ def _idle(value: Any, _more: dict[str, Any]) -> Condition:
 
     if isinstance(value, str):
         try:
-            value = duration_ms(value, "until")
+            value = duration_ms(value, "idle_ms")
         except OutliveError as error:
-            raise invalid("until", f"idle_ms: {error.message}", hint=error.hint) from None
+            raise invalid("until", error.message, hint=error.hint) from None
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 1 <= value <= limits.MAX_DURATION_MS:
         raise invalid("until", f"idle_ms is a number of milliseconds, at least 1, not {value!r}")
     return Condition("idle_ms", round(value))

@@ -10,10 +10,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from outlive import limits
+from outlive.mcp import private_parts
 from outlive.mcp.http.auth import MESSAGES, RequestChecks
 from outlive.mcp.http.quotas import CallsAtOnce
 from outlive.mcp.http.refusal import refused
 from outlive.mcp.http.sessions import Sessions
+from outlive.mcp.own_code import OwnCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,10 +44,10 @@ def app(
     either, so that another replica may answer their next request; they then cannot subscribe to resources. `log`, `verbose`: as of the door."""
     # Both of its checks are the door's, which knows more about where a connection came in
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    server.middleware.append(CallsAtOnce())
+    server.middleware += [CallsAtOnce(), OwnCode(log)]
     sse = _Sse(server, checked)
     stream = Route(SSE, sse.stream, methods=["GET"])
-    stream.methods = {"GET"}  # starlette adds HEAD, whose answer would be a stream without end
+    private_parts.serve_get_only(stream)
     inside = server.streamable_http_app(
         streamable_http_path=STREAMABLE,
         stateless_http=stateless,
@@ -76,7 +78,10 @@ class _Sse:
         )
 
     async def stream(self, request: Request) -> Response:
-        async with self.transport.connect_sse(request.scope, request.receive, request._send) as (read, write):
+        async with self.transport.connect_sse(request.scope, request.receive, private_parts.send_of(request)) as (
+            read,
+            write,
+        ):
             await self._server.run(read, write, self._server.create_initialization_options())
         return Response()  # the stream was the answer; starlette wants one all the same
 

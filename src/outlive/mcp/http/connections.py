@@ -9,9 +9,9 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Protocol
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from outlive import limits
+from outlive.mcp.private_parts import H11Protocol
 
 if TYPE_CHECKING:
     import ssl

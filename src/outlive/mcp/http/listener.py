@@ -15,6 +15,8 @@ from outlive.errors import OutliveError, invalid
 if TYPE_CHECKING:
     from typing import Any
 
+_OPEN_FILES = 8_192  # what the server asks for as its limit of open files
+
 _HINTS = {
     errno.EADDRINUSE: {
         "port": "Another server is there: end it, or choose another --port (0 takes a free one).",
@@ -99,7 +101,7 @@ def _is_this_machine(address: str) -> bool:
 def more_files() -> None:
     """Each connection is an open file, and 1,024 of them are soon used up."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = limits.HTTP_FILES if hard == resource.RLIM_INFINITY else min(hard, limits.HTTP_FILES)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import anyio
 from starlette.requests import ClientDisconnect
 
+from outlive.mcp.private_parts import QUOTING_LOGGER
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _LEFT = (ClientDisconnect, anyio.ClosedResourceError, anyio.BrokenResourceError)
-_QUOTING = "mcp.server.sse"  # logs each message that is none, as an exception
 
 
 def keep_mistakes(log: Callable[[str], None]) -> None:
@@ -32,7 +33,7 @@ class _Mistakes(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        if error is None or record.name == _QUOTING or not (found := list(_mistakes(error))):
+        if error is None or record.name == QUOTING_LOGGER or not (found := list(_mistakes(error))):
             return
         said = [f"{record.name}: {record.msg}"]  # without its arguments: they are the client's
         for one in found:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from outlive.store.tokens import Tokens
 
+_PEERS = 1_000  # addresses with wrong tokens that are remembered
+
 
 class RateLimit:
     """How often something may happen: so many at once, and so many a second."""
@@ -83,7 +85,7 @@ class TokenQuotas:
         peer = scope["client"][0] if scope.get("client") else ""
         bucket = self._peers.setdefault(peer, RateLimit(limits.HTTP_REFUSALS))
         self._peers.move_to_end(peer)
-        if len(self._peers) > limits.HTTP_PEERS:
+        if len(self._peers) > _PEERS:
             self._peers.popitem(last=False)
         room_s = bucket.take()
         if room_s:  # and no line: a log is not to be filled by strangers

@@ -142,6 +142,7 @@ def _serving(asked: dict[str, Any], application: Any) -> uvicorn.Server:
     import uvicorn
 
     from outlive.mcp.http.connections import Connection, SecureConnection, Server
+    from outlive.mcp.private_parts import terminate_tls_with
 
     found = uvicorn.Config(
         application,
@@ -166,8 +167,7 @@ def _serving(asked: dict[str, Any], application: Any) -> uvicorn.Server:
     except OSError as error:  # ssl.SSLError is one
         raise invalid("certfile", f"while reading the certificate: {error}") from error
     if found.ssl is not None:
-        found.http_protocol_class = partial(SecureConnection, found.ssl)  # type: ignore[assignment]  # it is only called
-        found.ssl = None
+        terminate_tls_with(found, lambda context: partial(SecureConnection, context))
     return Server(found)
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     Found = dict[str, Any]
 
+_CHANNEL_EVERY_S = 0.5  # a message waits this long for an answer that says the same
+
 CAPABILITY = "claude/channel"
 METHOD = f"notifications/{CAPABILITY}"
 REMOVED = "removed"  # no state of a job: it is not there
@@ -102,7 +104,7 @@ class Channel:
     async def _until_its_end(self, caller: Caller, job_id: str, followed: _Followed) -> None:
         found: Found = {}
         with lookup.open_job(self._calls.observer(caller), job_id) as job:
-            async with aclosing(follow.changes(job, output=False, every_s=limits.CHANNEL_EVERY_S)) as changes:
+            async with aclosing(follow.changes(job, output=False, every_s=_CHANNEL_EVERY_S)) as changes:
                 async for _ in changes:
                     now = await self._status(caller, job)
                     found |= now
@@ -112,7 +114,7 @@ class Channel:
                     if found["state"] in FINISHED:
                         break
             # Whoever waits for the job is being told in this moment; `told` then cancels us.
-            await anyio.sleep(limits.CHANNEL_EVERY_S)
+            await anyio.sleep(_CHANNEL_EVERY_S)
             by_client = found.get("ended_by") == caller.owner or (
                 followed.signalled and found.get("reason") == "signal"
             )

@@ -16,6 +16,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
+from outlive.mcp.private_parts import connection_of
 from outlive.mcp.push import follow
 from outlive.mcp.push.resources import EVENTS, OUTPUT, place_of, refusing
 from outlive.store import history
@@ -226,7 +227,7 @@ class Subscriptions:
         self, ctx: ServerRequestContext[Any], params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
         """Errors: MCPError for what is no resource or no job."""
-        connection = _connection(ctx)
+        connection = connection_of(ctx)
         if params.uri not in self._of.get(connection, {}):
             caller = self._caller_of(ctx)
             self._followers.hold(ctx.lifespan_context, params.uri, caller)
@@ -241,7 +242,7 @@ class Subscriptions:
     async def unsubscribe(
         self, ctx: ServerRequestContext[Any], params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        subscription = self._of.get(_connection(ctx), {}).pop(params.uri, None)
+        subscription = self._of.get(connection_of(ctx), {}).pop(params.uri, None)
         if subscription is not None:
             subscription.end()
         return types.EmptyResult()
@@ -249,8 +250,3 @@ class Subscriptions:
     def _forget(self, connection: Connection) -> None:
         for subscription in self._of.pop(connection, {}).values():
             subscription.end()
-
-
-def _connection(ctx: ServerRequestContext[Any]) -> Connection:
-    """The SDK shows handlers no connection; but only its exit stack tells that a client went away."""
-    return ctx.session._connection

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
+_MESSAGE_CHARS = 500  # of the statusMessage of a task that cannot be read
+
 WORKING, INPUT_REQUIRED, COMPLETED, CANCELLED, FAILED = "working", "input_required", "completed", "cancelled", "failed"
 OVER = frozenset({COMPLETED, CANCELLED, FAILED})
 OF_ITS_STATUS = ("result", "error", "inputRequests")  # what only tasks/get and notifications tell
@@ -123,7 +125,7 @@ def question(found: Inspection, output: Output) -> dict[str, Any]:
 def _message(found: Inspection, status: str, last: str | None, *, waits: bool) -> str | None:
     """The last line of output, but for what the output cannot say."""
     if status == FAILED:
-        return str(found.state.message)[: limits.TASK_MESSAGE_CHARS]
+        return str(found.state.message)[:_MESSAGE_CHARS]
     if status == CANCELLED:
         ended = {**job_answer.outcome(found), "finished_at": None}
         return answers.render({"ok": True, "type": "status", "state": found.state.state, **ended}, process=False)

@@ -16,6 +16,7 @@ from outlive.mcp.tools.arguments import Reader, fold, offered
 from outlive.store.root import Store
 from outlive.verbs import job_args
 from outlive.verbs.envelope import answer
+from outlive.verbs.spelling import MCP, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -226,8 +227,8 @@ class Calls:
             async with nullcontext() if alongside is None else alongside(verb, ctx, args):
                 result: dict[str, Any] = await async_driver.run(verb, ctx, args)
             return result
-        except OutliveError:
-            raise
+        except OutliveError as error:
+            raise spelled(error, MCP, verb.args) from error.__cause__
         except OSError as error:
             raise from_os(f"answering {verb.name}", error, on="store") from error
         except Exception as error:
@@ -249,6 +250,8 @@ class Calls:
         args = self._readers[name].read(given)
         try:
             return answer(verb.type, await async_driver.run(verb, self.observer(caller), args))
+        except OutliveError as error:
+            raise spelled(error, MCP, verb.args) from error.__cause__
         except OSError as error:
             raise from_os(f"answering {name}", error, on="store") from error
 

@@ -11,7 +11,6 @@ import fcntl
 import os
 import time
 
-from outlive import limits
 from outlive.core.ids import id_time_ms
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
@@ -24,6 +23,12 @@ from outlive.store.root import COLLECTED, Store
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.store.cleanup.policy import Bounds
+
+GC_AGE_EVERY_S = 3_600.0  # seconds between two collections where only the age is bounded
+GC_EVERY_S = 60.0  # where the number or the bytes are bounded, because a store may grow fast
+GC_WORK_S = 20.0  # no further job is deleted after this; the next collection goes on
+GC_GRACE_S = 300.0  # a finished job is kept this long for the callers that waited for its end
+GC_PAUSE_S = 7 * 86_400.0  # no collection for this long, or a clock that jumped: the first one deletes nothing
 
 # Size of `.collected`: 0 is a new file. After a sweep that was cut short the next call goes on at once; the file's time
 # says nothing of that, because it guards against jumps of the clock.
@@ -44,7 +49,7 @@ def collect(store: Store, bounds: Bounds) -> int:
             return 0
         # Stamp first: a collection that is killed over a damaged job must not be killed over it at every end of a job
         _stamp(stamp, _WHOLE)
-        if last.st_size and now - last.st_mtime > limits.GC_PAUSE_S:
+        if last.st_size and now - last.st_mtime > GC_PAUSE_S:
             return 0
         deleted, whole = _sweep(store, bounds, now)
         if not whole:
@@ -65,7 +70,7 @@ def is_time(store: Store, bounds: Bounds) -> bool:
 
 
 def _is_due(last: os.stat_result, bounds: Bounds, now: float) -> bool:
-    every_s = limits.GC_AGE_EVERY_S if bounds.max_jobs is None and bounds.max_bytes is None else limits.GC_EVERY_S
+    every_s = GC_AGE_EVERY_S if bounds.max_jobs is None and bounds.max_bytes is None else GC_EVERY_S
     # A time in the future was written before the clock was set back
     return last.st_size in (0, _CUT_SHORT) or not 0 <= now - last.st_mtime < every_s
 
@@ -80,15 +85,13 @@ def _sweep(store: Store, bounds: Bounds, now: float) -> tuple[int, bool]:
     """Return the number of jobs deleted, and whether the sweep came to its end."""
     delete.clean(store, dry_run=False)
     ended, others = _survey(store, bounds, now)
-    until = (
-        time.monotonic() + limits.GC_WORK_S
-    )  # a survey that takes longer must not end every sweep before its first job
+    until = time.monotonic() + GC_WORK_S  # a survey that takes longer must not end every sweep before its first job
     deleted = 0
     for one, _ in surplus(ended, bounds, now=now, other_bytes=others):
         if time.monotonic() >= until:
             return deleted, False
         # Whoever waited for it reads it now. (A job that ended in the future ended before the clock was put back.)
-        if 0 <= now - one.at < limits.GC_GRACE_S:
+        if 0 <= now - one.at < GC_GRACE_S:
             continue
         try:
             with JobDir.open(store, one.job_id) as job:

@@ -13,6 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
+_SCAN_BYTES = (4_096, 1_048_576)  # of output that is searched in one go: as much as takes about SCAN_S
+_LINE_BYTES = 262_144  # a longer line is searched in pieces
+
 
 class Scanner:
     """`offset` is where the first line begins that was not handed out yet. What is in the gap is passed over. Close it
@@ -25,7 +28,7 @@ class Scanner:
         self.offset = offset
         self._gaps = GapFile(job)
         self.skipped = 0  # bytes that were gone before they could be handed out
-        self._size = limits.SCAN_BYTES[0] * 16
+        self._size = _SCAN_BYTES[0] * 16
         self._began = 0.0
         self._reopen()
 
@@ -60,8 +63,8 @@ class Scanner:
         # A progress line may go on for hours without a newline: each state that another one has replaced is whole
         cut = data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, -1) + 1
         if not cut and len(data) == self._size:  # a long line: read on to its end, or to what is too much
-            data = self._read(limits.LINE_BYTES)
-            cut = data.find(b"\n") + 1 or (len(data) if len(data) == limits.LINE_BYTES else 0)
+            data = self._read(_LINE_BYTES)
+            cut = data.find(b"\n") + 1 or (len(data) if len(data) == _LINE_BYTES else 0)
         at, hole = self.offset, self._gaps.newest().streams[self.stream]
         if not cut and data and at + len(data) == hole.start < hole.stop:
             cut = len(data)  # its rest is gone
@@ -87,7 +90,7 @@ class Scanner:
     def searched(self) -> float:
         """How many seconds the last piece took; the next one is larger or smaller."""
         took = time.monotonic() - self._began
-        low, high = limits.SCAN_BYTES
+        low, high = _SCAN_BYTES
         if took > limits.SCAN_S:
             self._size = max(low, self._size // 2)
         elif took < limits.SCAN_S / 3:
@@ -96,14 +99,14 @@ class Scanner:
 
     def unfinished(self) -> tuple[int, bytes]:
         """(offset, text) of the unfinished last line, as far as it stands there; call it when no whole line is left."""
-        data = self._read(limits.LINE_BYTES)
+        data = self._read(_LINE_BYTES)
         return self.offset, data
 
     def line_start(self, offset: int) -> int:
         """Where the line begins in which byte `offset` stands (at most LINE_BYTES before it)."""
         hole = self._gaps.newest().streams[self.stream]
         offset = hole.stop if hole.holds(offset) else offset
-        first = max(0, offset - limits.LINE_BYTES, hole.stop if hole.start < hole.stop <= offset else 0)
+        first = max(0, offset - _LINE_BYTES, hole.stop if hole.start < hole.stop <= offset else 0)
         before = os.pread(self._fd, offset - first, first) if self._fd >= 0 else b""
         return first + max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from outlive.supervisor.event_loop import Loop
     from outlive.system.tree import Member
 
+_GRACE_CHECK_S = 0.1  # during a grace, where no SIGCHLD tells of deaths
+CLEAN_SWEEPS = 2  # a tree is gone when this many sweeps in a row found nothing alive
+
 
 class Killer:
     """`members` tells who is alive; `on_gone` is called when nobody is, or nobody that can be killed.
@@ -68,7 +71,7 @@ class Killer:
             self._kill_at = min(kill_at, self._kill_at) if self._loop.is_set("grace") else kill_at
             self._loop.at("grace", self._kill_at, self._grace_over)
             if not self._told:
-                self._loop.after("kill-look", limits.KILL_LOOK_S, self._look)
+                self._loop.after("kill-look", _GRACE_CHECK_S, self._look)
         fault_points.at("kill_sent")
 
     def resume(self, kill_at: float) -> None:
@@ -84,7 +87,7 @@ class Killer:
         members = self._members(True)
         self._ask([member for member in members if (member.pid, member.start) not in self._asked])
         self._clean = 0 if members else self._clean + 1
-        if self._clean >= limits.CLEAN_SWEEPS:
+        if self._clean >= CLEAN_SWEEPS:
             self._loop.cancel("grace")
             self._on_gone()
         elif not members:
@@ -93,7 +96,7 @@ class Killer:
     def _look(self) -> None:
         self.check()
         if self._loop.is_set("grace"):
-            self._loop.after("kill-look", limits.KILL_LOOK_S, self._look)
+            self._loop.after("kill-look", _GRACE_CHECK_S, self._look)
 
     def _polite(self) -> None:
         self._clean = 0
@@ -124,7 +127,7 @@ class Killer:
         for member in members:
             process.send_signal(member.pid, member.start, signal.SIGKILL)
         self._clean = 0 if members else self._clean + 1
-        if self._clean >= limits.CLEAN_SWEEPS or time.monotonic() > self._give_up_at:
+        if self._clean >= CLEAN_SWEEPS or time.monotonic() > self._give_up_at:
             self._on_gone()
             return
         self._loop.after("sweep", limits.SWEEP_INTERVAL_S, self._sweep)

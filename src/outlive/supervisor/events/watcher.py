@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from outlive.store.output.patterns import Hit
     from outlive.supervisor.event_loop import Loop
 
+_UNFINISHED_QUIET_S = 0.3  # an unfinished line is searched after this much silence: it may be a prompt
+_HIT_WINDOW_S = 60.0  # in which hits are counted
+
 _WATCHED_BYTES = 255  # two positions, and the ids of the watches that were looked for up to there
 _STREAMS = {"stdout": (0,), "stderr": (1,), "both": (0, 1)}
 _NAMES = ("stdout", "stderr")
@@ -191,7 +194,7 @@ class Watches:
             self._loop.after("watch", pause, self._slice)
         elif not self._ending:
             if any(scanner.behind for scanner in self._scanners.values()):
-                self._loop.after("watch-quiet", limits.WATCH_QUIET_S, self._look_at_prompt)
+                self._loop.after("watch-quiet", _UNFINISHED_QUIET_S, self._look_at_prompt)
         else:
             self._search_unfinished()
             self._summarize()
@@ -209,7 +212,7 @@ class Watches:
         if found:
             self._save()
         if any(scanner.skipped for scanner in self._open()) and not self._loop.is_set("watch-minute"):
-            self._loop.after("watch-minute", limits.HIT_WINDOW_S, self._new_minute)
+            self._loop.after("watch-minute", _HIT_WINDOW_S, self._new_minute)
         return found
 
     def _look_at_prompt(self) -> None:
@@ -265,7 +268,7 @@ class Watches:
         if unfinished:
             self._known.add(known)
         if not self._loop.is_set("watch-minute"):
-            self._loop.after("watch-minute", limits.HIT_WINDOW_S, self._new_minute)
+            self._loop.after("watch-minute", _HIT_WINDOW_S, self._new_minute)
         watch.told += 1
         self._told += 1
         spec = watch.spec

@@ -6,7 +6,6 @@ import os
 import time
 from abc import ABC, abstractmethod
 
-from outlive import limits
 from outlive.system import pty, splice
 
 TYPE_CHECKING = False
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from outlive.supervisor.control_server import Connection
     from outlive.supervisor.escrow import Escrow
     from outlive.supervisor.event_loop import Loop
+
+_TERMINAL_RETRY_S = 0.05  # a full terminal is tried again, whether or not it said that it has room
 
 _CHUNK = 65_536
 _TAB = 0x09
@@ -217,4 +218,4 @@ class TerminalFeed(Feed):
         if self._queue and self._way is not None:
             self._push()
         if self._queue:
-            self._loop.after("feed-retry", limits.TERMINAL_RETRY_S, self._retry)
+            self._loop.after("feed-retry", _TERMINAL_RETRY_S, self._retry)

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
     Waiting = dict[str, Any]
 
+_QUIET_S = 0.3  # silence before it is determined which threads are blocked, ...
+_INSPECT_EVERY_S = (0.3, 2.0)  # ... then again at growing intervals
+_PROMPT_QUIET_S = 3.0  # silence before it, where the kernel does not tell which threads are blocked
+
 _PROMPT = re.compile(rb"(?:[?:>$#%\])]|\xe2\x9d\xaf|\xc2\xbb)\s*\Z")  # also ❯ and »
 
 
@@ -60,8 +64,8 @@ class InputWatch:
         self._on_change = on_change
         self._waiting: Waiting | None = None
         self._input_at = 0.0
-        self._wait_s = limits.INPUT_LOOK_S[0]
-        self._enough_s = limits.INPUT_QUIET_S if blocked_reads.supported() else limits.PROMPT_QUIET_S
+        self._wait_s = _INSPECT_EVERY_S[0]
+        self._enough_s = _QUIET_S if blocked_reads.supported() else _PROMPT_QUIET_S
 
     def start(self) -> None:
         self._loop.after("input", self._enough_s, self._look)
@@ -70,15 +74,15 @@ class InputWatch:
         """Somebody types: what was asked is being answered."""
         self._input_at = time.monotonic()
         self._set(None)
-        self._wait_s = limits.INPUT_LOOK_S[0]
+        self._wait_s = _INSPECT_EVERY_S[0]
         if self._loop.is_set("input"):
             self._loop.after("input", self._enough_s, self._look)
 
     def output(self) -> None:
         """There is output."""
-        if self._waiting is not None or self._wait_s > limits.INPUT_LOOK_S[0]:
+        if self._waiting is not None or self._wait_s > _INSPECT_EVERY_S[0]:
             self._set(None)
-            self._wait_s = limits.INPUT_LOOK_S[0]
+            self._wait_s = _INSPECT_EVERY_S[0]
             self._loop.after("input", self._enough_s, self._look)
 
     def stop(self) -> None:
@@ -92,7 +96,7 @@ class InputWatch:
             return
         self._set(self._found())
         self._loop.after("input", self._wait_s, self._look)
-        self._wait_s = min(self._wait_s * 1.5, limits.INPUT_LOOK_S[1])
+        self._wait_s = min(self._wait_s * 1.5, _INSPECT_EVERY_S[1])
 
     def _set(self, found: Waiting | None) -> None:
         if (found is None) != (self._waiting is None) or (found and self._waiting and _other(found, self._waiting)):

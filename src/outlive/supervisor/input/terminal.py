@@ -11,7 +11,6 @@ import os
 import re
 import time
 
-from outlive import limits
 from outlive.store.job_dir import LOGS
 from outlive.store.output.gap import GapFile
 from outlive.system import daemonize, pty, tree
@@ -23,6 +22,12 @@ if TYPE_CHECKING:
 
     from outlive.store.job_dir import JobDir
     from outlive.supervisor.event_loop import Loop
+
+_SIZES = 64  # resizes that are remembered
+_ANSWERS_A_SECOND = 100  # to device queries: a file full of them, shown by cat, is no program that asks
+_CURSOR_QUERIES = 8  # that wait for an answer at a time
+_CURSOR_ANSWER_S = 2.0  # finding the cursor may take this long before a guess is answered
+_MODES_EVERY_S = 1.0  # how often changed modes of a terminal are written down
 
 _BLOCK = 1 << 20
 _LONGEST = 128  # a sequence of ours that is not complete after so many bytes is none
@@ -70,7 +75,7 @@ class Console:
         self._sizes: list[list[int]] = [[0, cols, rows]]
         self._scanned = 0
         self._answers: list[bytes | _Cursor] = []
-        self._allowed, self._since = limits.ANSWERS_A_SECOND, 0.0
+        self._allowed, self._since = _ANSWERS_A_SECOND, 0.0
         self._finder: int | None = None  # read end of the fork that looks for the cursor
         if record:
             self._resume(record)
@@ -108,7 +113,7 @@ class Console:
             return
         if self._sizes[-1][0] == seq:
             self._sizes.pop()
-        self._sizes = [*self._sizes, [seq, cols, rows]][-limits.TERMINAL_SIZES :]
+        self._sizes = [*self._sizes, [seq, cols, rows]][-_SIZES:]
         self._sizes[0][0] = 0
         self._on_change()
 
@@ -128,7 +133,7 @@ class Console:
                 break  # an unfinished sequence: the rest of it comes
         self._flush()
         if self.modes != before and not self._loop.is_set("modes"):
-            self._loop.after("modes", limits.MODES_EVERY_S, self._on_change)
+            self._loop.after("modes", _MODES_EVERY_S, self._on_change)
 
     def _scan(self, data: bytes, *, answer: bool) -> int:
         """How many bytes are done with."""
@@ -163,14 +168,14 @@ class Console:
             return
         now = time.monotonic()
         if now - self._since > 1:
-            self._allowed, self._since = limits.ANSWERS_A_SECOND, now
+            self._allowed, self._since = _ANSWERS_A_SECOND, now
         if self._allowed <= 0:
             return
         self._allowed -= 1
         if words is None:
             question = _Cursor(at, found[1])
             waiting = sum(isinstance(one, _Cursor) for one in self._answers)
-            self._answers.append(question if waiting < limits.CURSOR_QUESTIONS else question.guess())
+            self._answers.append(question if waiting < _CURSOR_QUERIES else question.guess())
             self._find_cursor()
         else:
             self._answers.append(words)
@@ -242,7 +247,7 @@ class Console:
             os.close(write_end)
         self._finder = read_end
         self._loop.read(read_end, self._cursor_found)
-        self._loop.after("cursor", limits.CURSOR_ANSWER_S, self._cursor_found)
+        self._loop.after("cursor", _CURSOR_ANSWER_S, self._cursor_found)
 
     def _cursor_found(self) -> None:
         """Its answer, or (it died, or takes too long) what others always answer."""

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from outlive import limits
 
+FLOOD_TURNS = 16  # this many turns of one stream in a row, ...
+_FLOOD_TURN_S = 0.00025  # ... each at most this long after the one before, are a flood of small writes
+FLOOD_PAUSE_S = (0.00006, 0.0005)  # a turn of a flood waits this long for more; where less would do, not at all
+
 
 class Flow:
     """Counts turns in laps of `FLOOD_TURNS`. All times are seconds on one clock, sizes bytes."""
@@ -27,7 +31,7 @@ class Flow:
             self._begin(now, size)
             self._stream = stream
             self._pause = 0.0
-        elif self._turns == limits.FLOOD_TURNS:
+        elif self._turns == FLOOD_TURNS:
             self._pause = self._best(now, size)
             self._begin(now, size)
         self._turns += 1
@@ -49,7 +53,7 @@ class Flow:
         """Three eighths of a pipe may fill meanwhile: the kernel wakes late. 0: it comes too slowly for that, or in writes so large
         that each is worth a turn."""
         took, came = now - self._since, size - self._from
-        if came <= 0 or took - self._paused > limits.FLOOD_TURNS * limits.FLOOD_TURN_S:
+        if came <= 0 or took - self._paused > FLOOD_TURNS * _FLOOD_TURN_S:
             return 0.0
-        pause = min(limits.FLOOD_PAUSE_S[1], took * (limits.PIPE_BYTES * 3 // 8) / came)
-        return pause if pause >= limits.FLOOD_PAUSE_S[0] else 0.0
+        pause = min(FLOOD_PAUSE_S[1], took * (limits.PIPE_BYTES * 3 // 8) / came)
+        return pause if pause >= FLOOD_PAUSE_S[0] else 0.0

@@ -6,7 +6,6 @@ import os
 import stat
 import time
 
-from outlive import limits
 from outlive.store import history
 from outlive.store.job_dir import LOGS
 from outlive.store.output import damage
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from outlive.store.job_dir import JobDir
+
+_IN_PLACE_CHECK_S = 1.0  # how often, while there is output, the logs are checked for being still in place
 
 
 class Logs:
@@ -30,7 +31,7 @@ class Logs:
         known = damage.read(job)
         ends = [max((stop for _, stop in spans), default=0) for spans in known]
         self.sizes = [max(os.fstat(fd).st_size, end) for fd, end in zip(self.fds, ends, strict=True)]
-        self._look_at = time.monotonic() + limits.LOGS_LOOK_S
+        self._look_at = time.monotonic() + _IN_PLACE_CHECK_S
 
     def was_cut(self, stream: int) -> bool:
         """Before each write: behind the end of a file that was cut, bytes would stand behind zeros. One lseek(2)."""
@@ -54,7 +55,7 @@ class Logs:
         """Once a second while there is output: are these still the files that the names mean?"""
         if now < self._look_at:
             return
-        self._look_at = now + limits.LOGS_LOOK_S
+        self._look_at = now + _IN_PLACE_CHECK_S
         self.check()
 
     def check(self) -> None:

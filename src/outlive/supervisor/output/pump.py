@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from outlive.supervisor.event_loop import Loop
     from outlive.supervisor.sources import Fifo, Master
 
+_PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after this long without output
+
 # The log cannot take more; the job must not be blocked or killed for it.
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS})
 
@@ -181,14 +183,14 @@ class Pump:
             return
         if source.enlarge():
             self._capacity[stream] = limits.PIPE_FULL_BYTES
-            self._loop.after(f"shrink{stream}", limits.PIPE_QUIET_S, lambda: self._shrink(stream))
+            self._loop.after(f"shrink{stream}", _PIPE_QUIET_S, lambda: self._shrink(stream))
 
     def _shrink(self, stream: int) -> None:
         quiet = time.monotonic() - self.last_output
-        if quiet >= limits.PIPE_QUIET_S and self._sources[stream].shrink():
+        if quiet >= _PIPE_QUIET_S and self._sources[stream].shrink():
             self._capacity[stream] = limits.PIPE_BYTES
             return
-        wait = max(0.1, limits.PIPE_QUIET_S - quiet)
+        wait = max(0.1, _PIPE_QUIET_S - quiet)
         self._loop.after(f"shrink{stream}", wait, lambda: self._shrink(stream))
 
     @property

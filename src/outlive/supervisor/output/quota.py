@@ -8,7 +8,6 @@ import os
 import sys
 import time
 
-from outlive import limits
 from outlive.store import history
 from outlive.store.job_dir import LOGS, ORDER
 from outlive.store.output.gap import NO_GAP, Gap, GapFile, GapWriter, Hole
@@ -20,6 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from outlive.store.job_dir import JobDir
+
+_QUOTA_HEAD = 4  # the first quarter of the quota is for the head, the rest for the tail
+_QUOTA_STEP = 16  # beyond the quota, output is given back in steps of a sixteenth of it, ...
+_QUOTA_STEP_BYTES = 4 * 1024**2  # ... at most this: each byte of a step is read once more, for its newlines
+_GAP_LINE_BYTES = 65_536  # a gap is shifted by at most this to begin and end between lines
+GAP_SYNC_S = 0.5  # how often the record of a growing gap is synced; a power cut loses the record of the steps since
+# The second event about a growing gap comes after the first, later ones at growing intervals
+_GAP_EVENT_S = (20.0, 600.0)
 
 _BLOCK = 65_536  # a larger block of a file system would be given back one step later
 _READ = 1 << 18
@@ -36,14 +43,14 @@ class Quota:
         self._job = job
         self._quota = quota_bytes
         self._tell = tell
-        self._step = min(limits.QUOTA_STEP_BYTES, quota_bytes // limits.QUOTA_STEP)
+        self._step = min(_QUOTA_STEP_BYTES, quota_bytes // _QUOTA_STEP)
         self._writer: GapWriter | None = None
         self._fds: list[int] = []  # both logs, `order`
         self._gap = self._punched = NO_GAP
         self._possible = True
         self._told: Gap = NO_GAP
         self._sync_at = 0.0
-        self._tell_at, self._pause = 0.0, limits.GAP_EVENT_S[0]
+        self._tell_at, self._pause = 0.0, _GAP_EVENT_S[0]
         self.turn_bytes = self._step or NEVER
         self.full_at = quota_bytes or NEVER
         if quota_bytes:
@@ -123,7 +130,7 @@ class Quota:
             time.monotonic() >= self._sync_at
         ):  # before the bytes go: a power cut must not leave zeros that nobody explains
             self._writer.sync()
-            self._sync_at = time.monotonic() + limits.GAP_SYNC_S
+            self._sync_at = time.monotonic() + GAP_SYNC_S
         self._gap = gap
         fault_points.at("gap_recorded")
         self._set_limit()
@@ -161,14 +168,14 @@ class Quota:
 
     def _head(self, output: Output) -> int:
         """Where the gap is to begin: behind a newline, if there is one near."""
-        nominal = self._quota // limits.QUOTA_HEAD
-        first = max(0, nominal - min(limits.GAP_LINE_BYTES, nominal // 2))
+        nominal = self._quota // _QUOTA_HEAD
+        first = max(0, nominal - min(_GAP_LINE_BYTES, nominal // 2))
         newline = output.read(first, nominal).rfind(b"\n")
         return first + newline + 1 if newline >= 0 else nominal
 
     def _between_lines(self, output: Output, at: int, end: int) -> int:
         """The same for its end, upwards; at least between characters."""
-        data = output.read(at, min(end, at + min(limits.GAP_LINE_BYTES, self._step)))
+        data = output.read(at, min(end, at + min(_GAP_LINE_BYTES, self._step)))
         newline = data.find(b"\n")
         if newline >= 0:
             return at + newline + 1
@@ -192,5 +199,5 @@ class Quota:
         lines = sum(stream.lines for stream in self._gap.streams)
         self._told = self._gap
         self._tell_at = time.monotonic() + self._pause
-        self._pause = min(limits.GAP_EVENT_S[1], self._pause * 2)
+        self._pause = min(_GAP_EVENT_S[1], self._pause * 2)
         self._tell(history.GAP, from_seq=hole.start, to_seq=hole.stop, bytes=hole.stop - hole.start, lines=lines)

@@ -1,0 +1,52 @@
+# One command for each chore; `make` alone lists them. Start with `make setup`.
+PYTHON ?= python3
+BIN = .venv/bin
+SLOW = -m "slow or hypothesis" --hypothesis-profile=thorough
+
+.PHONY: help setup lint fix types spelling test slow coverage docs bench schema ci
+
+help:  ## list the chores
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+setup:  ## make .venv, with everything that the other chores need, and check each commit from now on
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q -e '.[dev,docs]'
+	$(BIN)/pre-commit install
+
+lint:  ## lint, format and spelling, nothing changed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/codespell
+
+fix:  ## lint and format, and change what a program can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+types:  ## check the types
+	$(BIN)/mypy
+
+test:  ## the default tier of the tests
+	$(BIN)/python -m pytest -q
+
+slow:  ## the slow tier: load, soak, benchmarks, conformance, other clients, full matrices
+	$(BIN)/python -m pytest -q $(SLOW)
+
+coverage:  ## the default tier again, and which lines of the code it ran
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q -m "not slow and not observes_itself"
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report
+
+docs:  ## write the reference pages again, and build the site
+	$(BIN)/python scripts/reference.py
+	$(BIN)/zensical build --strict
+
+bench:  ## the benchmarks; on a machine that does nothing else
+	$(BIN)/python -m benchmarks
+
+schema:  ## write the schema of all answers again, after a change of one
+	$(BIN)/outlive schema | $(BIN)/python -c 'import json, sys; print(json.dumps(json.load(sys.stdin)["schema"], indent=2, ensure_ascii=False))' > schema/.new
+	mv schema/.new schema/outlive.schema.json
+
+ci:  ## everything that is checked before a change lands
+	.ci/run

@@ -1,0 +1,87 @@
+"""A server goes on with the code that it was started with, whatever happens to the files of that code.
+
+`pip install -U` and `pipx uninstall` replace and delete files of a running server. Our own modules are held in memory
+from the start (launch/fork_server_client.py). Here the server holds the other packages that it imports late, and tells
+its log once that another version of outlive is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+import outlive
+from outlive.system import held_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
+# An audit hook in all tests of tests/over_mcp saw these imported after the start: parts of anyio, pyte and wcwidth
+# (`screen`), RE2 (`log` with a pattern), h11 (`wait` for a URL). The SDK, pydantic and starlette, which import parts of
+# themselves late, are held whole. Altogether this takes 7 MB.
+_LATE_PACKAGES = ("anyio", "mcp", "pydantic", "starlette", "h11", "pyte", "wcwidth")
+_LOOK_EVERY_S = 60.0
+_VERSION = re.compile(r"^__version__ = ['\"]([^'\"]+)", re.MULTILINE)
+
+
+class OwnCode:
+    """Middleware of the SDK's server. `log` gets the line about another version."""
+
+    def __init__(self, log: Callable[[str], None]) -> None:
+        self._log = log
+        self._holding = False
+        self._look_at = 0.0  # on the monotonic clock
+        self._seen: tuple[int, ...] = ()  # inode, size and time of __init__.py when its version was read
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        try:
+            return await call_next(ctx)
+        finally:
+            if not self._holding:  # after the first answer, which clients wait for
+                self._holding = True
+                ctx.lifespan_context.start_soon(_hold_late_packages)
+            if time.monotonic() >= self._look_at:
+                self._look_at = time.monotonic() + _LOOK_EVERY_S
+                self._look()
+
+    def _look(self) -> None:
+        """Tell once if another version than ours is installed."""
+        with suppress(OSError, ValueError):  # it was removed, or is being replaced just now
+            found = os.stat(outlive.__file__)
+            state = (found.st_ino, found.st_size, found.st_mtime_ns)
+            if state == self._seen:
+                return
+            with open(outlive.__file__, encoding="utf-8") as file:
+                version = _VERSION.search(file.read())
+            self._seen = state
+            if version is not None and version[1] != outlive.__version__:
+                self._look_at = float("inf")
+                self._log(
+                    f"outlive {version[1]} is installed now; this server goes on with {outlive.__version__} until it is "
+                    "restarted. Jobs are not affected."
+                )
+
+
+async def _hold_late_packages() -> None:
+    """Read them in a thread, so that other requests are answered meanwhile."""
+    await anyio.to_thread.run_sync(_hold, abandon_on_cancel=True)
+
+
+def _hold() -> None:
+    with suppress(OSError, ImportError):  # then they are imported when they are needed, if they are still there
+        held_code.hold(*_LATE_PACKAGES)
+        import re2  # noqa: F401 - an extension module cannot be held, only loaded
+
+
+def log_to_stderr(line: str) -> None:
+    sys.stderr.write(f"outlive mcp: {line}\n")
+    sys.stderr.flush()

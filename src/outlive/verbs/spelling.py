@@ -1,0 +1,52 @@
+"""Errors name an argument as the caller spells it: `workdir` over MCP, `--cwd` on the command line.
+
+What jobs/ raises names an argument by the parameter of the verb's function: in `details.field` as it is, in a message
+or a hint as a mark made by `errors.argument`. Each face passes its errors through `spelled`.
+"""
+
+from __future__ import annotations
+
+from outlive.errors import MARK
+from outlive.verbs import load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from outlive.errors import OutliveError
+    from outlive.verbs.spec import Arg
+
+CLI, MCP = "cli", "mcp"
+
+
+def spelled(error: OutliveError, face: str, args: Iterable[Arg]) -> OutliveError:
+    """Return the error with every argument named as on this face. `args` are the arguments of the verb that was called."""
+    details = error.details or {}
+    if "field" not in details and MARK[0] not in f"{error.message}{error.hint}":
+        return error
+    own = _names(face, args)
+    names = {**_names(face, load("run").args), **own}  # a hint may say how to start the job another time
+    error.message = _replaced(error.message, names)
+    error.hint = None if error.hint is None else _replaced(error.hint, names)
+    if "field" in details:
+        field = _replaced(str(details["field"]), own)
+        error.details = {**details, "field": own.get(field, field)}
+    return error
+
+
+def _names(face: str, args: Iterable[Arg]) -> dict[str, str]:
+    """Parameter → the argument's name on this face; a positional of the command line is named in lower case."""
+    found = {}
+    for arg in args:
+        name = arg.mcp if face == MCP else arg.cli if arg.cli.startswith("-") else arg.cli.lower()
+        if name and (arg.name not in found or arg.hidden is not True):  # an old name stays hidden
+            found[arg.name] = name
+    return found
+
+
+def _replaced(text: str, names: dict[str, str]) -> str:
+    if MARK[0] not in text:
+        return text
+    import re
+
+    return re.sub(f"{MARK[0]}([a-z_]+){MARK[1]}", lambda found: names.get(found[1], found[1]), text)
