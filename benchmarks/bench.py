@@ -1,4 +1,4 @@
-"""Where a benchmark runs: a scratch directory with a home and a job root of its own, and the ways to call outlive."""
+"""The surroundings of a benchmark: a scratch directory with a home and a job root, and the ways to call outlive."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.line import Line
+from benchmarks.client import Client
 
-# Who runs the benchmarks is nobody's: neither our own variables nor those by which a client is known count.
+# A benchmark belongs to no client: neither variables of outlive nor those that identify a client are passed on.
 _OUTER = tuple("OUTLIVE_ XDG_ CLAUDE CODEX CURSOR OPENCLAW VSCODE MCP_".split())
 _GET_FLAGS, _SET_FLAGS, _TOP_DIRECTORY = 0x80086601, 0x40086602, 0x20000  # ioctl_iflags(2), on 64 bits
 TRUE = ["sh", "-c", "true"]
@@ -26,14 +26,23 @@ BARE = [sys.executable, "-I", "-c", "pass"]
 
 
 class NoRoom(Exception):
-    """There is not enough disk for a row."""
+    """The disk is too small for a row."""
 
 
 class Bench:
     """One run. Use as a context manager: at its end no job and no file of it is left."""
 
-    def __init__(self, *, quick: bool, rounds: int | None = None, peers: Path | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        quick: bool,
+        rounds: int | None = None,
+        peers: Path | None = None,
+        command: list[str] | None = None,
+    ) -> None:
+        """`command`: the words that call outlive; None: the command beside this Python."""
         self.quick = quick
+        self.command = command or _installed()
         self.peers = peers
         self._rounds = rounds
 
@@ -45,7 +54,6 @@ class Bench:
         self.root = self.place / "jobs"
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_OUTER)}
         self.env = kept | {"HOME": str(self.place), "OUTLIVE_ROOT": str(self.root)}
-        self.command = _installed()
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -56,20 +64,20 @@ class Bench:
             shutil.rmtree(self.place, ignore_errors=True)
 
     def rounds(self, full: int, quick: int = 2) -> int:
-        """How often a work is measured; `--rounds` says otherwise."""
+        """Return how often a work is measured; `--rounds` may say fewer."""
         if self._rounds is not None:
             return max(1, min(full, self._rounds))
         return quick if self.quick else full
 
     def size(self, full: int, quick: int) -> int:
-        """How large it is: bytes, jobs, clients."""
+        """Return how many bytes, jobs or clients there are."""
         return quick if self.quick else full
 
     def need(self, megabytes: int, files: int = 0) -> None:
-        """Errors: NoRoom, before anything is written."""
+        """Check for free disk before anything is written. Errors: NoRoom."""
         found = os.statvfs(self.place)
         free = found.f_bavail * found.f_frsize // 1_000_000
-        if free < megabytes * 2:  # twice: nobody else on this machine is to run into a full disk
+        if free < megabytes * 2:  # twice: no other program on this machine is to run into a full disk
             raise NoRoom(f"needs {megabytes} MB in {self.place.parent}, and twice that is not free ({free} MB)")
         if found.f_files and found.f_favail < files * 2:
             raise NoRoom(f"needs {files} files in {self.place.parent}, and twice that is not free ({found.f_favail})")
@@ -77,7 +85,7 @@ class Bench:
     # --- calls ---
 
     def outlive(self, *words: str, root: Path | None = None) -> dict[str, Any]:
-        """The answer of one call of the command line."""
+        """Return the answer of one call of the command line."""
         done = self.run([*self.command, *words], root=root)
         found: dict[str, Any] = json.loads(done.stdout)
         if not found["ok"]:
@@ -85,32 +93,32 @@ class Bench:
         return found
 
     def run(self, words: list[str], root: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-        """Any program in this benchmark's surroundings; its stdout is kept."""
+        """Run any program in this benchmark's surroundings, and keep its stdout."""
         env = self.env | ({"OUTLIVE_ROOT": str(root)} if root else {})
         return subprocess.run(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=env, cwd=self.work, check=True
         )
 
     def background(self, *words: str) -> str:
-        """The id of a job that was just started from the command line."""
+        """Start a job from the command line. Return its id."""
         return str(self.outlive("run", "--snapshot-after", "0", *words)["job_id"])
 
     @contextlib.contextmanager
-    def server(self, root: Path | None = None) -> Iterator[Line]:
-        """`outlive mcp`, hands shaken and warm: a command was run before."""
+    def server(self, root: Path | None = None) -> Iterator[Client]:
+        """Start `outlive mcp`, and warm it up with one command."""
         env = self.env | ({"OUTLIVE_ROOT": str(root)} if root else {})
-        with Line([*self.command, "mcp"], env=env, cwd=self.work) as line:
-            line.shake_hands()
-            line.structured("exec", command="true")
-            yield line
+        with Client([*self.command, "mcp"], env=env, cwd=self.work) as client:
+            client.shake_hands()
+            client.structured("exec", command="true")
+            yield client
 
     def state(self, job: str, root: Path | None = None) -> dict[str, Any]:
-        """`state.json` of a job, without asking anybody."""
+        """Return `state.json` of a job, read from the disk."""
         found: dict[str, Any] = json.loads(((root or self.root) / job / "state.json").read_bytes())
         return found
 
     def ended(self, job: str, timeout: float = 120) -> dict[str, Any]:
-        """Its state once it is over and its supervisor has let it go."""
+        """Wait until the job has ended and its supervisor is done with it. Return its state."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             with contextlib.suppress(FileNotFoundError):
@@ -122,8 +130,11 @@ class Bench:
 
 
 def _spread(place: Path) -> None:
-    """Let what is made in here lie in parts of the disk of its own (chattr +T). An ext4 without journal passes over every
-    inode that was deleted in the last five minutes when it looks for a free one: what ran here before would be measured."""
+    """Let what is made in here lie in parts of the disk of its own (chattr +T).
+
+    An ext4 without journal passes over every inode that was deleted in the last five minutes when it looks
+    for a free one, so the traces of an earlier benchmark would be measured.
+    """
     fd = os.open(place, os.O_RDONLY)
     try:
         flags = array.array("l", [0])
@@ -137,6 +148,6 @@ def _spread(place: Path) -> None:
 
 
 def _installed() -> list[str]:
-    """The console script beside this Python, which is what people run; without one, the module."""
+    """Return the console script beside this Python, which is what people run; without one, the module."""
     script = Path(sys.executable).parent / "outlive"
     return [str(script)] if script.is_file() else [sys.executable, "-m", "outlive"]

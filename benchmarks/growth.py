@@ -1,4 +1,4 @@
-"""How cost grows: with the jobs of a root, with the output of a job, with clients that start at once. Three sizes each."""
+"""Measure how cost grows with the jobs of a root, the output of a job, and clients that start at once: three sizes each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench import Bench
-from benchmarks.line import Line
+from benchmarks.client import Client
 from benchmarks.rows.many import change, keep_names, populate
 from benchmarks.rows.output import LINE, printer
 from benchmarks.rows.starts import python_ms
@@ -20,7 +20,7 @@ _CALLS = 20  # of each client
 
 
 def compare(bench: Bench) -> list[dict[str, Any]]:
-    """One entry a size: grows, size, and `figures`, name → number with its unit in its name."""
+    """Return one entry a size: grows, size, and `figures`, name → number with its unit in its name."""
     return [*_with_jobs(bench), *_with_output(bench), *_with_clients(bench)]
 
 
@@ -35,14 +35,14 @@ def _with_jobs(bench: Bench) -> list[dict[str, Any]]:
         populate(bench, root, count)
         job = str(bench.outlive("run", "--", "true", root=root)["job_id"])
         figures = _over_python(bench, root, job)
-        with bench.server(root) as line:
-            took = [taken_ms(lambda: line.call("exec", command="true")) for _ in range(bench.rounds(40))]
+        with bench.server(root) as client:
+            took = [taken_ms(lambda: client.call("exec", command="true")) for _ in range(bench.rounds(40))]
         found.append(_entry("jobs in the root", count, {**figures, "MCP `exec`, ms": statistics.median(took)}))
     return found
 
 
 def _over_python(bench: Bench, root: Path, job: str) -> dict[str, float]:
-    """Calls of the command line as multiples of a bare Python: in a root that nobody changes, then in one that changes."""
+    """Return calls of the command line as multiples of a bare Python: in a root at rest, then in one that changes."""
 
     def list_jobs() -> float:
         return taken_ms(lambda: bench.outlive("list", "--all", root=root))
@@ -58,7 +58,7 @@ def _over_python(bench: Bench, root: Path, job: str) -> dict[str, float]:
         "`status`, × python": lambda: taken_ms(lambda: bench.outlive("status", job, root=root)),
         "`run -- true`, × python": lambda: taken_ms(lambda: bench.outlive("run", "--", "true", root=root)),
     }
-    figures = {}
+    figures: dict[str, float] = {}
     for works in (still, changing):
         taken = interleaved({**works, "python": python_ms}, bench.rounds(15))
         python = taken.pop("python").median
@@ -68,7 +68,7 @@ def _over_python(bench: Bench, root: Path, job: str) -> dict[str, float]:
 
 def _with_output(bench: Bench) -> list[dict[str, Any]]:
     found = []
-    with bench.server() as line:
+    with bench.server() as client:
         for size in (bench.size(10**7, 10**6), bench.size(10**8, 2 * 10**6), bench.size(10**9, 4 * 10**6)):
             bench.need(size // 10**6)
             words = printer(bench, size)
@@ -79,9 +79,9 @@ def _with_output(bench: Bench) -> list[dict[str, Any]]:
                 "`log` of lines in the middle, ms": {"action": "log", "offset": middle, "limit": 200},
                 "`tail`, ms": {"action": "tail"},
             }
-            first = taken_ms(lambda: line.call("process", job_id=job, **asked["`log` of lines in the middle, ms"]))  # noqa: B023
-            works = {
-                name: lambda one=one: taken_ms(lambda: line.call("process", job_id=job, **one))  # noqa: B023
+            first = taken_ms(lambda: client.call("process", job_id=job, **asked["`log` of lines in the middle, ms"]))  # noqa: B023
+            works: dict[str, Work] = {
+                name: lambda one=one: taken_ms(lambda: client.call("process", job_id=job, **one))  # noqa: B023
                 for name, one in asked.items()
             }
             taken = interleaved(works, bench.rounds(30))
@@ -95,21 +95,21 @@ def _with_clients(bench: Bench) -> list[dict[str, Any]]:
     found = []
     for count in (1, bench.size(4, 2), bench.size(16, 3)):
         with contextlib.ExitStack() as stack:
-            lines = [stack.enter_context(bench.server()) for _ in range(count)]
-            took, seconds = _all_at_once(lines, bench.rounds(_CALLS))
+            clients = [stack.enter_context(bench.server()) for _ in range(count)]
+            took, seconds = _all_at_once(clients, bench.rounds(_CALLS))
         figures = {"`exec` of `true`, ms (median)": statistics.median(took), "jobs a second": len(took) / seconds}
         found.append(_entry("clients, a server each", count, figures))
     return found
 
 
-def _all_at_once(lines: list[Line], calls: int) -> tuple[list[float], float]:
-    """Each client calls one after the other; what each call took, and what all took."""
+def _all_at_once(clients: list[Client], calls: int) -> tuple[list[float], float]:
+    """Let all clients call at once, each one call after the other. Return the time of each call, and of all."""
     took: list[float] = []
 
-    def client(line: Line) -> None:
-        took.extend(taken_ms(lambda: line.call("exec", command="true")) for _ in range(calls))
+    def call_in_turn(client: Client) -> None:
+        took.extend(taken_ms(lambda: client.call("exec", command="true")) for _ in range(calls))
 
-    threads = [threading.Thread(target=client, args=(line,)) for line in lines]
+    threads = [threading.Thread(target=call_in_turn, args=(client,)) for client in clients]
     began = time.perf_counter()
     for thread in threads:
         thread.start()

@@ -1,4 +1,4 @@
-"""What is left: of much output, and of a job whose server was killed. Asked of every server in its own way, never assumed."""
+"""Check what a server keeps: of much output, and of a job whose server was killed. Every server is asked in its own way."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ from typing import Any
 
 from benchmarks import peers
 from benchmarks.bench import Bench
-from benchmarks.line import Refused
+from benchmarks.client import Refused
 from benchmarks.peers import OURS, Peer
 
 _SLEEPS_S = 300
 
 
 def compare(bench: Bench) -> list[dict[str, Any]]:
-    """One entry a server: name, lines, lines_kept, known and runs_on (both None if it starts nothing in the background)."""
+    """Return one entry a server: name, lines, lines_kept, known and runs_on (both None if it starts nothing in the background)."""
     return [_of(bench, peer) for peer in (OURS, *peers.installed(bench))]
 
 
 def _of(bench: Bench, peer: Peer) -> dict[str, Any]:
     lines = bench.size(3_000_000, 20_000)
-    with peer.connected(bench) as line:
+    with peer.connected(bench) as client:
         try:
-            kept = peer.lines_kept(line, f"seq {lines}")
+            kept = peer.lines_kept(client, f"seq {lines}")
         except (Refused, TimeoutError, KeyError):
             kept = 0
     return {"name": peer.name, "lines": lines, "lines_kept": kept, **_after_a_kill(bench, peer)}
 
 
 def _after_a_kill(bench: Bench, peer: Peer) -> dict[str, Any]:
-    """The server's whole process group is killed under a job that runs; then a new server is asked for the job."""
+    """Kill the process group of a server whose job runs, then ask a new server for the job."""
     if peer.start is None or peer.knows is None:
         return {"known": None, "runs_on": None}
-    # As far apart as a number of seconds can be told from every other sleep(1) of this machine
+    # A number of seconds that no other sleep(1) of this machine has
     command = f"sleep {_SLEEPS_S}.{os.getpid()}"
-    with peer.connected(bench, keep=True) as line:
-        job = peer.start(line, command)
-        if not peer.knows(line, job):
+    with peer.connected(bench, keep=True) as client:
+        job = peer.start(client, command)
+        if not peer.knows(client, job):
             raise RuntimeError(f"{peer.name} does not know the job that it has just started")
         deadline = time.monotonic() + 10
         while not _processes(command) and time.monotonic() < deadline:
             time.sleep(0.01)
-        line.kill()
+        client.kill()
     time.sleep(1)
     runs_on = bool(_processes(command))
-    with peer.connected(bench) as line:
-        known = peer.knows(line, job)
+    with peer.connected(bench) as client:
+        known = peer.knows(client, job)
     for pid in _processes(command):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -57,7 +57,7 @@ def _after_a_kill(bench: Bench, peer: Peer) -> dict[str, Any]:
 
 
 def _processes(command: str) -> list[int]:
-    """The sleep(1) of a command, whoever is its parent."""
+    """Return the pids of the sleep(1) of a command, with any parent."""
     wanted = command.replace(" ", "\0").encode() + b"\0"
     found = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):

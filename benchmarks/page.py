@@ -1,4 +1,4 @@
-"""The measured part of docs/explanation/performance.md, between two marks; what a run left out stays as an earlier one found it."""
+"""Write the measured part of docs/explanation/performance.md, between two marks. A row that a run left out stays as it was."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
 def write(found: dict[str, Any], page: Path = PAGE) -> None:
-    """Put a run into the page, and the same as JSON beside it (performance.json)."""
+    """Put a run into the page, and as JSON into performance.json beside it."""
     beside = page.with_suffix(".json")
     before = json.loads(beside.read_bytes()) if beside.exists() else {}
     merged = {**found, "rows": _merged(before.get("rows", []), found["rows"])}

@@ -1,4 +1,4 @@
-"""The peers, driven as outlive is: the same line of JSON-RPC, the same commands.
+"""The peers, driven as outlive is: the same client, the same commands.
 
 Each is asked in the way that costs it least. What a peer does not have (a start in the background, say) is left out.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench import Bench
-from benchmarks.line import Line, Refused
+from benchmarks.client import Client, Refused
 
 _LONG = 600_000
 
@@ -32,12 +32,12 @@ class Peer:
     name: str
     package: str
     program: str  # below its directory
-    finish: Callable[[Line, str], object]  # run a command, answer when it has ended
-    start: Callable[[Line, str], str] | None = None  # the handle of a command in the background
-    knows: Callable[[Line, str], bool] | None = None  # is the handle known?
-    lines_kept: Callable[[Line, str], int] = lambda _line, _command: 0  # of a command's output, after its end
+    finish: Callable[[Client, str], object]  # run a command, answer when it has ended
+    start: Callable[[Client, str], str] | None = None  # the handle of a command in the background
+    knows: Callable[[Client, str], bool] | None = None  # is the handle known?
+    lines_kept: Callable[[Client, str], int] = lambda _client, _command: 0  # of a command's output, after its end
     npm: bool = False
-    prepare: Callable[[Line], object] = lambda _line: None
+    prepare: Callable[[Client], object] = lambda _client: None
     after: tuple[str, ...] = ()  # ends what it leaves behind
     python: tuple[int, int] = (3, 11)
 
@@ -49,25 +49,25 @@ class Peer:
         return (place / self.name / self.program).is_file()
 
     @contextlib.contextmanager
-    def connected(self, bench: Bench, *, keep: bool = False) -> Iterator[Line]:
+    def connected(self, bench: Bench, *, keep: bool = False) -> Iterator[Client]:
         """A server of it in the benchmark's surroundings, hands shaken. `keep`: what outlives it is not ended yet."""
         if self is OURS:
-            with bench.server() as line:
-                yield line
+            with bench.server() as client:
+                yield client
             return
         try:
-            with self.line(bench) as line:
-                line.shake_hands()
-                self.prepare(line)
-                yield line
+            with self.server(bench) as client:
+                client.shake_hands()
+                self.prepare(client)
+                yield client
         finally:
             if self.after and not keep:
                 subprocess.run(self.after, env=_environment(bench), capture_output=True, check=False)
 
-    def line(self, bench: Bench) -> Line:
+    def server(self, bench: Bench) -> Client:
         """A server of it that is not started yet."""
         assert bench.peers
-        return Line(self.command(bench.peers), env=_environment(bench), cwd=bench.work)
+        return Client(self.command(bench.peers), env=_environment(bench), cwd=bench.work)
 
 
 def _environment(bench: Bench) -> dict[str, str]:
@@ -117,8 +117,8 @@ def _newer_python(least: tuple[int, int]) -> str:
 # --- the same for ours, so that one driver asks all ------------------------------------------------------------------
 
 
-def _json(line: Line, tool: str, **arguments: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(line.text(tool, **arguments))
+def _json(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(client.text(tool, **arguments))
     return found
 
 
@@ -127,14 +127,14 @@ def _numbers(text: str) -> int:
     return len(re.findall(r"^\d+\r?$", text, re.MULTILINE))
 
 
-def _lines_of_ours(line: Line, command: str) -> int:
-    job = line.structured("exec", command=command, yield_ms=50_000)["job_id"]
-    while line.structured("process", action="wait", job_id=job)["state"] == "running":
+def _lines_of_ours(client: Client, command: str) -> int:
+    job = client.structured("exec", command=command, yield_ms=50_000)["job_id"]
+    while client.structured("process", action="wait", job_id=job)["state"] == "running":
         pass
     count, piece = 0, 100_000  # lines of one answer, which shows a megabyte at most
     while True:
         shown = {"offset": count, "limit": piece, "max_bytes": 1_000_000}
-        found = _numbers(line.structured("process", action="log", job_id=job, **shown)["output"])
+        found = _numbers(client.structured("process", action="log", job_id=job, **shown)["output"])
         count += found
         if found < piece:
             return count
@@ -143,20 +143,20 @@ def _lines_of_ours(line: Line, command: str) -> int:
 # --- yieldshell ------------------------------------------------------------------------------------------------------
 
 
-def _yieldshell(line: Line, command: str, **more: Any) -> dict[str, Any]:
-    found = _json(line, "execute", command=command, side_effects=["NONE"], **more)
+def _yieldshell(client: Client, command: str, **more: Any) -> dict[str, Any]:
+    found = _json(client, "execute", command=command, side_effects=["NONE"], **more)
     if found["status"] not in ("completed", "backgrounded"):
         raise Refused(str(found))
     return found
 
 
-def _yieldshell_lines(line: Line, command: str) -> int:
-    job = _yieldshell(line, command, yield_ms=0)["execution_id"]
-    while _json(line, "wait", execution_id=job)["status"] in ("backgrounded", "running"):
+def _yieldshell_lines(client: Client, command: str) -> int:
+    job = _yieldshell(client, command, yield_ms=0)["execution_id"]
+    while _json(client, "wait", execution_id=job)["status"] in ("backgrounded", "running"):
         pass
     kept, since = "", 0
     while True:
-        found = _json(line, "read", execution_id=job, since_seq=since, max_output_bytes=10**6)
+        found = _json(client, "read", execution_id=job, since_seq=since, max_output_bytes=10**6)
         if not found["stdout"]:
             return _numbers(kept)
         kept, since = kept + found["stdout"], found["next_seq"]
@@ -165,22 +165,22 @@ def _yieldshell_lines(line: Line, command: str) -> int:
 # --- mcp-background-job ----------------------------------------------------------------------------------------------
 
 
-def _background_job(line: Line, command: str) -> str:
-    return str(_json(line, "execute_command", command=command)["job_id"])
+def _background_job(client: Client, command: str) -> str:
+    return str(_json(client, "execute_command", command=command)["job_id"])
 
 
-def _background_job_end(line: Line, command: str) -> str:
-    job = _background_job(line, command)
-    while _json(line, "get_job_status", job_id=job)["status"] == "running":
+def _background_job_end(client: Client, command: str) -> str:
+    job = _background_job(client, command)
+    while _json(client, "get_job_status", job_id=job)["status"] == "running":
         time.sleep(0.0005)
     return job
 
 
-def _background_job_lines(line: Line, command: str) -> int:
-    job = _background_job_end(line, command)
+def _background_job_lines(client: Client, command: str) -> int:
+    job = _background_job_end(client, command)
     count = -1
     while True:  # it still reads after it has said that the job is over
-        found = _numbers(str(_json(line, "get_job_output", job_id=job)["stdout"]))
+        found = _numbers(str(_json(client, "get_job_output", job_id=job)["stdout"]))
         if found == count:
             return found
         count = found
@@ -190,35 +190,35 @@ def _background_job_lines(line: Line, command: str) -> int:
 # --- desktop-commander -----------------------------------------------------------------------------------------------
 
 
-def _commander(line: Line, command: str, wait_ms: int) -> str:
-    found = re.search(r"PID (\d+)", line.text("start_process", command=command, timeout_ms=wait_ms))
+def _commander(client: Client, command: str, wait_ms: int) -> str:
+    found = re.search(r"PID (\d+)", client.text("start_process", command=command, timeout_ms=wait_ms))
     if not found:
         raise Refused("no process was started")
     return found[1]
 
 
-def _commander_lines(line: Line, command: str) -> int:
-    pid = _commander(line, command, _LONG)
-    return _numbers(line.text("read_process_output", pid=int(pid), offset=0, length=10**8, timeout_ms=1000))
+def _commander_lines(client: Client, command: str) -> int:
+    pid = _commander(client, command, _LONG)
+    return _numbers(client.text("read_process_output", pid=int(pid), offset=0, length=10**8, timeout_ms=1000))
 
 
-def _commander_quiet(line: Line) -> None:
+def _commander_quiet(client: Client) -> None:
     with contextlib.suppress(
         Refused
     ):  # it holds in memory also where a killed one has left the lock of its file behind
-        line.call("set_config_value", key="telemetryEnabled", value=False)
+        client.call("set_config_value", key="telemetryEnabled", value=False)
 
 
 # --- mcp-shell-server ------------------------------------------------------------------------------------------------
 
 
-def _shell_server(line: Line, command: str) -> str:
-    return line.text("shell_execute", command=command.split())
+def _shell_server(client: Client, command: str) -> str:
+    return client.text("shell_execute", command=command.split())
 
 
-def _shell_server_lines(line: Line, command: str) -> int:
+def _shell_server_lines(client: Client, command: str) -> int:
     try:
-        return _numbers(_shell_server(line, command))
+        return _numbers(_shell_server(client, command))
     except Refused:  # more output than it keeps: it answers with none of it
         return 0
 
@@ -228,13 +228,13 @@ def _shell_server_lines(line: Line, command: str) -> int:
 _PANE = "benchmarks"
 
 
-def _tmux_lines(line: Line, command: str) -> int:
-    line.call("tmux_run", target_pane=_PANE, command=command, timeout=20)  # its marks may have scrolled away by then
-    return _numbers(str(_json(line, "tmux_capture_pane", target_pane=_PANE, start="-")["content"]))
+def _tmux_lines(client: Client, command: str) -> int:
+    client.call("tmux_run", target_pane=_PANE, command=command, timeout=20)  # its marks may have scrolled away by then
+    return _numbers(str(_json(client, "tmux_capture_pane", target_pane=_PANE, start="-")["content"]))
 
 
-def _tmux_ready(line: Line) -> None:
-    line.call("tmux_new_session", name=_PANE, width=120, height=30, attach_or_create=True)
+def _tmux_ready(client: Client) -> None:
+    client.call("tmux_new_session", name=_PANE, width=120, height=30, attach_or_create=True)
 
 
 PEERS = (
@@ -243,8 +243,8 @@ PEERS = (
         "mcp-yieldshell",
         "bin/mcp-yieldshell",
         finish=_yieldshell,
-        start=lambda line, command: str(_yieldshell(line, command, yield_ms=0)["execution_id"]),
-        knows=lambda line, job: job in line.text("ps"),
+        start=lambda client, command: str(_yieldshell(client, command, yield_ms=0)["execution_id"]),
+        knows=lambda client, job: job in client.text("ps"),
         lines_kept=_yieldshell_lines,
     ),
     Peer(
@@ -253,7 +253,7 @@ PEERS = (
         "bin/mcp-background-job",
         finish=_background_job_end,
         start=_background_job,
-        knows=lambda line, job: job in line.text("list_jobs"),
+        knows=lambda client, job: job in client.text("list_jobs"),
         lines_kept=_background_job_lines,
         python=(3, 12),
     ),
@@ -261,9 +261,9 @@ PEERS = (
         "desktop-commander",
         "@wonderwhy-er/desktop-commander",
         "node_modules/@wonderwhy-er/desktop-commander/dist/index.js",
-        finish=lambda line, command: _commander(line, command, _LONG),
-        start=lambda line, command: _commander(line, command, 0),
-        knows=lambda line, job: f"PID: {job}" in line.text("list_sessions"),
+        finish=lambda client, command: _commander(client, command, _LONG),
+        start=lambda client, command: _commander(client, command, 0),
+        knows=lambda client, job: f"PID: {job}" in client.text("list_sessions"),
         lines_kept=_commander_lines,
         npm=True,
         prepare=_commander_quiet,
@@ -279,9 +279,9 @@ PEERS = (
         "tmux",
         "mcp-tmux",
         "bin/mcp-tmux",
-        finish=lambda line, command: line.call("tmux_run", target_pane=_PANE, command=command, poll_interval=0.01),
-        start=lambda line, command: str(_json(line, "tmux_new_window", session=_PANE, command=command)["id"]),
-        knows=lambda line, job: job in line.text("tmux_command", args=["list-windows", "-a", "-F", "#{window_id}"]),
+        finish=lambda client, command: client.call("tmux_run", target_pane=_PANE, command=command, poll_interval=0.01),
+        start=lambda client, command: str(_json(client, "tmux_new_window", session=_PANE, command=command)["id"]),
+        knows=lambda client, job: job in client.text("tmux_command", args=["list-windows", "-a", "-F", "#{window_id}"]),
         lines_kept=_tmux_lines,
         prepare=_tmux_ready,
         after=("tmux", "kill-server"),
@@ -291,8 +291,8 @@ OURS = Peer(
     "outlive",
     "outlive",
     "",
-    finish=lambda line, command: line.structured("exec", command=command),
-    start=lambda line, command: str(line.structured("exec", command=command, background=True)["job_id"]),
-    knows=lambda line, job: job in str(line.structured("process", action="list")),
+    finish=lambda client, command: client.structured("exec", command=command),
+    start=lambda client, command: str(client.structured("exec", command=command, background=True)["job_id"]),
+    knows=lambda client, job: job in str(client.structured("process", action="list")),
     lines_kept=_lines_of_ours,
 )

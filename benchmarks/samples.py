@@ -1,4 +1,4 @@
-"""Samples of one figure, and works measured in turn: what else the machine does meets all of them alike."""
+"""Samples of one figure, and works that are measured in turn, so that other load of the machine meets all alike."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-Work = Callable[[], float]  # does something once and says what it cost
+Work = Callable[[], float]  # does something once and returns what it cost
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,10 @@ class Found:
 
 
 def interleaved(works: dict[str, Work], rounds: int) -> dict[str, Samples]:
-    """Each work `rounds` times, one after the other and each round beginning with another one; the first round is for
-    warming up and does not count."""
+    """Measure each work `rounds` times, in turn; each round begins with another one.
+
+    One more round comes first, to warm up, and does not count.
+    """
     found: dict[str, list[float]] = {name: [] for name in works}
     names = list(works)
     for turn in range(rounds + 1):
@@ -63,20 +65,20 @@ def interleaved(works: dict[str, Work], rounds: int) -> dict[str, Samples]:
 
 
 def compared(works: dict[str, Work], rounds: int) -> Found:
-    """The same as a row's answer: `ours`, `floor` if it is among the works, and every other name is a peer."""
+    """Measure works in turn as the result of a row: `ours`, `floor` if there is one, and every other name is a peer."""
     found = interleaved(works, rounds)
     return Found(found.pop("ours"), found.pop("floor", None), found)
 
 
 def taken_ms(work: Callable[[], object]) -> float:
-    """Wall-clock milliseconds of one call."""
+    """Return the wall-clock milliseconds of one call."""
     began = time.perf_counter()
     work()
     return (time.perf_counter() - began) * 1000
 
 
 def machine() -> str:
-    """One line on where this was measured."""
+    """Return one line that describes this machine."""
     uname = os.uname()
     cores = len(os.sched_getaffinity(0))
     names = [line for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if "model name" in line]

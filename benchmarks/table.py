@@ -1,4 +1,4 @@
-"""What was measured, as JSON, as a table for a terminal and as one for the documentation."""
+"""The measured rows as JSON, as a table for a terminal and as tables for the documentation."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def peers_markdown(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def notes_markdown(entries: list[dict[str, Any]]) -> list[str]:
-    """What was found beside the figures, a line a row."""
+    """Further figures, a line a row."""
     found = []
     for one in entries:
         if one["notes"]:
@@ -89,7 +89,7 @@ def notes_markdown(entries: list[dict[str, Any]]) -> list[str]:
 
 
 def kept_lines(left: list[dict[str, Any]]) -> list[str]:
-    """The same of what is left, for a terminal."""
+    """What each server keeps, for a terminal."""
     return ["  ".join(_kept_cells(one)) for one in left]
 
 
@@ -125,7 +125,7 @@ def _beside(one: dict[str, Any]) -> list[str]:
 
 
 def _short(value: float) -> str:
-    """Three digits that count."""
+    """Return three significant digits."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 

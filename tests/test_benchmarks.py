@@ -17,7 +17,7 @@ from support.cli import environment
 CHECKOUT = Path(__file__).parent.parent
 sys.path.insert(0, str(CHECKOUT))  # benchmarks are no part of the package
 
-from benchmarks import page, table  # noqa: E402
+from benchmarks import against, page, table  # noqa: E402
 from benchmarks.__main__ import ROWS  # noqa: E402
 from benchmarks.samples import Found, Samples, interleaved  # noqa: E402
 
@@ -119,6 +119,39 @@ def test_a_row_that_is_not_there_is_named(place: Path) -> None:
     done, _ = benchmarks(place, "--rows", "nonsense")
     assert done.returncode == 2
     assert "nonsense" in done.stderr
+
+
+@pytest.mark.slow
+def test_two_checkouts_are_measured_in_one_run(place: Path) -> None:
+    other = place / "other" / ".venv" / "bin" / "outlive"
+    other.parent.mkdir(parents=True)
+    other.write_text(f'#!/bin/sh\necho "$@" >> {place}/called\nexec {sys.executable} -m outlive "$@"\n')
+    other.chmod(0o755)
+    names = list(against.COMPARED)
+    done, found = benchmarks(place, "--quick", "--against", str(place / "other"), "--rows", ",".join(names))
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert [one["name"] for one in found["against"]] == names
+    for one in found["against"]:
+        assert one["ratio"] > 0
+        assert one["new"]["count"] == one["old"]["count"] >= 1
+    assert (done.returncode == 1) == any(one["slower"] for one in found["against"])
+    assert "mcp" in (place / "called").read_text()
+    assert not list((place / "tmp").iterdir())
+
+
+def test_a_checkout_that_is_not_installed_is_named(place: Path) -> None:
+    done, _ = benchmarks(place, "--against", str(place / "nothing"))
+    assert done.returncode == 2
+    assert str(place / "nothing") in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_checkout_is_slower_if_its_median_is_more_than_three_percent_above() -> None:
+    old = Samples((10.0, 10.0, 10.0))
+    assert against._figures(Samples((10.2, 10.2, 50.0)), old)["slower"] is False
+    assert against._figures(Samples((10.4, 10.4, 1.0)), old)["slower"] is True
+    assert against._figures(Samples((0.0,)), Samples((0.0,)))["ratio"] == 1
+    assert against._figures(Samples((1.0,)), Samples((0.0,)))["slower"] is True
 
 
 def test_works_are_measured_in_turn_and_the_first_round_does_not_count() -> None:

@@ -1,4 +1,4 @@
-"""The rows: each module declares some with `row`, in the order in which they are shown."""
+"""The rows of the table. Each module declares some with `row`, in the order of the table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Measure = Callable[[Bench], Found]
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. The goal is at most `ratio` times the floor, or at most `most` of the unit; or there is none."""
+    """One row. Its goal is at most `ratio` times the floor, or at most `most` of the unit, or there is none."""
 
     name: str
     title: str
@@ -22,7 +22,7 @@ class Row:
     floor: str | None = None  # what the floor is, in words
     ratio: float | None = None
     most: float | None = None
-    beats_peers: bool = False  # no peer that is measured may be faster either
+    beats_peers: bool = False  # the goal is also that no peer is faster
 
     def goal(self) -> str:
         if self.ratio is not None:
@@ -30,7 +30,7 @@ class Row:
         return "" if self.most is None else f"≤ {self.most:g} {self.unit}"
 
     def is_met(self, found: Found) -> bool | None:
-        """None: there is no goal."""
+        """Return whether the goal is met; None: there is no goal."""
         if self.beats_peers and any(peer.median < found.ours.median for peer in found.peers.values()):
             return False
         if self.ratio is not None and found.floor is not None:

@@ -1,4 +1,4 @@
-"""Many jobs: listed, started at once, running at once."""
+"""Measure many jobs: listed, started at once, running at once."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ import time
 from pathlib import Path
 
 from benchmarks.bench import Bench
+from benchmarks.client import Client
 from benchmarks.rows import row
 from benchmarks.rows.starts import PYTHON, python_ms, shell_ms
 from benchmarks.samples import Found, Samples, Work, compared, taken_ms
 
 _FILES_A_JOB = ("meta.json", "state.json", "stdout.log", "stderr.log", "order", "events.ndjson", "lock")
+_BURST = (200, 10)  # starts, and starts of a quick run
 _SETTLED_S = 0.2  # after so long a root counts as unchanged
 _LINKS = 30_000  # of one file; ext4 takes 65,000
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def populate(bench: Bench, root: Path, count: int) -> None:
-    """Finished jobs, links of a real one: their directories are real, their files take no room. A reader that trusts the
-    name of a directory, as ours do, sees so many jobs of one definition."""
+    """Fill a root with finished jobs: real directories whose files are hard links of one job's, and take no room.
+
+    outlive trusts the name of a job's directory, so it sees that many jobs of one definition.
+    """
     have = sum(1 for name in os.listdir(root) if len(name) == 26) if root.is_dir() else 0
     bench.need((count - have) * 5 // 1000, files=count - have)
     real = root
@@ -38,7 +42,7 @@ def populate(bench: Bench, root: Path, count: int) -> None:
 
 
 def _let_go(job: Path) -> None:
-    """Until its supervisor is done with it."""
+    """Wait until its supervisor is done with it."""
     deadline = time.monotonic() + 30
     while (job / ".io").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -64,11 +68,10 @@ def list_hundred_thousand(bench: Bench) -> Found:
     return _listed(bench, bench.size(100_000, 120))
 
 
-def _listed(bench: Bench, count: int) -> Found:
-    root = bench.place / "many"
-    populate(bench, root, count)
+def list_once(bench: Bench, root: Path) -> Work:
+    """Return the work: list the newest 50 jobs of a root that has more."""
 
-    def ours() -> float:
+    def work() -> float:
         answers: list[dict[str, object]] = []
         took = taken_ms(lambda: answers.append(bench.outlive("list", "--all", root=root)))
         jobs = answers[0]["jobs"]
@@ -76,6 +79,13 @@ def _listed(bench: Bench, count: int) -> Found:
         assert len(jobs) == 50, f"{len(jobs)} jobs were listed"
         return took
 
+    return work
+
+
+def _listed(bench: Bench, count: int) -> Found:
+    root = bench.place / "many"
+    populate(bench, root, count)
+    ours = list_once(bench, root)
     keep_names(ours)
     found = compared({"ours": ours, "floor": python_ms}, bench.rounds(40))
     found.notes = _after_a_change(bench, root, ours)
@@ -83,20 +93,20 @@ def _listed(bench: Bench, count: int) -> Found:
 
 
 def keep_names(list_jobs: Work) -> None:
-    """The first of them makes the place for the names, which changes the root; a later one writes them down."""
+    """List twice: the first call makes the file for the names, which changes the root; a later call fills it."""
     for _ in range(2):
         list_jobs()
         time.sleep(_SETTLED_S)
 
 
 def change(root: Path) -> None:
-    """As whoever starts a job does."""
+    """Change the root as the start of a job does."""
     (root / ".tmp-nothing").mkdir()
     (root / ".tmp-nothing").rmdir()
 
 
 def _after_a_change(bench: Bench, root: Path, ours: Work) -> dict[str, float]:
-    """What an unchanged root spares: the directory is read again, and once more by whoever writes the names down."""
+    """Measure the two calls after a change: both read the directory, and the second stores the names."""
 
     def changed() -> float:
         change(root)
@@ -110,28 +120,35 @@ def _after_a_change(bench: Bench, root: Path, ours: Work) -> dict[str, float]:
         return taken_ms(lambda: os.listdir(root))
 
     taken = [(changed(), written(), names()) for _ in range(bench.rounds(10))]
-    kinds = ("the first after a change, ms", "the next one, which writes the names down, ms", "a bare listdir(3), ms")
+    kinds = ("the first after a change, ms", "the next one, which stores the names, ms", "a bare listdir(3), ms")
     return {kind: statistics.median(one[at] for one in taken) for at, kind in enumerate(kinds)}
+
+
+def burst_once(bench: Bench, client: Client) -> Work:
+    """Return the work: start many jobs in the background with requests that do not wait for each other."""
+    count = bench.size(*_BURST)
+
+    def work() -> float:
+        jobs: list[str] = []
+
+        def start() -> None:
+            asked = [client.begin_call("exec", command="true", background=True) for _ in range(count)]
+            jobs.extend(client.answer(one)["structuredContent"]["job_id"] for one in asked)
+
+        took = taken_ms(start)
+        for job in jobs:
+            bench.ended(job)
+        return took
+
+    return work
 
 
 @row("burst", "200 background starts at once from one server", floor="200 × `subprocess.run`, one by one", ratio=4)
 def burst(bench: Bench) -> Found:
-    count = bench.size(200, 10)
-    with bench.server() as line:
-
-        def ours() -> float:
-            jobs: list[str] = []
-
-            def start() -> None:
-                asked = [line.begin_call("exec", command="true", background=True) for _ in range(count)]
-                jobs.extend(line.answer(one)["structuredContent"]["job_id"] for one in asked)
-
-            took = taken_ms(start)
-            for job in jobs:
-                bench.ended(job)
-            return took
-
-        return compared({"ours": ours, "floor": lambda: sum(shell_ms() for _ in range(count))}, bench.rounds(7))
+    count = bench.size(*_BURST)
+    with bench.server() as client:
+        works = {"ours": burst_once(bench, client), "floor": lambda: sum(shell_ms() for _ in range(count))}
+        return compared(works, bench.rounds(7))
 
 
 # --- memory --------------------------------------------------------------------------------------------------------
@@ -139,9 +156,11 @@ def burst(bench: Bench) -> Found:
 
 @row("memory-server", "memory of a running job started by a server, 100 at once (PSS)", unit="MB", most=2)
 def memory_from_a_server(bench: Bench) -> Found:
-    with bench.server() as line:
-        asked = [line.begin_call("exec", command="exec sleep 600", background=True) for _ in range(bench.size(100, 4))]
-        jobs = [line.answer(one)["structuredContent"]["job_id"] for one in asked]
+    with bench.server() as client:
+        asked = [
+            client.begin_call("exec", command="exec sleep 600", background=True) for _ in range(bench.size(100, 4))
+        ]
+        jobs = [client.answer(one)["structuredContent"]["job_id"] for one in asked]
         return _memory(bench, jobs)
 
 
@@ -151,7 +170,7 @@ def memory_from_the_cli(bench: Bench) -> Found:
 
 
 def _memory(bench: Bench, jobs: list[str]) -> Found:
-    time.sleep(bench.size(3, 1))  # syncs, looks after a start
+    time.sleep(bench.size(3, 1))  # the syncs that follow a start are over
     supervisors = [int(bench.state(job)["supervisor"]["pid"]) for job in jobs]
     guardians = [_parent(pid) for pid in supervisors]
     above, below = [_memory_mb(pid) for pid in guardians], [_memory_mb(pid) for pid in supervisors]
@@ -168,7 +187,7 @@ def _memory(bench: Bench, jobs: list[str]) -> Found:
 
 
 def _memory_mb(pid: int) -> tuple[float, float]:
-    """Its share of what it maps (PSS), and what it alone has written (private dirty)."""
+    """Return the share of what a process maps (PSS), and what it alone has written (private dirty)."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
     found = dict(re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE))
     return int(found["Pss"]) / 1024, int(found["Private_Dirty"]) / 1024

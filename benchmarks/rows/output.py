@@ -1,4 +1,4 @@
-"""What much output costs: to store it, to search it while it comes, to read it from any position."""
+"""Measure much output: to store it, to search it while it arrives, to read it from any position."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.line import Line
+from benchmarks.client import Client
 from benchmarks.rows import row
 from benchmarks.samples import Found, Samples, compared, taken_ms
 
@@ -29,14 +29,14 @@ NOTHING = "(?i)error|failed|panic"
 
 
 def printer(bench: Bench, size: int) -> list[str]:
-    """A program that prints so many bytes of 80-column lines, 1 MiB a write."""
+    """Return the argv of a program that prints this many bytes of 80-column lines, 1 MiB a write."""
     script = bench.place / "printer.py"
     script.write_text(PRINTER.format(line=LINE, block=1 << 20, length=len(LINE)), encoding="utf-8")
     return [sys.executable, "-I", "-S", str(script), str(size)]
 
 
 def stored_ms(bench: Bench, size: int, *flags: str) -> float:
-    """Through a job, from the command line's start to its answer; the job is checked and deleted."""
+    """Print through a job: from the start of `outlive run` to its answer. The job is checked and deleted."""
     words = printer(bench, size)
     answers: list[dict[str, object]] = []
 
@@ -52,7 +52,7 @@ def stored_ms(bench: Bench, size: int, *flags: str) -> float:
 
 
 def redirected_ms(bench: Bench, size: int) -> float:
-    """The same bytes by `>`."""
+    """Print the same bytes into a file (`>`)."""
     target = bench.place / "redirected"
     took = taken_ms(lambda: bench.run(["sh", "-c", f'exec "$@" > {target}', "sh", *printer(bench, size)]))
     assert target.stat().st_size == size
@@ -61,7 +61,7 @@ def redirected_ms(bench: Bench, size: int) -> float:
 
 
 def grepped_ms(bench: Bench, size: int) -> float:
-    """The same bytes through a pipe into `grep -c`."""
+    """Print the same bytes through a pipe into `grep -c`."""
     words = ["sh", "-c", f"\"$@\" | grep -c -i -E '{NOTHING[4:]}' || true", "sh", *printer(bench, size)]
     return taken_ms(lambda: bench.run(words))
 
@@ -74,17 +74,17 @@ def store(bench: Bench) -> Found:
     return compared(works, bench.rounds(5, quick=1))
 
 
-@row("watch-gib", "the same with a watch, 80-column lines, no hit", floor="`… | grep -c PATTERN`", ratio=3)
+@row("watch-gib", "1 GiB of 80-column lines with a watch, no hit", floor="`… | grep -c PATTERN`", ratio=3)
 def watch(bench: Bench) -> Found:
     return _watched(bench, ["--watch", NOTHING])
 
 
-@row("watch-16", "with sixteen watches, no hit", floor="`… | grep -c PATTERN`")
+@row("watch-16", "1 GiB with sixteen watches, no hit", floor="`… | grep -c PATTERN`")
 def watch_sixteen(bench: Bench) -> Found:
     return _watched(bench, [word for one in range(16) for word in ("--watch", rf"^Ready in {one} \d+")])
 
 
-@row("watch-hits", "with a watch that every line hits", floor="`… | grep -c PATTERN`")
+@row("watch-hits", "1 GiB with a watch that every line hits", floor="`… | grep -c PATTERN`")
 def watch_hits(bench: Bench) -> Found:
     return _watched(bench, ["--watch", "status=200"])
 
@@ -100,7 +100,7 @@ def _watched(bench: Bench, flags: list[str]) -> Found:
 
 
 def _large_job(bench: Bench) -> tuple[str, int]:
-    """Its id and how many bytes it put out."""
+    """Return the id of a job with much output, and its bytes."""
     size = bench.size(5 * 10**9, 20 * 10**6)
     bench.need(size // 10**6)
     words = printer(bench, size)
@@ -108,18 +108,18 @@ def _large_job(bench: Bench) -> tuple[str, int]:
 
 
 def peak_kb(pid: int) -> int:
-    """The largest resident set of a process so far."""
+    """Return the largest resident set of a process so far."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
     assert found, f"no VmHWM of {pid}"
     return int(found[1])
 
 
-def _at_cursors(bench: Bench, line: Line, questions: list[dict[str, object]], job: str) -> Found:
-    """The first call, which may have to count lines, is a note; then all of them."""
-    first = taken_ms(lambda: line.structured("process", job_id=job, **questions[0]))
-    before = peak_kb(line.process.pid)
-    took = [taken_ms(lambda one=one: line.structured("process", job_id=job, **one)) for one in questions]
-    grown = peak_kb(line.process.pid) - before
+def _at_cursors(bench: Bench, client: Client, questions: list[dict[str, object]], job: str) -> Found:
+    """Measure calls at many positions. The first, which may have to count lines, is a note too."""
+    first = taken_ms(lambda: client.structured("process", job_id=job, **questions[0]))
+    before = peak_kb(client.process.pid)
+    took = [taken_ms(lambda one=one: client.structured("process", job_id=job, **one)) for one in questions]
+    grown = peak_kb(client.process.pid) - before
     notes = {"first call, ms": first, "memory grown by all calls, MB": grown / 1024, "slowest, ms": max(took)}
     return Found(Samples(tuple(took)), notes=notes)
 
@@ -128,15 +128,15 @@ def _at_cursors(bench: Bench, line: Line, questions: list[dict[str, object]], jo
 def poll(bench: Bench) -> Found:
     job, size = _large_job(bench)
     places = [random.Random(7).randrange(size) for _ in range(bench.rounds(200))]
-    with bench.server() as line:
-        return _at_cursors(bench, line, [{"action": "poll", "since_seq": one} for one in places], job)
+    with bench.server() as client:
+        return _at_cursors(bench, client, [{"action": "poll", "since_seq": one} for one in places], job)
 
 
 @row("log-5gb", "`log` at any line of a 5 GB job", most=10)
 def log(bench: Bench) -> Found:
     job, size = _large_job(bench)
     places = [random.Random(7).randrange(size // len(LINE)) for _ in range(bench.rounds(200))]
-    with bench.server() as line:
-        found = _at_cursors(bench, line, [{"action": "log", "offset": one, "limit": 200} for one in places], job)
+    with bench.server() as client:
+        found = _at_cursors(bench, client, [{"action": "log", "offset": one, "limit": 200} for one in places], job)
     found.notes["size of its line index, bytes"] = os.stat(bench.root / job / "lines").st_size
     return found

@@ -1,16 +1,18 @@
-"""How soon a server can be used."""
+"""Measure how soon a server can be used."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 
 from benchmarks import peers
 from benchmarks.bench import Bench
-from benchmarks.line import Line
+from benchmarks.client import Client
 from benchmarks.rows import row
-from benchmarks.samples import Found, compared, taken_ms
+from benchmarks.samples import Found, Work, compared, taken_ms
 
-# The least that the same SDK serves: one tool that does nothing
+# The smallest server of the same SDK: one tool that does nothing
 _BARE = """
 import anyio
 from mcp import types
@@ -33,31 +35,41 @@ anyio.run(main)
 """
 
 
-def bare_server(bench: Bench) -> Line:
+def bare_server(bench: Bench) -> Client:
     script = bench.place / "bare.py"
     script.write_text(_BARE, encoding="utf-8")
-    return Line([sys.executable, str(script)], env=bench.env, cwd=bench.work)
+    return Client([sys.executable, str(script)], env=bench.env, cwd=bench.work)
+
+
+def _ready_ms(client: Client) -> float:
+    """Start a server and ask for its tools; its end does not count."""
+
+    def start() -> None:
+        client.__enter__()
+        client.shake_hands()
+        assert client.request("tools/list")["tools"]
+
+    took = taken_ms(start)
+    client.__exit__()
+    return took
+
+
+def start_once(bench: Bench) -> Work:
+    return lambda: _ready_ms(Client([*bench.command, "mcp"], env=bench.env, cwd=bench.work))
 
 
 @row("server-start", "a server: from spawn to the answer of `tools/list`", floor="a bare server of the SDK", ratio=1.15)
 def server_start(bench: Bench) -> Found:
-    def used(line: Line) -> float:
-        def start() -> None:
-            line.__enter__()
-            line.shake_hands()
-            assert line.request("tools/list")["tools"]
-
-        took = taken_ms(start)
-        line.__exit__()
-        return took
-
-    def ours() -> float:
-        return used(Line([*bench.command, "mcp"], env=bench.env, cwd=bench.work))
-
-    works = {"ours": ours, "floor": lambda: used(bare_server(bench))}
+    works = {"ours": start_once(bench), "floor": lambda: _ready_ms(bare_server(bench))}
     for peer in peers.installed(bench):
-        works[peer.name] = lambda peer=peer: used(peer.line(bench))  # type: ignore[misc]
+        works[peer.name] = lambda peer=peer: _ready_ms(peer.server(bench))  # type: ignore[misc]
     return compared(works, bench.rounds(15))
+
+
+@contextlib.contextmanager
+def call_once(bench: Bench) -> Iterator[Work]:
+    with bench.server() as client:
+        yield lambda: taken_ms(lambda: client.call("process", action="list", state="created"))
 
 
 @row(
@@ -66,11 +78,7 @@ def server_start(bench: Bench) -> Found:
     floor="a tool that does nothing, bare SDK",
 )
 def call(bench: Bench) -> Found:
-    """What the SDK and the pipe cost, and what our face adds to it."""
-    with bench.server() as line, bare_server(bench) as bare:
+    """Measure what the SDK and the pipe cost, and what outlive adds to it."""
+    with call_once(bench) as ours, bare_server(bench) as bare:
         bare.shake_hands()
-        works = {
-            "ours": lambda: taken_ms(lambda: line.call("process", action="list", state="created")),
-            "floor": lambda: taken_ms(lambda: bare.call("nothing")),
-        }
-        return compared(works, bench.rounds(200))
+        return compared({"ours": ours, "floor": lambda: taken_ms(lambda: bare.call("nothing"))}, bench.rounds(200))

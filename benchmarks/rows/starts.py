@@ -1,4 +1,4 @@
-"""What one job costs: started over MCP, started and looked at from the command line."""
+"""Measure what one job costs: started over MCP, started and inspected from the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from benchmarks import peers
 from benchmarks.bench import BARE, TRUE, Bench
-from benchmarks.line import Line
+from benchmarks.client import Client
 from benchmarks.peers import Peer
 from benchmarks.rows import row
 from benchmarks.samples import Found, Work, compared, taken_ms
@@ -18,13 +18,13 @@ SHELL = '`subprocess.run(["sh", "-c", "true"])`'
 PYTHON = "`python -I -c pass`"
 
 
-# Between two calls: whoever calls is a model, and does not call again within the millisecond. What back-to-back calls cost
-# is in the row `burst`, and in how cost grows with clients.
+# The pause between two calls: a model does not call again within the millisecond. What back-to-back calls cost is in
+# the row `burst`, and in how cost grows with clients.
 PAUSE_S = 0.02
 
 
 def paused(work: Work) -> Work:
-    """The same behind a pause that does not count."""
+    """Return this work behind a pause that does not count."""
 
     def rested() -> float:
         time.sleep(PAUSE_S)
@@ -41,31 +41,31 @@ def python_ms() -> float:
     return taken_ms(lambda: subprocess.run(BARE, check=True))
 
 
+def exec_once(client: Client) -> Work:
+    """Return the work: run `true` and wait for the complete answer."""
+    return lambda: taken_ms(lambda: _finished(client.structured("exec", command="true")))
+
+
 @row("exec", "MCP `exec` of `true`, warm, to the complete answer", floor=SHELL, ratio=4, beats_peers=True)
 def exec_true(bench: Bench) -> Found:
-    with bench.server() as line:
-
-        def ours() -> float:
-            return taken_ms(lambda: _finished(line.structured("exec", command="true")))
-
-        with contextlib.ExitStack() as stack:
-            works = {"ours": ours, "floor": shell_ms}
-            for peer in peers.installed(bench):
-                works[peer.name] = _by(peer.finish, stack.enter_context(peer.connected(bench)))
-            return compared({name: paused(work) for name, work in works.items()}, bench.rounds(100))
+    with bench.server() as client, contextlib.ExitStack() as stack:
+        works = {"ours": exec_once(client), "floor": shell_ms}
+        for peer in peers.installed(bench):
+            works[peer.name] = _by(peer.finish, stack.enter_context(peer.connected(bench)))
+        return compared({name: paused(work) for name, work in works.items()}, bench.rounds(100))
 
 
-def _by(ask: Callable[[Line, str], object], line: Line) -> Work:
-    return lambda: taken_ms(lambda: ask(line, "true"))
+def _by(ask: Callable[[Client, str], object], client: Client) -> Work:
+    return lambda: taken_ms(lambda: ask(client, "true"))
 
 
-def _started(peer: Peer, line: Line) -> Work:
+def _started(peer: Peer, client: Client) -> Work:
     def work() -> float:
         jobs: list[str] = []
         assert peer.start
         assert peer.knows
-        took = taken_ms(lambda: jobs.append(peer.start(line, "true")))  # type: ignore[misc]
-        peer.knows(line, jobs[0])  # one of them notices that a job has ended only when it is asked, and takes ten
+        took = taken_ms(lambda: jobs.append(peer.start(client, "true")))  # type: ignore[misc]
+        peer.knows(client, jobs[0])  # one peer notices the end of a job only when it is asked, and takes ten jobs
         return took
 
     return work
@@ -75,41 +75,46 @@ def _finished(answer: dict[str, object]) -> None:
     assert answer["exit_code"] == 0, answer
 
 
+def background_once(bench: Bench, client: Client) -> Work:
+    """Return the work: start `true` in the background. Its end does not count, and is over before the next start."""
+
+    def work() -> float:
+        jobs: list[str] = []
+
+        def start() -> None:
+            jobs.append(client.structured("exec", command="true", background=True)["job_id"])
+
+        took = taken_ms(start)
+        bench.ended(jobs[0])
+        return took
+
+    return work
+
+
 @row("background", "MCP background start", floor=SHELL, ratio=3)
 def background_start(bench: Bench) -> Found:
-    with bench.server() as line:
+    with bench.server() as client, contextlib.ExitStack() as stack:
+        works = {"ours": background_once(bench, client), "floor": shell_ms}
+        for peer in peers.installed(bench):
+            if peer.start is not None:
+                works[peer.name] = _started(peer, stack.enter_context(peer.connected(bench)))
+        return compared({name: paused(work) for name, work in works.items()}, bench.rounds(100))
 
-        def ours() -> float:
-            jobs: list[str] = []
 
-            def start() -> None:
-                jobs.append(line.structured("exec", command="true", background=True)["job_id"])
-
-            took = taken_ms(start)
-            bench.ended(jobs[0])  # its end is not to weigh on the next one
-            return took
-
-        with contextlib.ExitStack() as stack:
-            works = {"ours": ours, "floor": shell_ms}
-            for peer in peers.installed(bench):
-                if peer.start is not None:
-                    works[peer.name] = _started(peer, stack.enter_context(peer.connected(bench)))
-            return compared({name: paused(work) for name, work in works.items()}, bench.rounds(100))
+def cli_run_once(bench: Bench) -> Work:
+    return lambda: taken_ms(lambda: _finished(bench.outlive("run", "--", "true")))
 
 
 @row("cli-run", "`outlive run -- true` to the complete answer", floor=PYTHON, ratio=3.5)
 def cli_run(bench: Bench) -> Found:
-    def ours() -> float:
-        return taken_ms(lambda: _finished(bench.outlive("run", "--", "true")))
+    return compared({"ours": cli_run_once(bench), "floor": python_ms}, bench.rounds(60))
 
-    return compared({"ours": ours, "floor": python_ms}, bench.rounds(60))
+
+def cli_status_once(bench: Bench) -> Work:
+    job = str(bench.outlive("run", "--", "true")["job_id"])
+    return lambda: taken_ms(lambda: bench.outlive("status", job))
 
 
 @row("cli-status", "`outlive status JOB`", floor=PYTHON, ratio=2.5)
 def cli_status(bench: Bench) -> Found:
-    job = str(bench.outlive("run", "--", "true")["job_id"])
-
-    def ours() -> float:
-        return taken_ms(lambda: bench.outlive("status", job))
-
-    return compared({"ours": ours, "floor": python_ms}, bench.rounds(60))
+    return compared({"ours": cli_status_once(bench), "floor": python_ms}, bench.rounds(60))

@@ -1,4 +1,4 @@
-"""How soon a waiter knows, and what waiting costs."""
+"""Measure how soon a waiter is told, and what waiting costs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.bench import Bench
 from benchmarks.rows import row
 from benchmarks.samples import Found, Samples
 
-# Says when it did it: the clock is the same in every process (CLOCK_MONOTONIC)
+# Both print the time of the write: the clock is the same in every process (CLOCK_MONOTONIC)
 _SAY = "import os, time; time.sleep(0.3); os.write(1, b'now %d\\n' % time.monotonic_ns()); time.sleep(60)"
 _END = "import os, time; time.sleep(0.3); os.write(1, b'now %d\\n' % time.monotonic_ns()); os._exit(0)"
 
@@ -31,13 +31,13 @@ def end_told(bench: Bench) -> Found:
 def _told(bench: Bench, script: str, until: dict[str, object]) -> Found:
     took = []
     command = "exec " + shlex.join([sys.executable, "-I", "-S", "-c", script])
-    with bench.server() as line:
+    with bench.server() as client:
         for _ in range(bench.rounds(40)):
-            job = line.structured("exec", command=command, background=True)["job_id"]
-            line.call("process", action="wait", job_id=job, timeout_ms=50_000, **until)
+            job = client.structured("exec", command=command, background=True)["job_id"]
+            client.call("process", action="wait", job_id=job, timeout_ms=50_000, **until)
             at = time.monotonic_ns()
             took.append((at - _printed(bench, job)) / 1e6)
-            line.call("process", action="remove", job_id=job)
+            client.call("process", action="remove", job_id=job)
     return Found(Samples(tuple(took)))
 
 
@@ -64,25 +64,25 @@ def _printed(bench: Bench, job: str) -> int:
 
 @row("idle-server", "a server, its fork server and a job that sleeps: wake-ups in 10 s", unit="wake-ups", most=0)
 def idle_server(bench: Bench) -> Found:
-    with bench.server() as line:
-        job = line.structured("exec", command="sleep 600", background=True)["job_id"]
+    with bench.server() as client:
+        job = client.structured("exec", command="sleep 600", background=True)["job_id"]
         supervisor = int(bench.state(job)["supervisor"]["pid"])
         guardian = _parent(supervisor)
-        pids = [line.process.pid, _parent(guardian), guardian, supervisor]
+        pids = [client.process.pid, _parent(guardian), guardian, supervisor]
         return _at_rest(bench, pids)
 
 
 @row("idle-waiter", "the same with a `wait` under way: wake-ups in 10 s", unit="wake-ups", most=0)
 def idle_waiter(bench: Bench) -> Found:
-    with bench.server() as line:
-        job = line.structured("exec", command="sleep 600", background=True)["job_id"]
-        line.begin_call("process", action="wait", job_id=job, timeout_ms=50_000, until=[{"regex": "never"}])
-        return _at_rest(bench, [line.process.pid, int(bench.state(job)["supervisor"]["pid"])])
+    with bench.server() as client:
+        job = client.structured("exec", command="sleep 600", background=True)["job_id"]
+        client.begin_call("process", action="wait", job_id=job, timeout_ms=50_000, until=[{"regex": "never"}])
+        return _at_rest(bench, [client.process.pid, int(bench.state(job)["supervisor"]["pid"])])
 
 
 def _at_rest(bench: Bench, pids: list[int]) -> Found:
     seconds = bench.size(10, 1)
-    time.sleep(bench.size(4, 3))  # what follows a start is over: syncs, the spare pair, the login shell
+    time.sleep(bench.size(4, 3))  # what follows a start is over by then: syncs, the spare pair, the login shell
     before = [(_switches(pid), _ticks(pid)) for pid in pids]
     time.sleep(seconds)
     after = [(_switches(pid), _ticks(pid)) for pid in pids]
@@ -92,7 +92,7 @@ def _at_rest(bench: Bench, pids: list[int]) -> Found:
 
 
 def _switches(pid: int) -> int:
-    """How often the threads of a process went to sleep."""
+    """Return how often the threads of a process went to sleep."""
     texts = [task.read_text(encoding="utf-8") for task in Path(f"/proc/{pid}/task").glob("*/status")]
     return sum(int(number) for text in texts for number in re.findall(r"\nvoluntary_ctxt_switches:\s+(\d+)", text))
 
@@ -107,5 +107,5 @@ def _parent(pid: int) -> int:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the state on."""
+    """Return the fields of /proc/PID/stat from the state on."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()

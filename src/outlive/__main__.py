@@ -1,4 +1,4 @@
-"""`outlive`, `python -m outlive`."""
+"""The entry point of `outlive` and `python -m outlive`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def main() -> int:
     if sys.platform != "linux":  # before the first import of what only Linux has
         sys.stderr.write("outlive needs Linux, or WSL 2 on Windows.\n")
         return 1
-    gc.disable()  # while modules are loaded nothing becomes garbage; looking for it is a tenth of `outlive run`
+    gc.disable()  # while modules are loaded nothing becomes garbage; the search for it is a tenth of `outlive run`
     try:
         launcher = _prepared(sys.argv[1:])
         from outlive.cli.main import main as cli
@@ -26,13 +26,14 @@ def main() -> int:
 
 
 def _prepared(argv: list[str]) -> Launcher | None:
-    """The launcher of a call that is going to start a command, its pair under way on the other core while we load what
-    reads the arguments; None for every other call, which starts nothing or says so later."""
+    """Return a launcher if this call is going to start a command, else None. Its guardian and
+    supervisor are forked now, so that they get ready on the other core while this process loads the
+    code that reads the arguments."""
     if argv[:1] not in (["run"], ["exec"]) or argv[1:2] in (["--help"], ["-h"]):
         return None
     from outlive.cli import stdio
 
-    stdio.open_standard_fds()  # else a socket of ours would be one of them
+    stdio.open_standard_fds()  # else a socket of ours would get one of their numbers
     from outlive.launch.from_cli import Launcher
 
     launcher = Launcher()
@@ -41,7 +42,8 @@ def _prepared(argv: list[str]) -> Launcher | None:
 
 
 def _leave(status: int) -> int:
-    """End here: taking an interpreter apart costs 5 ms, and nothing of ours waits for that."""
+    """Flush the streams and end the process at once: a clean shutdown of the interpreter costs 5 ms
+    and does nothing for us."""
     try:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:

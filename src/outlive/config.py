@@ -1,4 +1,6 @@
-"""config.toml and its environment: flag > environment > file > default. Agents cannot change it through any tool."""
+"""The configuration: a flag wins over the environment, that over config.toml, that over the
+default. No tool lets an agent change it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 STRINGS = "array of strings"
 _FOREVER_S = limits.MAX_DURATION_MS / 1000
-# section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` of the environment goes before the file.
+# section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file.
 KEYS: dict[str, dict[str, tuple[str, Any]]] = {
     "shell": {
         "unix": (STRINGS, None),
@@ -38,14 +40,15 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "older_than": ("string", limits.GC_OLDER_THAN),
         "max_jobs": ("integer", None),
         "max_bytes": ("integer", None),
-        "automatic": ("boolean", True),  # whatever else is set here is kept to without anybody calling gc
+        "automatic": ("boolean", True),  # the other settings of this section are enforced without a call of gc
     },
 }
-# The name that a key had before → (its name now, what the old values mean). The new name wins where both are set.
+# The name that a key had before → (its name now, what the old values mean). The new name wins where
+# both are set.
 _RENAMED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
     ("exec", "scope"): ("systemd_scope", {"none": False, "systemd": True}),
 }
-# Environment names of ours that are no configuration: job variables, and the root.
+# Variables of ours that are not configuration: those of jobs, and the root
 _OWN = frozenset(
     "OUTLIVE_ROOT OUTLIVE_LOG OUTLIVE_CONFIG OUTLIVE_JOB_ID OUTLIVE_SHELL OUTLIVE_EVENT_PATH OUTLIVE_EVENT_TYPE "
     "OUTLIVE_OWNER OUTLIVE_CRASH_AT OUTLIVE_DEBUG_FILE".split()
@@ -66,8 +69,9 @@ class Config:
         return (section, key) in self._values
 
     def bounds(self) -> dict[str, Any] | None:
-        """What is kept to without anybody calling gc (store/cleanup/policy.py): what was set, never a default of ours. None:
-        nothing, so nothing is deleted unasked."""
+        """Return the bounds that automatic collection enforces (store/cleanup/policy.py): those
+        that were set, never a default of ours. None if none was set, so that nothing is deleted
+        without being asked for."""
         if not self.get("gc", "automatic") or not any(
             self.is_set("gc", key) for key in ("older_than", "max_jobs", "max_bytes")
         ):
@@ -90,7 +94,8 @@ def default_path(env: Mapping[str, str]) -> str:
 
 
 def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
-    """The configuration of this process. Errors: config_error."""
+    """Return the configuration of this process; `explicit` is the path given by a flag. Errors:
+    config_error."""
     path = explicit or env.get("OUTLIVE_CONFIG") or default_path(env)
     values = _from_file(path, must_exist=bool(explicit or env.get("OUTLIVE_CONFIG")))
     values.update(_from_env(env))
@@ -161,7 +166,7 @@ def _set_renamed(values: dict[tuple[str, str], Any], section: str, key: str, val
 
 
 def _word(kind: str, text: str) -> Any:
-    """What the text of an environment variable means for a key of this kind."""
+    """Return the value that the text of an environment variable means for a key of this kind."""
     if kind == STRINGS:
         import shlex
 

@@ -1,4 +1,6 @@
-"""The one error family. A caller sees `code, message, retryable`, and where it helps `hint` and `details`."""
+"""The one class of expected errors. A caller sees `code`, `message` and `retryable`, and where it
+helps `hint` and `details`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
     Object = Literal["root", "store", "process", "file"]
 
-# The whole vocabulary. The schema's enum is made from it.
+# All codes; the enum in the schema is made from them
 CODES = (
     "job_not_found",
     "ambiguous_job_id",
@@ -34,7 +36,8 @@ _RETRYABLE = frozenset(
 
 
 class OutliveError(Exception):
-    """An expected failure. `usage` marks the ones that are the caller's wording (CLI status 2)."""
+    """An expected failure. `usage` marks a call that was worded wrongly, which ends the CLI with
+    status 2."""
 
     def __init__(
         self,
@@ -55,7 +58,7 @@ class OutliveError(Exception):
         self.usage = usage
 
     def to_dict(self) -> dict[str, Any]:
-        """The `error` member of an error object."""
+        """Return the `error` member of an error object."""
         found: dict[str, Any] = {"code": self.code, "message": self.message, "retryable": self.retryable}
         if self.hint is not None:
             found["hint"] = self.hint
@@ -65,7 +68,7 @@ class OutliveError(Exception):
 
 
 def invalid(field: str, message: str, *, hint: str | None = None, usage: bool = False, **details: Any) -> OutliveError:
-    """`invalid_argument` about one field."""
+    """Return an `invalid_argument` error about one field."""
     return OutliveError("invalid_argument", message, hint=hint, details={"field": field, **details}, usage=usage)
 
 
@@ -73,7 +76,8 @@ MARK = "⟨⟩"
 
 
 def argument(name: str) -> str:
-    """Return a mark for a message or a hint, which `verbs/spelling.py` replaces with the argument's name on a face.
+    """Return a mark for a message or a hint, which `verbs/spelling.py` replaces with the argument's
+    name on a face.
 
     `name` is the parameter of the verb's function, as in `invalid`.
     """
@@ -81,11 +85,13 @@ def argument(name: str) -> str:
 
 
 def from_os(doing: str, error: OSError, *, code: str = "io_error", on: Object = "file") -> OutliveError:
-    """Return the error of an operation that a system call failed in: "while opening /x for the job's stdin: Permission
-    denied". The path that the system call failed on is added where `doing` does not name it.
+    """Return the error of an operation that a system call failed in: "while opening /x for the
+    job's stdin: Permission denied". The path that the system call failed on is added where `doing`
+    does not name it.
 
-    `on` is what the operation works on, and decides which advice can help: "root" the job root itself or a new job in it,
-    "store" a file in the root, "process" a process that is started, "file" any other file.
+    `on` is what the operation works on, and decides which advice can help: "root" the job root
+    itself or a new job in it, "store" a file in the root, "process" a process that is started,
+    "file" any other file.
     """
     number = error.errno or 0
     reason = os.strerror(number) if number else str(error)
@@ -120,10 +126,10 @@ _HINTS: dict[Object, dict[int, str]] = {
 
 
 def nearest(word: str, known: list[str]) -> str | None:
-    """The known name that `word` most likely meant."""
+    """Return the known name that `word` most likely meant; None if none is near."""
     import difflib  # 3 ms, and only a mistake needs it
 
-    # A prefix says more than the edit distance does: `--snapshot` means `--snapshot-after`.
+    # A prefix says more than the edit distance: `--snapshot` means `--snapshot-after`
     starts = [name for name in known if word and name.startswith(word)]
     found = starts[:1] or difflib.get_close_matches(word, known, n=1, cutoff=0.55)
     return found[0] if found else None

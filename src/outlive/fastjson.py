@@ -1,8 +1,8 @@
 """JSON without the import of `json`.
 
-`json` loads `re`, which loads `enum`, `functools` and `collections`: together more than half of what a bare Python takes
-to start. This module calls the C code of `_json`, which loads nothing. Where `_json` is missing or has changed, it
-falls back on `json`.
+`json` loads `re`, which loads `enum`, `functools` and `collections`: together more than half of
+what a bare Python takes to start. This module calls the C code of `_json`, which loads nothing.
+Where `_json` is missing or has changed, it falls back on `json`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _scan: Callable[[str, int], tuple[Any, int]] | None = None
 
 
 class _Decoding:
-    """What json.JSONDecoder tells its scanner."""
+    """The settings that json.JSONDecoder gives to its scanner."""
 
     strict = True
     object_hook = object_pairs_hook = None
@@ -33,14 +33,15 @@ except (ImportError, AttributeError, TypeError):
 
 
 def loads(text: str | bytes) -> Any:
-    """As json.loads; whatever is not plain UTF-8, or is no JSON, is left to it. Errors: ValueError."""
+    """Return what json.loads returns; text that is not plain UTF-8, or not JSON, is left to it.
+    Errors: ValueError."""
     try:
         whole = (text if isinstance(text, str) else text.decode()).strip(_BLANKS)
         assert _scan is not None
         found, end = _scan(whole, 0)
         if end == len(whole):
             return found
-    except Exception:  # noqa: BLE001 - json says what is wrong with it, or reads it after all
+    except Exception:  # noqa: BLE001 - json reads it after all, or says what is wrong with it
         pass
     return _library().loads(text)
 
@@ -52,7 +53,7 @@ def dumps(
     allow_nan: bool = True,
     separators: tuple[str, str] = (", ", ": "),
 ) -> str:
-    """As json.dumps. Errors: ValueError, TypeError."""
+    """Return what json.dumps returns. Errors: ValueError, TypeError."""
     try:
         encode = encode_basestring_ascii if ensure_ascii else encode_basestring
         between, behind_key = separators
@@ -67,7 +68,9 @@ def _refuse(content: object) -> Any:
 
 
 def _library() -> Any:
-    """Errors: ValueError if it is gone: a supervisor may have outlived the Python that it was started with."""
+    """Return the module `json`. Errors: ValueError if it is gone, because a supervisor may outlive
+    the Python that it was started with.
+    """
     try:
         import json
     except ImportError as error:

@@ -1,4 +1,5 @@
-"""The numbers that a caller can run into, each with its unit in its name, and those that several modules share.
+"""The numbers that a caller can run into, each with its unit in its name, and those that several
+modules share.
 
 A number that tunes one module stands in that module.
 """

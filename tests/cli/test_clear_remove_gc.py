@@ -94,7 +94,7 @@ def test_remove_ends_and_deletes_a_running_job_with_all_it_started(cli: Cli, roo
     job = _running(cli, "setsid sleep 60 & echo up; sleep 60")
     cli.ok("wait", job, "--until", "output")
     found = cli.ok("remove", job)
-    assert found["job_id"] == job
+    assert (found["job_id"], found["state"]) == (job, "killed")
     assert found["freed_bytes"] > 0
     assert _left(root) == set()
     assert processes.wait_gone(place, 20) == {}
@@ -109,8 +109,12 @@ def test_remove_ends_what_ignores_term(cli: Cli, root: Path, place: Path) -> Non
 
 
 def test_remove_deletes_a_finished_a_created_and_a_lingering_job(cli: Cli, root: Path, place: Path) -> None:
-    for job in (_done(cli), cli.ok("create", "true")["job_id"], _done(cli, "sleep 60 & true")):
-        cli.ok("remove", job)
+    for job, state in (
+        (_done(cli), "exited"),
+        (cli.ok("create", "true")["job_id"], "created"),
+        (_done(cli, "sleep 60 & true"), "exited"),
+    ):
+        assert cli.ok("remove", job)["state"] == state
         cli.error("status", job, code="job_not_found")
     assert _left(root) == set()
     assert processes.wait_gone(place, 20) == {}

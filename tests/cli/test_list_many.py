@@ -19,7 +19,7 @@ from support.wait import until
 def _fill(root: Path) -> None:
     """Directories with the names of older jobs; what was in them is of no matter."""
     root.mkdir(mode=0o700)
-    for number in range(id_cache._PAYS):
+    for number in range(id_cache._WORTH_CACHING):
         (root / new_id(1_700_000_000_000 + number)).mkdir(mode=0o700)
 
 
@@ -36,7 +36,7 @@ def _kept(cli: Cli, root: Path) -> None:
         try:
             if mounts.type_of(fd) not in id_cache._LOCAL:
                 pytest.skip("nothing is kept on this file system")
-            return id_cache._kept(fd, newest=True) is not None
+            return id_cache._cached(fd, newest=True) is not None
         finally:
             os.close(fd)
 

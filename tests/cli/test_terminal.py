@@ -330,11 +330,11 @@ def test_ten_megabytes_for_a_program_that_reads_nothing_are_bounded(
 class Person:
     """Somebody at a terminal who types `outlive attach`."""
 
-    def __init__(self, job: str, *flags: str, cols: int = 90, rows: int = 25) -> None:
+    def __init__(self, job: str, *flags: str, cols: int = 90, rows: int = 25, through: tuple[str, ...] = ()) -> None:
         self.master, slave = pty.open_pair(cols, rows)
         self.seen = b""
         self.process = subprocess.Popen(
-            [*OUTLIVE, "attach", job, *flags],
+            [*through, *OUTLIVE, "attach", job, *flags],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -364,8 +364,8 @@ class Person:
 
 
 @contextlib.contextmanager
-def person(job: str, *flags: str, **size: int) -> Iterator[Person]:
-    somebody = Person(job, *flags, **size)
+def person(job: str, *flags: str, **how: Any) -> Iterator[Person]:
+    somebody = Person(job, *flags, **how)
     try:
         yield somebody
     finally:
@@ -399,6 +399,17 @@ def test_a_person_and_a_model_share_one_terminal(cli: Cli) -> None:
         assert two.leaves() == 0
         assert b"exited with code 3" in two.seen
     assert ended(cli, job)["exit_code"] == 3
+
+
+def test_attach_works_in_a_directory_that_was_deleted(cli: Cli, work: Path) -> None:
+    job = start(cli, "--", "cat")["job_id"]
+    gone = work / "gone"
+    gone.mkdir()
+    with person(job, through=("sh", "-c", 'cd "$0" && rmdir "$0" && exec "$@"', str(gone))) as somebody:
+        somebody.sees(b"Ctrl-] d")
+        somebody.types(b"\x1dd")
+        assert somebody.leaves() == 0
+    cli.ok("remove", job)
 
 
 def test_a_password_that_a_person_types_is_nowhere_on_disk(cli: Cli) -> None:

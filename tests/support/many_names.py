@@ -21,7 +21,7 @@ MANY = 120
 
 def fewer_are_many(patch: pytest.MonkeyPatch) -> None:
     """So many as MANY."""
-    patch.setattr(id_cache, "_PAYS", 100)
+    patch.setattr(id_cache, "_WORTH_CACHING", 100)
     patch.setattr(id_cache, "_NEWEST", 40)
 
 
@@ -65,7 +65,7 @@ class Root:
         assert self.is_kept()
 
     def is_kept(self) -> bool:
-        return id_cache._kept(self.fd, newest=True) is not None
+        return id_cache._cached(self.fd, newest=True) is not None
 
     def check(self) -> None:
         """All ways to ask say what is there."""

@@ -68,7 +68,6 @@ def test_a_running_command_says_how_to_go_on() -> None:
         ({"state": "exited", "reason": "timeout", "exit_code": 1, "timeout_ms": 1000}, "Command timed out after 1 s"),
         ({"state": "killed", "reason": "idle_timeout", "signal": "SIGTERM"}, "it printed nothing for longer"),
         ({"state": "killed", "reason": "oom", "signal": "SIGKILL"}, "memory ran out (SIGKILL)"),
-        ({"state": "killed", "reason": "quota", "signal": "SIGKILL"}, "output passed the quota"),
         (
             {"state": "failed", "reason": "launch", "message": "no such file"},
             "Command could not be started: no such file.",

@@ -21,7 +21,7 @@ from outlive.jobs.control_client import ControlClient
 from outlive.launch.from_cli import Launcher
 from outlive.render.emulator import RESET
 from outlive.render.screen import render
-from outlive.render.terminal_queries import Unasked
+from outlive.render.terminal_queries import WithoutQueries
 from outlive.store.output.merged import Output
 from outlive.store.root import Store
 from outlive.system import fds, pty, signals
@@ -90,7 +90,7 @@ class Session:
         self._job = job
         self._read_only = read_only
         self._line = ControlClient(job, output=True)
-        self._unasked = Unasked()
+        self._unasked = WithoutQueries()
         self._shown = 0  # output position
         self._prefixed = False
         self._detached = False

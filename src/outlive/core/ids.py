@@ -1,4 +1,6 @@
-"""Job ids: ULIDs (https://github.com/ulid/spec), 26 characters of Crockford base32: 48 bits of milliseconds, 80 random bits."""
+"""Job ids are ULIDs (https://github.com/ulid/spec): 26 characters of Crockford base32 that hold 48
+bits of milliseconds and 80 random bits.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +9,13 @@ import time
 
 from outlive import limits
 
-TYPE_CHECKING = False
-
-# --- ids: ULIDs (https://github.com/ulid/spec), 26 characters of Crockford base32, 48 bits of ms + 80 random bits ---
-
 ID_CHARS = 26
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _last = (0, 0)  # (ms, random) of the newest id: ids of one process sort in the order they were made
 
 
 def new_id(now_ms: int | None = None) -> str:
-    """A ULID, larger than every one this process made before."""
+    """Return a ULID that is larger than all that this process made before."""
     global _last
     ms = int(time.time() * 1000) if now_ms is None else now_ms
     if ms <= _last[0]:  # same millisecond, or the clock went back
@@ -30,12 +28,14 @@ def new_id(now_ms: int | None = None) -> str:
 
 
 def is_id(text: str) -> bool:
+    """Return whether this text is a whole id, in upper case."""
     # No pattern: compiling one would cost every call of the command line 0.2 ms
     return len(text) == ID_CHARS and text[0] <= "7" and not text.strip(_ALPHABET)
 
 
 def only_ids(names: list[str]) -> list[str]:
-    """Those of them that are ids. All at once: 100,000 take 3 ms, one by one 25."""
+    """Return those names that are ids. Checked all at once, 100,000 take 3 ms; one by one they take
+    25."""
     names = [name for name in names if len(name) == ID_CHARS]
     text = "".join(names)
     if text.isascii():
@@ -46,12 +46,12 @@ def only_ids(names: list[str]) -> list[str]:
 
 
 def is_id_part(text: str) -> bool:
-    """May this text name a job by a beginning or an end of its id? (Upper case.)"""
+    """Return whether this text, in upper case, may name a job by a beginning or an end of its id."""
     return limits.ID_PART_CHARS <= len(text) <= ID_CHARS and not text.strip(_ALPHABET)
 
 
 def id_time_ms(job_id: str) -> int:
-    """Unix milliseconds at which this id was made."""
+    """Return the Unix milliseconds at which this id was made."""
     value = 0
     for char in job_id[:10]:
         value = value * 32 + _ALPHABET.index(char)
@@ -59,4 +59,5 @@ def id_time_ms(job_id: str) -> int:
 
 
 def short_id(job_id: str) -> str:
+    """Return the end of an id, in which the ids of one day differ."""
     return job_id[-limits.SHORT_ID_CHARS :]

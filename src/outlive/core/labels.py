@@ -1,20 +1,18 @@
-"""What a job is called: its tags, and the name that lists show."""
+"""The labels of a job: its tags, and the name that lists show."""
 
 from __future__ import annotations
 
 from outlive import limits
 from outlive.errors import OutliveError
 
-TYPE_CHECKING = False
-
 
 def _is_tag(text: str) -> bool:
-    """Segments of letters, digits and hyphens, joined by dots."""
+    """Return whether this is segments of letters, digits and hyphens, joined by dots."""
     return text.isascii() and all(part.replace("-", "0").isalnum() for part in text.split("."))
 
 
 def check_tags(tags: list[str]) -> list[str]:
-    """The tags without repeats, in the order given. Errors: invalid_tag."""
+    """Return the tags without repeats, in the order given. Errors: invalid_tag."""
     for tag in tags:
         if not _is_tag(tag) or len(tag) > limits.MAX_TAG_CHARS:
             raise OutliveError(
@@ -31,13 +29,14 @@ def check_tags(tags: list[str]) -> list[str]:
 
 
 def check_tag_pattern(pattern: str) -> str:
-    """A list filter: a tag, or `PREFIX.*`. Errors: invalid_tag."""
+    """Return the filter of a list if it is a tag or `PREFIX.*`. Errors: invalid_tag."""
     check_tags([pattern.removesuffix(".*")])
     return pattern
 
 
 def tag_matches(pattern: str, tags: list[str]) -> bool:
-    """`a.b` is that tag; `a.*` is `a` and everything below it."""
+    """Return whether a pattern selects one of these tags: `a.b` that tag, `a.*` `a` and everything
+    below it."""
     if not pattern.endswith(".*"):
         return pattern in tags
     prefix = pattern[:-2]
@@ -45,7 +44,8 @@ def tag_matches(pattern: str, tags: list[str]) -> bool:
 
 
 def name_of(command: list[str]) -> str:
-    """A name for lists: the verb and its first target, `npm run`, `pytest tests`."""
+    """Return a name for lists, made of the program and its first argument: `npm run`, `pytest
+    tests`."""
     words = command if len(command) > 1 else _words(command[0])
     words = [word for word in words if word.strip()]
     if not words:
@@ -66,7 +66,8 @@ _SPECIAL = frozenset("'\";&|()<>=\n")
 
 
 def _words(text: str) -> list[str]:
-    """The first simple command of a shell string, roughly: for a name, not for execution."""
+    """Return the words of the first simple command of a shell string; good enough for a name, not
+    for execution."""
     if not _SPECIAL.intersection(text):
         return text.split()
     import re

@@ -1,7 +1,8 @@
-"""Job records: what was asked for (`Definition`) and what is so now (`State`). Pure: no file, no process.
+"""Job records: what was asked for (`Definition`) and what is so now (`State`). Pure: no file, no
+process.
 
-`dataclasses` and `typing` would cost every CLI call about 8 ms (they import inspect), so records are plain classes here
-and types are for the checker only.
+`dataclasses` and `typing` would cost every CLI call about 8 ms (they import inspect), so records
+are plain classes here and types are for the checker only.
 """
 
 from __future__ import annotations
@@ -28,17 +29,19 @@ else:
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
-REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "quota", "oom", "launch", "lost", "reboot")
+REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "launch", "lost", "reboot")
 
 _KINDS: dict[str, type] = {"int": int, "bool": bool, "str": str, "list": list, "dict": dict}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Record:
-    """A frozen set of named values with defaults, each declared as `name: type = default` in the class body.
+    """A frozen set of named values with defaults, each declared as `name: type = default` in the
+    class body.
 
-    The values are attributes of the instance, because a list reads 24 of each of its jobs. To the type checker a
-    subclass is a frozen dataclass, so it finds a misspelt attribute, argument of the constructor or of `replace`.
+    The values are attributes of the instance, because a list reads 24 of each of its jobs. To the
+    type checker a subclass is a frozen dataclass, so it finds a misspelt attribute, argument of the
+    constructor or of `replace`.
     """
 
     FIELDS: ClassVar[dict[str, Any]] = {}  # name → default, in the order of the file
@@ -60,14 +63,16 @@ class Record:
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Self:
-        """Return the record that a file holds. Unknown names are ignored: newer writers may add some."""
+        """Return the record that a file holds. Unknown names are ignored: newer writers may add
+        some."""
         made = cls.__new__(cls)
         vars(made).update({name: found.get(name, default) for name, default in cls.FIELDS.items()})
         return made
 
     @classmethod
     def misfit(cls, found: dict[str, Any]) -> str | None:
-        """Return the name of a value that has another type than it was written with; None if all are right."""
+        """Return the name of a value that has another type than it was written with; None if all
+        are right."""
         for name, nullable, kind in cls._EXPECTED:
             value = found.get(name)
             if value is None:
@@ -84,7 +89,8 @@ class Record:
 
         @property
         def replace(self) -> type[Self]:
-            """Return a copy with other values. It takes what the constructor takes, and is checked like it."""
+            """Return a copy with other values. It takes what the constructor takes, and is checked
+            like it."""
 
     else:
 
@@ -146,8 +152,8 @@ class Definition(Record):
 class State(Record):
     """What is so now: the content of `state.json`, for every state of a job.
 
-    `phase` tells a recovering process how far a start got: launching → spawning → running → finished. Monotonic values
-    are CLOCK_MONOTONIC nanoseconds of the same boot.
+    `phase` tells a recovering process how far a start got: launching → spawning → running →
+    finished. Monotonic values are CLOCK_MONOTONIC nanoseconds of the same boot.
     """
 
     format: int = limits.JOB_FORMAT
@@ -202,7 +208,8 @@ def _are_sizes(found: Any) -> bool:
 
 
 def watches_of(notification: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return all output watches in one shape: {id, pattern, match_type, stream, once, command, file, from_seq}."""
+    """Return all output watches in one shape: {id, pattern, match_type, stream, once, command,
+    file, from_seq}."""
     found = list(notification.get("watches") or [])
     single = notification.get("on_output_match")  # the form of agent-exec: one pattern a job
     if single:

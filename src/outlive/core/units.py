@@ -1,4 +1,4 @@
-"""Words for quantities: time stamps, durations, byte sizes."""
+"""Quantities as text: time stamps, durations, byte sizes."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ import time
 from outlive import limits
 from outlive.errors import invalid
 
-TYPE_CHECKING = False
-
-
-# --- words ---------------------------------------------------------------------------------------------------------
-
 
 def timestamp(seconds: float | None = None) -> str:
-    """RFC 3339 in UTC with milliseconds; now, if nothing is given."""
+    """Return Unix seconds, or the present time, as RFC 3339 in UTC with milliseconds."""
     now = time.time() if seconds is None else seconds
     whole, ms = divmod(round(now * 1000), 1000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{ms:03d}Z"
 
 
 def seconds_of(stamp: str) -> float:
-    """Unix seconds of an RFC 3339 time stamp; ValueError if it is none."""
+    """Return the Unix seconds of an RFC 3339 time stamp. Errors: ValueError."""
     from datetime import datetime
 
     return datetime.fromisoformat(stamp).timestamp()
 
 
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-# Compiled at the first use, and `re` is imported there: it takes half as long as Python itself to start
+# `re` is imported where it is used, because the import takes half as long as the start of Python
+# itself
 _DURATION = r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\Z"
 
 
 def duration_ms(text: str, field: str, *, bare_unit: str | None = "ms") -> int:
-    """Milliseconds of `5s`, `30m`, `250`; `bare_unit` None: a unit is required. Errors: invalid_argument."""
+    """Return the milliseconds that `5s`, `30m` or `250` means. `bare_unit` is the unit of a bare
+    number; None requires a unit.
+
+    Errors: invalid_argument.
+    """
     import re
 
     match = re.match(_DURATION, text.strip())
@@ -53,7 +53,11 @@ _SIZE = r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?b)?|b)?\Z"
 
 
 def byte_count(text: str, field: str) -> int:
-    """Bytes of `500`, `64K`, `500M`, `1.5GiB` (powers of 1024) or `2GB` (of 1000). Errors: invalid_argument."""
+    """Return the bytes that `500`, `64K`, `500M` or `1.5GiB` (powers of 1024) or `2GB` (of 1000)
+    means.
+
+    Errors: invalid_argument.
+    """
     import re
 
     match = re.match(_SIZE, text.strip(), re.IGNORECASE)

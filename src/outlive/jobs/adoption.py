@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.errors import from_os
+from outlive.errors import OutliveError, from_os
 from outlive.jobs.processes import survivors
 from outlive.store import inspect
 from outlive.store.job_dir import JobDir, Locks
@@ -17,19 +17,31 @@ if TYPE_CHECKING:
 
 
 def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
-    """The truth about a job. One that runs without a supervisor gets a new one."""
+    """Return what is true of a job; a job that runs without a supervisor is given a new one.
+
+    Errors: job_not_found if the job's directory was deleted since it was opened.
+    """
     found = inspect.inspect_job(ctx.store, job)
+    if found.damage is not None or found.just_ended or found.orphaned:  # as a directory looks that is being deleted
+        require_in_place(job)
     if found.orphaned or _nobody_told(ctx, job, found):
         _adopt(ctx, job, found)
         found = inspect.inspect_job(ctx.store, job)
     return found
 
 
+def require_in_place(job: JobDir) -> None:
+    """Raise job_not_found if the job's directory was deleted since it was opened."""
+    if not job.is_in_place():
+        hint = "Another call removed it, with its output and its outcome."
+        raise OutliveError("job_not_found", f"job {job.job_id} was removed during this call", hint=hint)
+
+
 def _nobody_told(ctx: Context, job: JobDir, found: Inspection) -> bool:
     """Is it over, has it sinks, and did whoever had to tell them die before?"""
     if found.just_ended:
         return inspect.has_sinks(found.definition)
-    return found.state.finished and not found.supervised and inspect.is_end_owed(ctx.store, job, found.definition)
+    return found.state.finished and not found.supervised and inspect.is_end_untold(ctx.store, job, found.definition)
 
 
 def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:

@@ -85,8 +85,8 @@ def _is_over(found: Inspection, job: JobDir) -> bool:
     return found.state.finished and not processes.survivors(found, job)
 
 
-def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[int]:
-    """Delete a job's directory and return the bytes given back.
+def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[str, int]]:
+    """Delete a job's directory. Return the state in which the job was deleted, and the bytes given back.
 
     Wait for a supervisor that is letting go of the job; with `ending`, also for one that is ending its processes.
     Errors: invalid_state while a process of the job runs, job_not_found if another call deleted it first, io_error.
@@ -95,21 +95,19 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[int]:
 
     until = time.monotonic() + limits.DELETE_S
     while True:
+        found = adoption.inspect_and_adopt(ctx, job)
         try:
-            return store_delete.delete(ctx.store, job)
+            if not found.supervised:  # else the state may change until the supervisor lets go of the job
+                return found.state.state, store_delete.delete(ctx.store, job)
         except BlockingIOError:
-            alive = processes.survivors(adoption.inspect_and_adopt(ctx, job), job)
-            if (alive and not ending) or time.monotonic() >= until:
-                what = (
-                    f"{len(alive)} of the processes it started still run" if alive else "its supervisor is still busy"
-                )
-                raise OutliveError(
-                    "invalid_state",
-                    f"the job cannot be deleted: {what}",
-                    hint="remove ends and deletes it with everything it started.",
-                ) from None
-            yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+            pass
         except FileNotFoundError as error:
             raise OutliveError("job_not_found", f"no job {job.job_id!r}: it was removed just now") from error
         except OSError as error:
             raise from_os(f"deleting {job.path}", error, on="store") from error
+        alive = processes.survivors(found, job)
+        if (alive and not ending) or time.monotonic() >= until:
+            what = f"{len(alive)} of the processes it started still run" if alive else "its supervisor is still busy"
+            hint = "remove ends and deletes it with everything it started."
+            raise OutliveError("invalid_state", f"the job cannot be deleted: {what}", hint=hint)
+        yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)

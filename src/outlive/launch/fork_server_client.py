@@ -13,7 +13,7 @@ import threading
 import time
 
 from outlive import limits
-from outlive.store.preallocated import Blank
+from outlive.store.preallocated import PreallocatedJob
 from outlive.supervisor.fork_protocol import AHEAD, FREE, LEND, Pair
 from outlive.system import fault_points, fds, held_code
 
@@ -42,7 +42,7 @@ class Launcher:
         self._middle: int | None = None
         self._lent: list[Pair] = []  # their jobs run
         self._free: list[Pair] = []
-        self._blanks: list[Blank] = []
+        self._blanks: list[PreallocatedJob] = []
         self._asked: list[bool] = []  # for pairs that the nursery has not lent yet: shall each make a blank?
         self._lock = threading.Lock()
         self._start()
@@ -64,7 +64,7 @@ class Launcher:
             there.close()
         self._sock = here
 
-    def blank(self) -> Blank | None:
+    def blank(self) -> PreallocatedJob | None:
         """A directory that one of our pairs has made ahead. It is the caller's from here on."""
         with self._lock:
             self._look()
@@ -99,7 +99,7 @@ class Launcher:
             said, numbers = found
             free, _, blank = said.partition(" ")
             if blank and len(numbers) == _OF_A_BLANK:
-                self._blanks.append(Blank(blank, numbers))
+                self._blanks.append(PreallocatedJob(blank, numbers))
             if free == FREE:
                 self._free.append(pair)
             else:

@@ -1,4 +1,4 @@
-"""From bytes to text. What a job printed is cut anywhere: between streams, between reads, inside a character."""
+"""Bytes to text. Output may be cut anywhere: between streams, between reads, inside a character."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 def decode(pieces: list[tuple[int, bytes]], *, more: bool) -> tuple[str, int]:
-    """The text of consecutive runs (stream number, bytes) of the merged stream, and how many bytes were held back.
+    """Return the text of consecutive runs (stream number, bytes) of the merged stream, and how many
+    bytes were held back.
 
-    Invalid bytes become U+FFFD. A character that another stream interrupts is shown where it is completed. With `more`,
-    the incomplete character, escape sequence or lone CR that the last run ends with is left out, and its length in
-    bytes (0 to MAX_HELD_BYTES) is returned: the next read starts before it. A reader whose whole window was held back
-    although more is stored has to read a larger one; more than MAX_HELD_BYTES always get it on.
+    Invalid bytes become U+FFFD. A character that another stream interrupts is shown where it is
+    completed. With `more`, the text ends before an incomplete character, an incomplete escape
+    sequence or a lone CR, and its length in bytes (0 to MAX_HELD_BYTES) is returned: the next read
+    starts before it. If a whole window was held back although more is stored, the reader has to
+    read a larger window; more than MAX_HELD_BYTES always make progress.
     """
     held = _held(_last_run(pieces)) if more else 0
     shown = _without_end(pieces, held) if held else pieces
@@ -34,22 +36,26 @@ def decode(pieces: list[tuple[int, bytes]], *, more: bool) -> tuple[str, int]:
 
 
 def decode_exact(data: bytes, *, cut_start: bool = False, cut_end: bool = False) -> str:
-    """UTF-8, invalid bytes as U+FFFD. A character that the window cut at its start or end is dropped if asked."""
+    """Return UTF-8 as text, invalid bytes as U+FFFD. `cut_start`, `cut_end`: drop a character that
+    is cut there."""
     start = leading_cut(data) if cut_start else 0
     end = len(data) - (trailing_cut(data) if cut_end else 0)
     return data[start:end].decode("utf-8", "replace")
 
 
 def leading_cut(data: bytes) -> int:
-    """How many bytes at the start may be the rest of a character that began before: 0 to 3."""
+    """Return how many bytes at the start may be the rest of a character that began before them: 0
+    to 3."""
     first = data[: _MAX_CUT_BYTES + 1]
     count = len(first) - len(first.lstrip(_CONTINUATION))
     return count if count <= _MAX_CUT_BYTES else 0
 
 
 def trailing_cut(data: bytes) -> int:
-    """How many bytes at the end are an incomplete character: 0 to 3. (ED A0, half a surrogate, is one to the codec.)"""
-    last = data[-_MAX_CUT_BYTES:]  # enough: a lead byte begins a character whatever stands before it
+    """Return how many bytes at the end are an incomplete character: 0 to 3. (ED A0, half a
+    surrogate, is one to the codec.)"""
+    # Three bytes are enough: a lead byte begins a character whatever stands before it
+    last = data[-_MAX_CUT_BYTES:]
     return len(last) - codecs.utf_8_decode(last, "replace", False)[1]
 
 
@@ -57,9 +63,10 @@ def _held(run: bytes) -> int:
     cut = trailing_cut(run)
     tail = run[-(MAX_SEQUENCE_BYTES + cut) :]
     if b"\x1b" in tail or b"\xc2" in tail:  # ESC, or the lead byte of the 8-bit introducers
-        import re  # late: most output has none of it
+        import re  # late: most output has no such byte
 
-        # surrogateescape counts every invalid byte as one, so the way back to a length in bytes is exact
+        # surrogateescape counts every invalid byte as one, so the way back to a length in bytes is
+        # exact
         unfinished = re.search(UNFINISHED, tail.decode("utf-8", "surrogateescape"))
         if unfinished:
             return len(unfinished[0].encode("utf-8", "surrogateescape"))
@@ -67,7 +74,7 @@ def _held(run: bytes) -> int:
 
 
 def _last_run(pieces: list[tuple[int, bytes]]) -> bytes:
-    """The end of the output of one stream that nothing interrupts, at most MAX_HELD_BYTES."""
+    """Return the end of the last run of one stream without interruption, at most MAX_HELD_BYTES."""
     found: list[bytes] = []
     size, last_stream = 0, None
     for stream, data in reversed(pieces):

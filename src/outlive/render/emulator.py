@@ -1,7 +1,7 @@
-"""A terminal emulator: pyte, and what it lacks of xterm.
+"""A terminal emulator: pyte (https://pypi.org/project/pyte/), and the parts of xterm that it lacks.
 
-pyte (https://pypi.org/project/pyte/) knows no alternate screen, prints what it cannot parse (strings other than OSC,
-CSI with a private prefix or intermediate bytes), and drops lines at the top whenever the screen shrinks.
+pyte has no alternate screen, prints what it cannot parse (strings other than OSC, CSI with a
+private prefix or intermediate bytes), and drops lines at the top whenever the screen shrinks.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 _ALTERNATE = frozenset({47, 1047, 1049})
-_132_COLUMNS = 3  # xterm does not obey it either, unless told to
-# What is not for this emulator: strings (DCS, SOS, PM, APC), CSI with < = > or with intermediate bytes, private CSI other
-# than modes and erases, colons outside of colours, the choice of a character encoding
+_132_COLUMNS = 3  # xterm ignores it too, unless configured otherwise
+# Sequences that pyte would misread: strings (DCS, SOS, PM, APC), CSI with < = > or with
+# intermediate bytes, private CSI other than modes and erases, colons outside of colours, the choice
+# of a character encoding
 _FOREIGN = re.compile(
     r"\x1b[PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b\[[<=>][0-?]*[ -/]*[@-~]|\x1b\[[0-?]*[ -/]+[@-~]"
     r"|\x1b\[\?[0-9;:]*(?![0-9;:hlJK])[@-~]|\x1b\[[0-9;]*:[0-9;:]*(?![0-9;:m])[@-~]|\x1b%[@G8]"
@@ -29,17 +30,18 @@ _COLON_COLOUR = re.compile(r"\x1b\[([0-9;]*:[0-9;:]*)m")
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,4096}\x1b?|[ -/]*)\Z")
 _LONGEST = 4_200  # characters of an unfinished sequence that are kept for the next feed
 _MANY_DIGITS = re.compile(r"(\d{5})\d+(?=[0-9;]*[@-~])")
-# Modes that a person's terminal has to share with the program: what its keys and mouse send
+# Modes that decide what the keys and the mouse of a person's terminal send: the terminal needs
+# those of the program
 _SHARED = (1, 7, 1000, 1002, 1003, 1004, 1006, 2004)
 _COLOURS = ("black", "red", "green", "brown", "blue", "magenta", "cyan", "white")
 _FLAGS = {"bold": "1", "italics": "3", "underscore": "4", "blink": "5", "reverse": "7", "strikethrough": "9"}
 
-# Brings a person's terminal back to normal, whatever the program has done to it
+# Resets a person's terminal, whatever the program has done to it
 RESET = b"\x1b[?1049l\x1b[?1l\x1b[?7h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[?25h\x1b>\x1b[r\x1b[0m"
 
 
 class Emulator(pyte.Screen):
-    """Feed it bytes in order; `text()` is what stands there."""
+    """Feed it bytes in order; `text()` returns what is on the screen."""
 
     def __init__(self, columns: int, lines: int) -> None:
         self._main: dict[str, Any] | None = None
@@ -51,11 +53,12 @@ class Emulator(pyte.Screen):
 
     @property
     def alternate(self) -> bool:
-        """Is the alternate screen shown, as by editors?"""
+        """Whether the alternate screen is shown, as editors do."""
         return self._main is not None
 
     def feed(self, data: bytes) -> None:
-        """Never fails: a sequence that pyte cannot take is left out. An unfinished one waits for its rest."""
+        """Print `data`. Never fails: a sequence that pyte cannot take is left out. An unfinished
+        one waits for its rest."""
         text = self._rest + self._decoder.decode(data)
         begun = _UNFINISHED.search(text, max(0, len(text) - _LONGEST))
         self._rest = text[begun.start() :] if begun else ""
@@ -69,7 +72,7 @@ class Emulator(pyte.Screen):
                 self._stream = _Stream(self)
 
     def text(self) -> list[str]:
-        """One string a row, without the blanks at its end."""
+        """Return one string a row, without the blanks at its end."""
         return [line.rstrip() for line in self.display]
 
     # --- what pyte lacks ---
@@ -80,7 +83,7 @@ class Emulator(pyte.Screen):
             self._last_char = data[-1]
 
     def repeat(self, count: int = 1) -> None:
-        """REP: the last character again."""
+        """Print the last character again (REP)."""
         if self._last_char:
             super().draw(self._last_char * min(max(count, 1), self.columns * self.lines))
 
@@ -123,7 +126,8 @@ class Emulator(pyte.Screen):
         super().reset()
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
-        """As xterm: columns are cut, and lines go off the top only as far as the cursor needs it."""
+        """Resize as xterm does: cut columns, and move lines off the top only as far as the cursor
+        needs it."""
         lines, columns = lines or self.lines, columns or self.columns
         above = max(0, self.cursor.y + 1 - lines)
         for row in range(self.lines if above else 0):
@@ -148,7 +152,8 @@ class Emulator(pyte.Screen):
     # --- for a person's terminal ---
 
     def paint(self) -> bytes:
-        """The screen as it stands, with its attributes and the modes that keys and mouse depend on."""
+        """Return the bytes that draw the screen with its attributes, and set the modes that keys
+        and mouse depend on."""
         parts = ["\x1b[?1049h" if self.alternate else "", "\x1b[0m\x1b[r\x1b[H\x1b[2J"]
         parts += [f"\x1b[{row + 1};1H{self._painted(row)}" for row in range(self.lines)]
         on = {mode >> 5 for mode in self.mode if mode >> 5}
@@ -174,7 +179,8 @@ class Emulator(pyte.Screen):
 
 
 class _Stream(pyte.Stream):
-    """pyte's parser with the sequences it does not know. (xterm-256color's rep, indn, rin, cbt)"""
+    """pyte's parser, with sequences that it lacks (rep, indn, rin and cbt of xterm-256color; save
+    and restore cursor)."""
 
     more = {
         "b": "repeat",
@@ -189,11 +195,12 @@ class _Stream(pyte.Stream):
 
     def __init__(self, screen: pyte.Screen) -> None:
         super().__init__(screen)
-        self.use_utf8 = False  # bytes are decoded already; with it pyte would not switch to line drawing
+        # The bytes are decoded already; with use_utf8 pyte would not switch to line drawing
+        self.use_utf8 = False
 
 
 def _with_semicolons(found: re.Match[str]) -> str:
-    """38:2::R:G:B and 4:3 as older programs wrote them."""
+    """Return colours like 38:2::R:G:B and styles like 4:3 in the older form with semicolons."""
     words = []
     for word in found[1].split(";"):
         head, *rest = word.split(":")
@@ -205,7 +212,7 @@ def _with_semicolons(found: re.Match[str]) -> str:
 
 
 def _style(cell: Any) -> str:
-    """SGR parameters of a cell; "" for a plain one, which also resets."""
+    """Return the SGR parameters of a cell; "" for a plain one, which also resets."""
     words = [code for name, code in _FLAGS.items() if getattr(cell, name)]
     words += _colour(cell.fg, 30) + _colour(cell.bg, 40)
     return ";".join(["0", *words]) if words else ""

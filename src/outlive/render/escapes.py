@@ -1,8 +1,10 @@
-"""What a terminal control sequence looks like in text (ECMA-48; xterm's ctlseqs), 7-bit and 8-bit forms.
+"""Patterns of terminal control sequences in text (ECMA-48; xterm's ctlseqs), in 7-bit and 8-bit
+forms.
 
-Every pattern is linear: what may follow an introducer never contains another introducer, and quantifiers are
-possessive, so no character is looked at more than a few times whatever a job prints. They are strings, compiled (and
-kept by `re`) at the first use: that takes milliseconds, and most output has no escape sequence.
+Every pattern takes linear time: what may follow an introducer never contains another introducer,
+and quantifiers are possessive, so no character is examined more than a few times whatever a job
+prints. The patterns are strings, compiled (and cached by `re`) at their first use: that takes
+milliseconds, and most output has no escape sequence.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ MAX_SEQUENCE_BYTES = 4_096  # a longer unfinished sequence is garbage, not a seq
 
 _CSI = r"(?:\x1b\[|\x9b)"
 _STRING = r"(?:\x1b[PX\]^_]|[\x90\x98\x9d-\x9f])"  # DCS SOS OSC PM APC
-# A newline ends a string although ECMA-48 allows it in some: one stray introducer must not swallow the lines after it.
+# A newline ends a string although ECMA-48 allows it in some: one stray introducer must not swallow
+# the lines after it.
 _BODY = r"[^\x07\n\x18\x1a\x1b\x80-\x9f]"
 _STRING_END = r"(?:\x07|\x1b\\|\x9c)"
 _MOTION = r"[0-9;]*+[CDGK`a]"
@@ -19,7 +22,8 @@ _MOTION = r"[0-9;]*+[CDGK`a]"
 # Moves the cursor within its line or erases there. Groups: parameters, final character.
 MOTION = _CSI + r"([0-9;]*+)([CDGK`a])"
 
-# Every other sequence. One that was broken off goes too, but of an overlong string only its introducer.
+# Every other sequence. A sequence that was broken off matches too, but of an overlong string only
+# its introducer does.
 NOISE = "|".join(
     (
         rf"{_CSI}(?!{_MOTION})[0-?]*+[ -/]*+[@-~]?",
@@ -28,5 +32,5 @@ NOISE = "|".join(
     )
 )
 
-# Begun, and nothing yet says that it is over.
+# A sequence that has begun and has not ended yet.
 UNFINISHED = rf"(?:{_CSI}[0-?]*+[ -/]*+|{_STRING}{_BODY}*+\x1b?|\x1b[ -/]*+)\Z"

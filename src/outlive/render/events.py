@@ -8,7 +8,8 @@ if TYPE_CHECKING:
 
 
 def about(event: dict[str, Any]) -> str:
-    """What there is to say of an event besides its time, its place and its type."""
+    """Return the members of an event other than its number, time, position and type, as one
+    line."""
     rest = {key: value for key, value in event.items() if key not in ("n", "seq", "at", "type", "job_id")}
     if event["type"] == "watch_hit":
         return f"{rest['watch']} ({rest['pattern']}) {rest['stream']}: {rest['line']}"

@@ -1,11 +1,12 @@
-"""What finally stands there after a terminal has obeyed every control character. For reading, not for replay."""
+"""The text that a terminal shows in the end, after it has obeyed every control character. For
+reading, not for replay."""
 
 from __future__ import annotations
 
 from outlive.render.escapes import MOTION, NOISE
 
-# Controls besides tab and newline; bidirectional overrides and isolates, which make text read other than it is;
-# byte order marks; lone surrogates, which no UTF-8 can carry.
+# Controls besides tab and newline; bidirectional overrides and isolates, which make text read other
+# than it is; byte order marks; lone surrogates, which no UTF-8 can carry.
 _NEVER_SHOWN = r"\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _ANY = r"[\x00-\x08\x0b-\x1f\x7f-\x9f" + _NEVER_SHOWN + "]"
 _ANY_ASCII = r"[\x00-\x08\x0b-\x1f\x7f]"
@@ -13,15 +14,18 @@ _REMOVED = NOISE + r"|[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9a\x9c-\x9f" + 
 _MOVES = r"[\r\x08\x1b\x9b]"
 _TOKEN = r"[^\r\x08\x1b\x9b]++|\r++|\x08++|" + MOTION
 
-_EDGE = 256  # columns: a jump past the end of the text stops here, as it would at the edge of a terminal
+# Columns: a jump past the end of the text stops here, as it would at the edge of a terminal
+_EDGE = 256
 _SPARE_BLANKS = 4_096
 
 
 def readable(text: str) -> str:
-    """The text as a person would finally see it: no escape sequences, each line as its last overwriting left it.
+    """Return the text as a person would see it in the end: no escape sequences, each line as it was
+    last overwritten.
 
-    Of the control characters only tab and newline are left. A cursor that moves up is not followed: its lines stay
-    one below the other. One character is one column. At most twice as long as `text` plus 4096 characters.
+    Of the control characters only tab and newline remain. A cursor that moves up is not followed:
+    such lines stay one below the other. One character is one column. The result is at most twice as
+    long as `text`, plus 4096 characters.
     """
     if text.replace("\n", "").replace("\t", "").isprintable():  # most output is
         return text
@@ -39,9 +43,11 @@ def readable(text: str) -> str:
 
 
 class _Line:
-    """One line of a terminal. `blanks` is how many may still be filled in, over all lines: few bytes could otherwise
-    ask for millions ("go to column 256, one letter, next line"), and erasing a long line again and again would take
-    quadratic time.
+    """One line of a terminal.
+
+    `blanks`: how many blanks may still be filled in, over all lines. Without this limit a few bytes
+    could ask for millions ("go to column 256, one letter, next line"), and erasing a long line
+    again and again would take quadratic time.
     """
 
     __slots__ = ("blanks", "cells", "column")
@@ -86,7 +92,7 @@ class _Line:
             self.column = min(start + max(number, 1), max(self.column, len(self.cells), _EDGE))
 
     def _erase(self, mode: int) -> None:
-        """0: from the cursor on, 1: up to and with the cursor, 2: all."""
+        """Erase from the cursor on (mode 0), up to and including the cursor (1), or all (2)."""
         if mode == 2 or (mode == 1 and self.column + 1 >= len(self.cells)):
             self.cells.clear()
         elif mode == 0:
@@ -102,12 +108,14 @@ class _Line:
         return True
 
     def _shown(self) -> str:
-        """Without the blanks that wiped something out; those before the cursor stay, as in `Password: `."""
+        """Return the line without the blanks that wiped something out. Blanks before the cursor
+        stay, as in `Password: `."""
         text = "".join(self.cells)
         return text[: max(self.column, len(text.rstrip(" ")))]
 
 
 def _number(parameters: str) -> int:
-    """The first parameter. Python refuses to convert thousands of digits, and no jump is that long."""
+    """Return the first parameter. At most 10**9: Python refuses to convert thousands of digits, and
+    no jump is that long."""
     first = parameters.partition(";")[0].lstrip("0")
     return int(first[:9] or 0) if len(first) < 10 else 10**9

@@ -1,7 +1,7 @@
-"""What stands on a terminal, from the bytes that were printed on it.
+"""Render a terminal's screen from the bytes that were printed on it.
 
-An emulator in Python does one or two MB a second, and output may be gigabytes: rendering begins at a point from which on
-the screen is determined, if there is one near the end.
+An emulator in Python does one or two MB a second, and output may be gigabytes. So rendering begins
+near the end, if possible at a point after which nothing earlier can be seen.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-WHOLE_BYTES = 524_288  # so much is always rendered from the start
-WINDOW_BYTES = 4_194_304  # so much is searched for a starting point
-TEXT_BYTES = 131_072  # so much is rendered where there is none
+WHOLE_BYTES = 524_288  # output up to this length is rendered from the start
+WINDOW_BYTES = 4_194_304  # so much of the end is searched for a starting point
+TEXT_BYTES = 131_072  # so much is rendered where there is no starting point
 
-# Where a screen begins anew: full reset, home and erase in either order
+# Sequences after which a screen begins anew: full reset; home and erase in either order
 _FRESH = re.compile(rb"\x1bc|\x1b\[(?:1;1)?H\x1b\[(?:0?J|2J)|\x1b\[2J\x1b\[(?:1;1)?H|\x1b\[3J\x1b\[(?:1;1)?H\x1b\[2J")
 _LEAVE = re.compile(rb"\x1b\[\?(?:47|1047|1049)l|\x1bc")
 _ENTER = re.compile(rb"\x1b\[\?(?:47|1047|1049)h")
@@ -27,8 +27,9 @@ _TITLE = re.compile(rb"\x1b\][02];[^\x07\x1b]{0,512}(?:\x07|\x1b\\)")
 
 
 class Screen:
-    """`lines`: one string a row, without the blanks at its end. `row`, `column`: the cursor, from 0. `since`: the output
-    position from which it was rendered. `exact`: False if something that was printed before it may be missing."""
+    """A terminal's screen. `lines`: one string a row, without blanks at its end. `row`, `column`:
+    the cursor, from 0. `since`: the output position from which it was rendered. `exact`: False if
+    something that was printed before may be missing."""
 
     __slots__ = ("alternate", "cols", "column", "cursor_visible", "emulator", "exact", "lines", "row", "rows", "since")
 
@@ -45,20 +46,23 @@ class Screen:
 
     @property
     def title(self) -> str | None:
-        """As the program set it; None if it did not."""
+        """The title that the program set, or None."""
         return self.emulator.title or None
 
     def paint(self) -> bytes:
-        """What draws this screen on a person's terminal."""
+        """Return the bytes that draw this screen on a person's terminal."""
         return self.emulator.paint()
 
 
 def render(
     read: Callable[[int, int], bytes], end: int, sizes: Sequence[tuple[int, int, int]], floor: int = 0
 ) -> Screen:
-    """The screen after output [0, end). `read(start, stop)` gives bytes of it; `sizes` are (position from which on it
-    holds, columns, rows), ascending, the first one's position 0. What is before `floor` is not read: something of it is
-    gone. Never fails, whatever the bytes are."""
+    """Return the screen after output [0, end). Never fails, whatever the bytes are.
+
+    `read(start, stop)` returns bytes of the output. `sizes`: (position from which on it holds,
+    columns, rows), ascending; the first position is 0. `floor`: nothing before it is read, because
+    some of it is gone.
+    """
     start, exact, inside = _start(read, end, floor)
     cols, rows = _size_at(sizes, start)
     emulator = Emulator(cols, rows)
@@ -83,17 +87,21 @@ def _size_at(sizes: Sequence[tuple[int, int, int]], position: int) -> tuple[int,
 
 
 def _start(read: Callable[[int, int], bytes], end: int, floor: int) -> tuple[int, bool, bool]:
-    """(where to begin, is everything that can be seen printed after it, is it inside an alternate screen?)"""
+    """Return where to begin, whether everything that can be seen is printed after it, and whether
+    it is inside an alternate screen."""
     if end <= WHOLE_BYTES and not floor:
         return 0, True, False
     base = max(floor, end - WINDOW_BYTES)
     window = read(base, end)
     left = _last(_LEAVE, window)
     entered = _ENTER.search(window, left.end() if left else 0)  # a second entry changes nothing
-    # What was drawn inside an alternate screen that was left says nothing about the main one that came back. Inside one,
-    # its entry is better than a later erase: what stands on the main screen is not seen, but whether there is one is.
+    # Drawing inside an alternate screen that was left again says nothing about the main screen that
+    # came back. Inside an alternate screen its entry is a better start than a later erase: the main
+    # screen cannot be seen, but whether the screen is the alternate one is part of the answer.
     fresh = _last(_FRESH, window, left.start() if left else 0)
-    placed = _PLACED.match(window, entered.end()) if entered else None  # else the cursor stays where it was
+    # A program that does not place the cursor after the entry goes on where the main screen's
+    # cursor was
+    placed = _PLACED.match(window, entered.end()) if entered else None
     for found in (entered if placed else None, fresh, entered):
         if found is not None and len(window) - found.start() <= WHOLE_BYTES:
             exact = found is not entered or placed is not None

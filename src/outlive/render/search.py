@@ -1,4 +1,4 @@
-"""Lines that match a pattern (store/output/patterns.py), in grep's layout."""
+"""Search output for a pattern (store/output/patterns.py) and show the lines in grep's layout."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ _LINE_BYTES = 65_536  # of one line; the rest of a longer one is searched as a l
 def search(
     lines: Lines, pattern: str, start: int, limit: int | None, context: int, max_bytes: int, *, raw: bool
 ) -> dict[str, Any]:
-    """grep's layout: `12:match`, `13-context`, `--` between groups. Stops at `limit` matches or at the budget."""
+    """Return the answer of `log` with `search`: `12:match`, `13-context`, `--` between groups. The
+    search stops at `limit` matches, or when `max_bytes` of text are used up."""
     wanted = Pattern(pattern, field="search")
     found = _Found(max_bytes, context, raw)
     number = lines.before(start)
     at = start
     for begin, line in _split(lines, start):
-        if begin != at:  # what was in between is gone
+        if begin != at:  # the lines between are gone
             number = lines.before(begin)
             found.pass_over(truncate.gone(lines.hole.stop - lines.hole.start, lines.hole.lines))
         at = begin
@@ -73,13 +74,13 @@ class _Found:
         self.last: int | None = None
 
     def pass_over(self, mark: str) -> None:
-        """Lines before and behind here are no neighbours."""
+        """Show `mark` before the next match: lines before and behind it are no neighbours."""
         self._before.clear()
         self._after = 0
         self._passed = mark
 
     def take(self, number: int, line: bytes, hit: bool) -> bool:
-        """One more line; False if it is to be shown and there is no room for it."""
+        """Take one more line. Return False if it has to be shown and there is no room for it."""
         if not hit and not self._after:
             self._before.append((number, line))
             return True
@@ -108,7 +109,8 @@ class _Found:
 
 
 def _split(lines: Lines, start: int) -> Iterator[tuple[int, bytes]]:
-    """(position, line) from `start` on, with their newlines; at most 64 KiB of one at a time. A gap ends a line."""
+    """Yield (position, line) from `start` on. Lines keep their newlines; longer ones than 64 KiB
+    come in pieces. A gap ends a line."""
     at, rest = start, b""
     while True:
         begin, chunk = lines.take(at + len(rest), _CHUNK)

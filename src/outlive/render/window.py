@@ -1,4 +1,5 @@
-"""What of the output is shown: bounded, cut on line boundaries, with the exact place of what is not shown."""
+"""The part of a job's output that an answer shows: bounded, cut between lines, with the exact place
+of what is left out."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ _COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a 
 
 
 class Shown:
-    """`text` shows [since_seq, next_seq) but for what `truncated` names (False: nothing is left out), and but for the
-    `gaps`, of which nothing is left."""
+    """`text` shows [since_seq, next_seq), except for the span that `truncated` names (False: none)
+    and except for `gaps`, of which nothing is left."""
 
     __slots__ = ("gaps", "next_seq", "since_seq", "text", "truncated")
 
@@ -44,7 +45,8 @@ class Shown:
 
 
 def gaps_in(hole: Hole, start: int, stop: int) -> list[dict[str, Any]]:
-    """What of [start, stop) is gone, as answers tell it: the whole gap, also where only a part of it was asked for."""
+    """Return the gap as answers tell it, if any of it lies in [start, stop): always the whole
+    gap."""
     if not hole.crossed_by(start, stop):
         return []
     span = {"from_seq": hole.start, "to_seq": hole.stop}
@@ -52,7 +54,7 @@ def gaps_in(hole: Hole, start: int, stop: int) -> list[dict[str, Any]]:
 
 
 class _Merged:
-    """The merged output, to be shown."""
+    """The merged output as a source of what is shown."""
 
     def __init__(self, job: JobDir, output: Output, *, raw: bool, more: bool) -> None:
         self.output = output
@@ -73,12 +75,14 @@ class _Merged:
         return self.output.read(start, stop)
 
     def text(self, start: int, stop: int) -> tuple[str, int]:
-        """What can be seen, and how many bytes at its end wait for what follows. Nothing in between is gone."""
+        """Return the text of [start, stop), and how many bytes at its end are held back until more
+        output comes. No gap may lie in between."""
         whole, held = decode(self.output.pieces(start, stop), more=self._more and stop == self.end)
         return whole if self.raw else readable(whole), held
 
     def lines_between(self, start: int, stop: int) -> int | None:
-        """Newlines that are there; None where nobody has counted them yet and it would take long."""
+        """Return how many newlines are still there; None if the index does not have them and
+        counting would take long."""
         lines = Lines(self._job, self.output)
         try:
             if self.hole.kept(max(start, lines.known_to()), stop) > _COUNTED_GAP_BYTES:
@@ -91,7 +95,7 @@ class _Merged:
 
 
 class _Log:
-    """The log of one stream, to be shown: positions are its own."""
+    """The log of one stream as a source of what is shown. Positions are offsets in that log."""
 
     def __init__(self, job: JobDir, output: Output, lines: Lines, stream: int, *, raw: bool) -> None:
         self.output = output
@@ -120,17 +124,18 @@ class _Log:
 
 
 def lines_kept(lines: Lines, start: int, stop: int) -> int:
-    """Newlines of [start, stop) that are there."""
+    """Return how many newlines of [start, stop) are still there."""
     hole = lines.hole
     gone = hole.lines if hole.crossed_by(start, stop) and start <= hole.start else 0
     return lines.before(stop) - lines.before(start) - gone
 
 
 def show(job: JobDir, output: Output, since: int, stop: int, *, max_bytes: int, raw: bool, more: bool) -> Shown:
-    """The merged output of [since, stop) under a budget of `max_bytes`, head and tail kept.
+    """Return the merged output of [since, stop), shortened to its head and tail if it is longer
+    than `max_bytes`.
 
-    `more`: output can still follow, so a character or an escape sequence that is not complete yet is left to the next
-    answer.
+    `more`: output can still follow, so an incomplete character or escape sequence at the end is
+    left to the next answer.
     """
     return _shown(_Merged(job, output, raw=raw, more=more), since, stop, max_bytes)
 
@@ -138,7 +143,8 @@ def show(job: JobDir, output: Output, since: int, stop: int, *, max_bytes: int, 
 def show_bytes(
     job: JobDir, output: Output, lines: Lines, stream: int, start: int, stop: int, *, max_bytes: int, raw: bool
 ) -> Shown:
-    """The same for one stream's own log: positions are those of that log."""
+    """Return bytes [start, stop) of one stream's own log, shortened like `show`. Positions are
+    offsets in that log."""
     return _shown(_Log(job, output, lines, stream, raw=raw), start, stop, max_bytes)
 
 
@@ -153,8 +159,9 @@ def _shown(source: _Merged | _Log, since: int, stop: int, max_bytes: int) -> Sho
 
 
 def less_room(room: int, text: str, max_bytes: int) -> int | None:
-    """How many raw bytes to try next where the text of `room` of them is over the budget; None: it is not, or it
-    cannot be smaller. An invalid byte is shown as three, and the mark of a gap takes some too."""
+    """Return how many raw bytes to try next if the text of `room` raw bytes exceeds `max_bytes`;
+    None if it fits, or cannot get smaller. Text may be longer than its raw bytes: an invalid byte
+    is shown as three, and a gap as a line."""
     size = len(text.encode("utf-8", "replace"))
     if size <= max_bytes or room <= 1:
         return None
@@ -162,7 +169,7 @@ def less_room(room: int, text: str, max_bytes: int) -> int | None:
 
 
 def _fitted(source: _Merged | _Log, since: int, stop: int, room: int) -> Shown:
-    """What `room` raw bytes of [since, stop) look like."""
+    """Return [since, stop) shortened to `room` raw bytes."""
     hole = source.hole
     since = min(since, source.end)
     stop = min(max(stop, since), source.end)
@@ -187,7 +194,8 @@ def _fitted(source: _Merged | _Log, since: int, stop: int, room: int) -> Shown:
 
 
 def _text(source: _Merged | _Log, start: int, stop: int) -> tuple[str, int]:
-    """[start, stop) with a mark where something of it is gone; and how many bytes at its end are held back."""
+    """Return the text of [start, stop) with a line in the place of a gap, and how many bytes at its
+    end are held back."""
     hole = source.hole
     if not hole.crossed_by(start, stop):
         return source.text(start, stop)
@@ -197,7 +205,7 @@ def _text(source: _Merged | _Log, start: int, stop: int) -> tuple[str, int]:
 
 
 def _joined(*texts: str) -> str:
-    """One below the other."""
+    """Return the texts one below the other."""
     found = ""
     for text in texts:
         separator = "\n" if found and text and not found.endswith("\n") else ""
@@ -206,7 +214,7 @@ def _joined(*texts: str) -> str:
 
 
 def snippet(output: Output) -> str:
-    """The last two KiB, rendered."""
+    """Return the last two KiB of the output as readable text."""
     start = max(0, output.end - limits.SNIPPET_BYTES)
     pieces = output.pieces(start, output.end)
     text, _ = decode(pieces, more=False)
@@ -214,7 +222,7 @@ def snippet(output: Output) -> str:
 
 
 def last_line(output: Output) -> str | None:
-    """The last line with something on it; None if there is none in the last KiB."""
+    """Return the last line that is not blank; None if there is none in the last KiB."""
     start = max(0, output.end - 1024 - MAX_HELD_BYTES)
     text, _ = decode(output.pieces(start, output.end), more=False)
     lines = [line for line in readable(text).splitlines() if line.strip()]
@@ -222,12 +230,14 @@ def last_line(output: Output) -> str | None:
 
 
 def tails(output: Output, lines: int, max_bytes: int) -> dict[str, Any]:
-    """The last lines of each stream, exact text; what stands before something that is gone does not belong to them."""
+    """Return the answer of `tail`: the last lines of each stream, as exact text. Lines before a gap
+    do not belong to them."""
     texts, included, crossed = [], [], False
     for stream in (0, 1):
         data, cut = output.steady(_tail_bytes, output, stream, lines, max_bytes)
         if len(data) < output.sizes[stream]:
-            data = data[leading_cut(data) :]  # the rest of a character whose beginning was cut off
+            # Drop the rest of a character whose beginning was cut off
+            data = data[leading_cut(data) :]
         texts.append(decode_exact(data))
         included.append(len(data))
         crossed = crossed or cut
@@ -245,9 +255,10 @@ def tails(output: Output, lines: int, max_bytes: int) -> dict[str, Any]:
 
 
 def _tail_bytes(output: Output, stream: int, lines: int, max_bytes: int) -> tuple[bytes, bool]:
-    """The bytes, and whether there would be more of them if some were not gone."""
+    """Return the bytes, and whether there would be more of them without a gap."""
     size, hole = output.sizes[stream], output.gap.streams[stream]
-    cut = max((stop for _, stop in output.missing[stream]), default=0)  # nor what somebody cut away
+    # Lines before a span that was cut away do not belong to the tail either
+    cut = max((stop for _, stop in output.missing[stream]), default=0)
     start = max(0, size - max_bytes, cut)
     crossed = hole.crossed_by(start, size)
     data = output.read_stream(stream, hole.stop if crossed else start, size)

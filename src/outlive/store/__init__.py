@@ -1,1 +1,2 @@
-"""The job store: a root directory with one directory a job. See docs/reference/job-directory.md for the format."""
+"""The job store: a root directory with one directory a job. See docs/reference/job-directory.md
+for the format."""

@@ -1,4 +1,4 @@
-"""Small files that are either the old or the new content, never something between."""
+"""Small files that hold either the old or the new content, never a mixture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _SEAL_BYTES = len(_SEAL) + len('01234567"}\n')  # what `dump` puts behind the ot
 
 
 class Damaged(OutliveError):
-    """The file is there, but what it holds is not what was written: `why` in a few words."""
+    """A file exists, but does not hold what was written into it. `why`: what is wrong with it, in a
+    few words."""
 
     def __init__(self, why: str) -> None:
         super().__init__(
@@ -32,10 +33,11 @@ class Damaged(OutliveError):
 
 
 def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "") -> None:
-    """Replace `name` in the directory behind `dir_fd` (mode 0600). Visible at once and whole; not synced.
+    """Replace `name` in the directory behind `dir_fd` (mode 0600). The new content becomes visible
+    at once and whole; it is not synced. Errors: OSError.
 
-    The temporary name holds pid and a counter and is created exclusively: two writers never share one.
-    `unrenamed`: the crash point between the two.
+    The temporary name holds pid and a counter and is created exclusively: two writers never share
+    one. `unrenamed`: the fault point between writing and renaming.
     """
     temporary, fd = _temporary(dir_fd, name)
     try:
@@ -52,8 +54,9 @@ def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "") -> No
 
 
 def _temporary(dir_fd: int, name: str) -> tuple[str, int]:
-    """(its name, the open file). A name that is taken is what somebody of our pid left who was killed before the rename,
-    or lives in another pid namespace."""
+    """Create a temporary file; return its name and fd. A name that is taken belongs to a process
+    with our pid that was killed before the rename, or that lives in another pid namespace: use the
+    next one."""
     global _counter
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     while True:
@@ -66,7 +69,7 @@ def _temporary(dir_fd: int, name: str) -> tuple[str, int]:
 
 
 def reserve(dir_fd: int, name: str, size: int) -> None:
-    """A new file that has its space on the disk already. Errors: OSError."""
+    """Create a file of `size` bytes that has its space on the disk already. Errors: OSError."""
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=dir_fd)
     try:
         os.posix_fallocate(fd, 0, size)
@@ -75,10 +78,12 @@ def reserve(dir_fd: int, name: str, size: int) -> None:
 
 
 def write_reserved(dir_fd: int, reserved: str, name: str, data: bytes, unrenamed: str = "") -> None:
-    """As write_atomic, but into a file that `reserve` made: needs no space, neither for data nor for a name.
+    """Replace `name` by the file `reserved`, which `reserve` made, with `data` in it. Unlike
+    write_atomic this needs no space on the disk, neither for data nor for a name. Errors: OSError.
 
-    Synced before the rename: else a power cut could leave the new name with the zeros that the reserve holds. (A file
-    that write_atomic made is written out by ext4 and btrfs when it replaces another one.) Errors: OSError.
+    The file is synced before the rename: else a power cut could leave the new name with the zeros
+    of the reserve. (A file that write_atomic made is written out by ext4 and btrfs when it replaces
+    another one.)
     """
     fd = os.open(reserved, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
     try:
@@ -94,7 +99,7 @@ def write_reserved(dir_fd: int, reserved: str, name: str, data: bytes, unrenamed
 
 
 def read(dir_fd: int, name: str) -> bytes:
-    """The whole file. Errors: OSError; a symbolic link is refused (ELOOP)."""
+    """Return the content of a file. Errors: OSError; a symbolic link is refused (ELOOP)."""
     fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
     try:
         pieces = []
@@ -106,7 +111,8 @@ def read(dir_fd: int, name: str) -> bytes:
 
 
 def sync(dir_fd: int, names: tuple[str, ...] = ()) -> None:
-    """fsync these files and the directory, so that they survive the machine too. What is missing is passed over."""
+    """fsync these files and the directory, so that they survive a crash of the machine. Missing
+    files are skipped."""
     for name in names:
         try:
             fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
@@ -125,13 +131,14 @@ def sync(dir_fd: int, names: tuple[str, ...] = ()) -> None:
 
 
 def dump(content: dict[str, Any]) -> bytes:
-    """One line of JSON that carries a CRC-32 of the rest in `checksum`: power loss may leave zeros or half a file."""
+    """Return one line of JSON with a CRC-32 of the other members in `checksum`: a power cut may
+    leave zeros or half a file."""
     body = fastjson.dumps(content, separators=(",", ":"), ensure_ascii=True)
     return f'{body[:-1]},"checksum":"{zlib.crc32(body.encode()):08x}"}}\n'.encode()
 
 
 def load(data: bytes) -> dict[str, Any]:
-    """What `dump` wrote. Errors: Damaged."""
+    """Return what `dump` was given. Errors: Damaged."""
     try:
         found = fastjson.loads(data)
     except ValueError as error:
@@ -145,8 +152,12 @@ def load(data: bytes) -> dict[str, Any]:
 
 
 def _fits(data: bytes, found: dict[str, Any], said: object) -> bool:
-    """Is this the checksum of the other members? What `dump` wrote shows it by its bytes: laying it out anew takes as long
-    as parsing it. Whoever laid it out in another way has the checksum of our layout."""
+    """Return whether `said` is the checksum of the other members.
+
+    Bytes that `dump` wrote are checked as they are, because serializing them anew takes as long as
+    parsing them. A file that another program has laid out in its own way is serialized first: the
+    checksum is of our layout.
+    """
     if data[-_SEAL_BYTES:-11] == _SEAL and data.endswith(b'"}\n'):
         raw = zlib.crc32(b"}", zlib.crc32(memoryview(data)[:-_SEAL_BYTES]))
         if said == f"{raw:08x}":

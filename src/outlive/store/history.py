@@ -1,11 +1,14 @@
-"""The history of a job: `events.ndjson`, one JSON object a line, appended by the process that holds the job's lock.
+"""The history of a job: `events.ndjson`, one JSON object a line, appended by the process that holds
+the job's lock.
 
-Each event has `n` (1, 2, 3 … in the order in which they were written: the exact cursor), `seq` (how far the output was,
-or for a watch hit where its line begins), `at` and `type`; the other members belong to the type.
+Each event has `n` (1, 2, 3 … in the order in which they were written: the exact cursor), `seq` (how
+far the output was, or for a watch hit where its line begins), `at` and `type`; the other members
+belong to the type.
 
-The file is bounded (limits.EVENTS_BYTES). When it is full, a copy replaces it: its first line is `events_left_out`, behind
-it stand the events of the older half that say what became of the job, then a hole, and the newer half where it always
-stood. So a number of bytes that a reader remembers still means the same place, and the file is whole at every moment.
+The file is bounded (limits.EVENTS_BYTES). When it is full, a copy replaces it: its first line is
+`events_left_out`, behind it stand the events of the older half that say what became of the job,
+then a hole, and the newer half where it always stood. So a number of bytes that a reader remembers
+still means the same place, and the file is whole at every moment.
 """
 
 from __future__ import annotations
@@ -31,22 +34,27 @@ if TYPE_CHECKING:
 STARTED = "started"  # pid
 ADOPTED = "adopted"  # by: pid of the process that supervises it from here on
 WATCH_HIT = "watch_hit"  # watch, pattern, match_type, stream, line, match
-WATCH_SUPPRESSED = "watch_suppressed"  # watch, count, from_seq, to_seq, line: hits that were too many to be told each
-WATCH_SKIPPED = "watch_skipped"  # stream, bytes: so many of it were gone before they were looked at
+# watch, count, from_seq, to_seq, line: hits beyond the limit, counted
+WATCH_SUPPRESSED = "watch_suppressed"
+WATCH_SKIPPED = "watch_skipped"  # stream, bytes: so many were gone before they could be searched
 WATCH_FAILED = "watch_failed"  # message
 INPUT = "waiting_for_input"  # echo
 SIGNAL = "signal_sent"  # signal, by, cause, kill_at
 RESIZED = "resized"  # cols, rows
-MISSING = "output_missing"  # stream, from_byte, to_byte, bytes: what somebody cut out of its log
-DROPPED = "output_dropped"  # bytes: so many in all that no disk would take
-GAP = "output_gap"  # from_seq, to_seq, bytes, lines: so much of the output is gone, because of the quota
+# stream, from_byte, to_byte, bytes: what another program cut out of its log
+MISSING = "output_missing"
+DROPPED = "output_dropped"  # bytes: so many in all did not fit on the disk
+# from_seq, to_seq, bytes, lines: so much of the output is gone because of the quota
+GAP = "output_gap"
 NOTIFIED = "notification_delivered"  # event_type, sink_type, target, watch
 NOT_NOTIFIED = "notification_failed"  # the same, and error
 DESCENDANTS = "descendants_left"  # count
 FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, message
-LEFT_OUT = "events_left_out"  # file, count: so many in all were too many for it; to_byte: where the file goes on
+# file, count: so many events in all were left out because the file was full; to_byte: where the
+# file goes on
+LEFT_OUT = "events_left_out"
 
-_HELD_BYTES = 65_536  # what is held for a full disk; no line is longer
+_HELD_BYTES = 65_536  # at most so much waits for room on a full disk; no line is longer
 # Written first in every line, so that a reader finds its place without parsing everything before it
 _N, _SEQ, _TYPE = b'{"n":', b'"seq":', b'"type":"'
 _STATES = frozenset({STARTED, ADOPTED, SIGNAL, MISSING, DROPPED, GAP, WATCH_FAILED, DESCENDANTS, FINISHED})
@@ -56,7 +64,8 @@ _COPY = ".events.new"  # one name: a copy whose writer was killed is written ove
 
 
 class History:
-    """The writer. What a full disk does not take is held, and written with the next event that it takes."""
+    """Appends events. An event that does not fit on a full disk is held, and written together with
+    a later one."""
 
     def __init__(self, job: JobDir) -> None:
         self._job = job
@@ -72,7 +81,7 @@ class History:
         try:
             self._fd = self._job.open_file(EVENTS, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             self._bound(os.fstat(self._fd).st_size)
-        except OSError:  # full or removed: a history is no reason to fail a job
+        except OSError:  # full or removed: a job must not fail for want of a history
             return False
         size = os.fstat(self._fd).st_size
         first = max(0, size - 2 * _HELD_BYTES)
@@ -84,6 +93,7 @@ class History:
         return True
 
     def add(self, kind: str, seq: int, **content: Any) -> None:
+        """Append an event of type `kind`. `seq`: its position in the output. Never fails."""
         ready = self._open()
         self._count += 1
         event = {"n": self._count, "seq": seq, "at": timestamp(), "type": kind, **content}
@@ -104,17 +114,16 @@ class History:
 
     def _bound(self, size: int) -> None:
         """Leave out the older half of a file of `size` bytes if it takes more than its bound."""
-        note = _note(self._fd) if size > limits.EVENTS_BYTES else None
-        gone = note["to_byte"] if note else 0
-        if size - gone > limits.EVENTS_BYTES:
-            try:
+        try:
+            note = _note(self._fd) if size > limits.EVENTS_BYTES else None
+            gone = note["to_byte"] if note else 0
+            if size - gone > limits.EVENTS_BYTES:
                 copy, gone = _leave_out(self._job, self._fd, size, gone)
-            except OSError:  # a full disk: there may be room for a copy later
-                self._full_at = size + limits.EVENTS_BYTES // _STATE_PART
-                return
-            os.close(self._fd)
-            self._fd = copy
-        self._full_at = gone + limits.EVENTS_BYTES
+                os.close(self._fd)
+                self._fd = copy
+            self._full_at = gone + limits.EVENTS_BYTES
+        except OSError:  # a full disk: there may be room for a copy later
+            self._full_at = size + limits.EVENTS_BYTES // _STATE_PART
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -123,7 +132,8 @@ class History:
 
 
 def _last_n(data: bytes) -> int:
-    """Return the `n` of the last whole line of `data`. A line that cannot be read counts as one event."""
+    """Return the `n` of the last whole line of `data`. A line that cannot be read counts as one
+    event."""
     lines = data.split(b"\n")[:-1]
     for behind, line in enumerate(reversed(lines)):
         place = _place(line)
@@ -132,17 +142,19 @@ def _last_n(data: bytes) -> int:
     return len(lines)
 
 
-# --- the bound -----------------------------------------------------------------------------------------------------
+# --- the bound ------------------------------------------------------------------------------------
 
 
 def _leave_out(job: JobDir, fd: int, size: int, gone: int) -> tuple[int, int]:
-    """Replace the file behind `fd` by a copy without the older half of what follows byte `gone`, which earlier copies
-    left out. Return the open copy and where its newer half begins. Errors: OSError; then the file is as it was."""
+    """Replace the file behind `fd` by a copy without the older half of what follows byte `gone`,
+    which earlier copies left out. Return the open copy and where its newer half begins. Errors:
+    OSError; then the file is as it was."""
     at = max(gone, size - limits.EVENTS_BYTES // 2)
     newer = os.pread(fd, size - at, at)
     cut = newer.find(b"\n") + 1 or len(newer)
     at, newer = at + cut, newer[cut:]
-    # A file that an older version wrote may have grown for weeks: no more of it is read than is kept of one of ours
+    # A file that an older version wrote may have grown for weeks: no more of it is read than is
+    # kept of one of ours
     older = os.pread(fd, min(at - gone, limits.EVENTS_BYTES), gone)
     kept, last = _states_of([*_lines_before_hole(fd, gone)[1:], *older.splitlines()])
     first = _place(newer[: newer.find(b"\n") + 1]) or (last[0] + 1, last[1])
@@ -166,10 +178,11 @@ def _leave_out(job: JobDir, fd: int, size: int, gone: int) -> tuple[int, int]:
 
 
 def _states_of(lines: list[bytes]) -> tuple[list[bytes], tuple[int, int]]:
-    """Return the lines that are kept of an older half, and `n` and `seq` of the last one that is not.
+    """Return the lines that are kept of an older half, and `n` and `seq` of the last one that is
+    not.
 
-    Kept are what became of the job, and the first hit of each watch: a watch that tells its first hit alone must not tell
-    another one after a takeover.
+    Kept are what became of the job, and the first hit of each watch: a watch that tells its first
+    hit alone must not tell another one after a takeover.
     """
     kept, last, room, hits = [], (0, 0), limits.EVENTS_BYTES // _STATE_PART, set()
     for line in lines:
@@ -179,7 +192,8 @@ def _states_of(lines: list[bytes]) -> tuple[list[bytes], tuple[int, int]]:
         kind = _kind(line)
         first = False
         if kind == WATCH_HIT:
-            watch = line[line.find(_TYPE) :].partition(b',"match_type":')[0]  # its id and its pattern
+            # The hit's watch and pattern
+            watch = line[line.find(_TYPE) :].partition(b',"match_type":')[0]
             first = watch not in hits
             hits.add(watch)
         if (kind in _STATES or first) and len(line) < room:
@@ -212,13 +226,14 @@ def _lines_before_hole(fd: int, gone: int) -> list[bytes]:
 
 
 def outcome_of(state: State) -> dict[str, Any]:
-    """The content of `finished`."""
+    """Return the members of a `finished` event."""
     values = {name: getattr(state, name) for name in ("state", "exit_code", "signal", "reason", "duration_ms")}
     return values | ({"message": state.message} if state.message else {})
 
 
 def size(job: JobDir) -> int:
-    """Return the length of the history in bytes: two equal answers mean that nothing happened in between."""
+    """Return the length of the history in bytes: two equal answers mean that nothing happened in
+    between."""
     try:
         return os.stat(EVENTS, dir_fd=job.fd, follow_symlinks=False).st_size
     except FileNotFoundError:
@@ -228,10 +243,12 @@ def size(job: JobDir) -> int:
 def read(
     job: JobDir, *, after: int = 0, since_seq: int = 0, offset: int = 0, kinds: Container[str] | None = None
 ) -> tuple[list[Event], int]:
-    """Return the events with n > `after` and seq >= `since_seq` in the order of n, and where the next one will begin.
+    """Return the events with n > `after` and seq >= `since_seq` in the order of n, and where the
+    next one will begin.
 
-    `offset`: pass over so many bytes of the file, an end that an earlier call returned. Of what was left out behind it the
-    first event says how much. `kinds`: only events of these types.
+    `offset`: skip so many bytes of the file (an end that an earlier call returned). If events
+    behind it were left out, the first event returned says how many. `kinds`: return only events of
+    these types.
     """
     try:
         fd = job.open_file(EVENTS)
@@ -265,7 +282,7 @@ def has(job: JobDir, kind: str) -> bool:
 
 
 def _place(line: bytes) -> tuple[int, int] | None:
-    """`n` and `seq` of a line; None if it does not begin as ours do."""
+    """Return `n` and `seq` of a line; None if the line does not begin as ours do."""
     first, _, rest = line.partition(b",")
     second, comma, _ = rest.partition(b",")
     if not (comma and first.startswith(_N) and second.startswith(_SEQ)):

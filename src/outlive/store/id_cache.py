@@ -1,16 +1,19 @@
 """Which jobs are in a root, without reading its directory again where nothing has changed since.
 
-The directory is the truth. Reading the names of 100,000 jobs takes four times as long as Python takes to start, so they are
-kept in a file, `.names/ids`, which holds for one state of the directory: the same boot, inode, link count, size, and times
-of change to the nanosecond. It may be deleted at any time, and whatever is wrong with it, the directory is read.
+The directory is the truth. Reading the names of 100,000 jobs takes four times as long as Python
+takes to start, so they are cached in a file, `.names/ids`. The cache is valid for one state of the
+directory: the same boot, inode, link count, size, and times of change to the nanosecond. The file
+may be deleted at any time; if anything is wrong with it, the directory is read.
 
-When is it safe to say "same times, same names"? Times come from a clock that ticks every 1 to 10 ms, so a change right after
-a look may leave them as they were (git calls such an entry racily clean). So the names are kept only if the last change was long
-over *before* the directory was read: each later one has a later time then. "Long" is by the clock of the file system, which
-the file that is about to be written is touched for: clocks of other machines and of this process do not count. Where times are
-coarser than the margin, or come from a network, nothing is kept.
+Equal times do not always mean equal names: times come from a clock that ticks every 1 to 10 ms, so
+a change right after the directory was read may leave its times as they were (git calls such an
+entry racily clean). So the names are cached only if the last change was long over *before* the
+directory was read: each later change then has a later time. "Long" is measured by the clock of the
+file system, which is read by touching the cache file: clocks of other machines and of this process
+do not count. Where times are coarser than the margin, or come from a network, nothing is cached.
 
-The file is made aside and renamed: in a directory of its own, or each writing would be a change of the root.
+The cache file is written under another name and renamed. It has a directory of its own, because in
+the root each rename would be a change of the root.
 """
 
 from __future__ import annotations
@@ -32,25 +35,30 @@ if TYPE_CHECKING:
 
 NAMES = ".names"
 IDS, NEW = "ids", "new"
-_PAYS = 2_000  # names; fewer are read from the directory in less than a millisecond
-_NEWEST = 512  # sorted and in front: a list of the newest reads no more
+_WORTH_CACHING = 2_000  # names; fewer are read from the directory in less than a millisecond
+_NEWEST = 512  # ids that stand sorted at the front: a list of the newest reads no more
 _SETTLED_NS = 100_000_000  # ten times the slowest tick of the kernel's clock (10 ms at 100 Hz)
-_COARSE_NS = 10_000_000  # times without digits below this are of a file system that counts in seconds, or in 10 ms
-# Their directories have the times of this machine's clock, and nobody changes them behind its back
+# Times without digits below this come from a file system that counts in seconds, or in 10 ms
+_COARSE_NS = 10_000_000
+# Directories of these have the times of this machine's clock, and no other machine changes them
 _LOCAL = frozenset("ext2 ext3 ext4 xfs btrfs f2fs zfs bcachefs tmpfs overlay".split())
 _MAGIC = b"outlive names 1\n"
-# magic, boot, (device, inode, links, size, mtime, ctime) of the root, number of ids, CRC-32 of the newest and of all, ...
+# Magic, boot, (device, inode, links, size, mtime, ctime) of the root, number of ids, CRC-32 of the
+# newest and of all, ...
 _HEADER = struct.Struct("<16s36s4Q2qQ2I")
 _SEAL = struct.Struct("<I")  # ... and of what stands before
 _HEAD_BYTES = _HEADER.size + _SEAL.size
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
-_FILE = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # what somebody made a FIFO stops nobody
+# A FIFO in the place of the file must not block
+_FILE = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def all_ids(root: int) -> list[str]:
-    """The ids of all jobs below the directory behind `root`, in no order. Keeps nothing: who asks for all of them is mostly
-    about to delete some. Errors: OSError."""
-    data = _kept(root, newest=False)
+    """Return the ids of all jobs below the directory behind `root`, in no order. Errors: OSError.
+
+    Writes no cache: most callers that need all ids are about to delete some.
+    """
+    data = _cached(root, newest=False)
     if data is None:
         return only_ids(entries(root))
     text = data.decode()
@@ -58,10 +66,10 @@ def all_ids(root: int) -> list[str]:
 
 
 def newest_ids(root: int) -> Iterator[str]:
-    """The same, newest first, one by one: whoever needs the first few of many pays for neither reading, checking nor
-    sorting the others."""
-    data = _kept(root, newest=True)
-    names = None if data is not None else _listed(root)
+    """Yield the ids of all jobs, newest first. A caller that stops after a few pays for neither
+    reading, checking nor sorting the others. Errors: OSError."""
+    data = _cached(root, newest=True)
+    names = None if data is not None else _list_and_cache(root)
     first: list[str] = []
     if data is not None:
         first = [data[at : at + ID_CHARS].decode() for at in range(0, len(data), ID_CHARS)]
@@ -73,20 +81,20 @@ def newest_ids(root: int) -> Iterator[str]:
 
 
 def ids_with(root: int, part: str) -> list[str]:
-    """The ids that begin or end with `part`, newest first."""
-    data = _kept(root, newest=False)
+    """Return the ids that begin or end with `part`, newest first. Errors: OSError."""
+    data = _cached(root, newest=False)
     if data is None:
-        found = [name for name in _listed(root) if name.startswith(part) or name.endswith(part)]
+        found = [name for name in _list_and_cache(root) if name.startswith(part) or name.endswith(part)]
     else:
         found = list(_found(data, part.encode()))
     return sorted(found, reverse=True)
 
 
 def _found(data: bytes, part: bytes) -> Iterator[str]:
-    """Not by making 100,000 strings of it."""
+    """Yield the ids in `data` that begin or end with `part`, without making 100,000 strings."""
     at = data.find(part)
     while at >= 0:
-        start = at - at % ID_CHARS  # of the id that it was found in, or that it begins in
+        start = at - at % ID_CHARS  # of the id in which the match begins
         last = start + ID_CHARS - len(part)
         if at in (start, last):
             yield data[start : start + ID_CHARS].decode()
@@ -99,7 +107,7 @@ def _newest_of(names: list[str]) -> list[str]:
     return nlargest(_NEWEST, names)
 
 
-# --- reading -------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def _state(root: int) -> State:
@@ -107,8 +115,9 @@ def _state(root: int) -> State:
     return found.st_dev, found.st_ino, found.st_nlink, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _kept(root: int, *, newest: bool) -> bytes | None:
-    """The newest ids, or all; None if what is kept does not hold for the root as it is now, or is damaged."""
+def _cached(root: int, *, newest: bool) -> bytes | None:
+    """Return the newest cached ids, or all; None if the cache is damaged or not of the root as it
+    is now."""
     place = fd = -1
     try:
         place = os.open(NAMES, _DIRECTORY, dir_fd=root)
@@ -136,12 +145,13 @@ def _read(fd: int, state: State, *, newest: bool) -> bytes | None:
 
 
 def _boot() -> bytes:
-    """After a power cut a file may hold zeros, and directory and times what they were a while ago: a boot keeps its own."""
+    """Return the boot id in 36 bytes. A cache holds for one boot, because after a power cut the
+    file may hold zeros, and the directory and its times may be what they were a while before."""
     return process.boot_id().encode()[:36].ljust(36, b"\0")
 
 
 def _open_file(place: int, name: str, flags: int) -> int:
-    """Errors: OSError, also if it is a link or no file."""
+    """Open a file of `.names`. Errors: OSError, also if it is a link or no regular file."""
     fd = os.open(name, flags | _FILE, 0o600, dir_fd=place)
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
@@ -150,16 +160,16 @@ def _open_file(place: int, name: str, flags: int) -> int:
 
 
 def _close(*fds: int) -> None:
-    """Those that were opened."""
+    """Close those that are open."""
     for fd in fds:
         if fd >= 0:
             os.close(fd)
 
 
 def entries(root: int) -> list[str]:
-    """Everything in the directory itself. Errors: OSError."""
-    # Opened anew: where a listing stands belongs to the open directory, and two threads that read one would each miss
-    # what the other has
+    """Return the names of everything in the directory itself. Errors: OSError."""
+    # Opened anew: the position of a listing belongs to the open directory, so two threads that read
+    # the same one would each miss what the other one got
     fd = os.open(".", _DIRECTORY, dir_fd=root)
     try:
         return os.listdir(fd)
@@ -167,59 +177,64 @@ def entries(root: int) -> list[str]:
         os.close(fd)
 
 
-# --- writing -------------------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
-def _listed(root: int) -> list[str]:
-    """The ids of all jobs from the directory itself, kept if there are many. Errors: OSError of reading it alone."""
+def _list_and_cache(root: int) -> list[str]:
+    """Return the ids of all jobs from the directory itself, and cache them if there are many.
+    Errors: OSError of reading the directory; a cache that cannot be written is no error."""
     names: list[str] | None = None
     place = fd = -1
     try:
         place = os.open(NAMES, _DIRECTORY, dir_fd=root)
-        fd = _pen(place)
+        fd = _lock_new_file(place)
         os.utime(fd)
         now_ns, before = os.fstat(fd).st_ctime_ns, _state(root)
         names = only_ids(entries(root))
-        # What was changed meanwhile has another state than this: it would be written for nobody
-        if len(names) >= _PAYS and _state(root) == before and _may_be_kept(root, before, now_ns):
-            _keep(place, fd, names, before)
-    except OSError:  # nowhere to keep it, somebody else is at it, read-only, full
+        # A root that was changed meanwhile has another state: the cache would never be valid
+        if len(names) >= _WORTH_CACHING and _state(root) == before and _may_be_cached(root, before, now_ns):
+            _write_cache(place, fd, names, before)
+    except OSError:  # no `.names` yet, another process writes it, read-only, full
         pass
     finally:
         _close(fd, place)
-    return _listed_first(root) if names is None else names
+    return _list_uncached(root) if names is None else names
 
 
-def _listed_first(root: int) -> list[str]:
-    """The same where nothing can be kept, or not yet. Errors: OSError of reading it."""
+def _list_uncached(root: int) -> list[str]:
+    """Return the ids of all jobs without caching them; make `.names` if that pays. Errors: OSError
+    of reading the root."""
     names = only_ids(entries(root))
-    if len(names) >= _PAYS:
+    if len(names) >= _WORTH_CACHING:
         try:
-            os.mkdir(NAMES, 0o700, dir_fd=root)  # a change of the root: whoever comes next writes
-        except OSError:  # it is there, or cannot be
+            # This changes the root, so the next call writes the cache
+            os.mkdir(NAMES, 0o700, dir_fd=root)
+        except OSError:  # it exists, or cannot be made
             pass
     return names
 
 
-def _may_be_kept(root: int, state: State, now_ns: int) -> bool:
-    """Will each change from `now_ns` on give the root other times? (One that is yet to come was written before the clock
-    was put back.)"""
+def _may_be_cached(root: int, state: State, now_ns: int) -> bool:
+    """Return whether each change from `now_ns` on gives the root other times. (False for a time in
+    the future: it was written before the clock was set back.)"""
     *_, mtime_ns, ctime_ns = state
     if ctime_ns % _COARSE_NS == 0 or now_ns - max(mtime_ns, ctime_ns) < _SETTLED_NS:
         return False
-    from outlive.system import mounts  # for a writer alone
+    from outlive.system import mounts  # late: only a writer needs it
 
     return bool(process.boot_id()) and mounts.type_of(root) in _LOCAL
 
 
-def _pen(place: int) -> int:
-    """The file that will be renamed, locked: what a writer who was killed left of it is written over, so there is never
-    more than one. Errors: OSError, also if somebody else has it."""
+def _lock_new_file(place: int) -> int:
+    """Open the file that will be renamed into place, and lock it. There is never more than one:
+    what a killed writer left of it is written over. Errors: OSError, also if another process has
+    the lock."""
     fd = _open_file(place, NEW, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         here, there = os.fstat(fd), os.stat(NEW, dir_fd=place, follow_symlinks=False)
-        if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):  # renamed by another one before we had the lock
+        # Renamed by its writer before we had the lock
+        if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
             raise BlockingIOError(f"{NAMES}/{NEW} is in use")
     except OSError:
         os.close(fd)
@@ -227,8 +242,9 @@ def _pen(place: int) -> int:
     return fd
 
 
-def _keep(place: int, fd: int, names: list[str], state: State) -> None:
-    """Errors: OSError; then nothing of it takes room."""
+def _write_cache(place: int, fd: int, names: list[str], state: State) -> None:
+    """Write the cache into the locked file and rename it. Errors: OSError; then the file is empty
+    again."""
     newest, everything = "".join(_newest_of(names)).encode(), "".join(names).encode()
     head = _HEADER.pack(_MAGIC, _boot(), *state, len(names), zlib.crc32(newest), zlib.crc32(everything))
     try:

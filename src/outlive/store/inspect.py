@@ -1,7 +1,9 @@
-"""What is true of a job, whoever died. The order of the looks is the point of this module.
+"""What is true of a job, whichever of its processes died. The order of the checks is the point of
+this module:
 
-outcome → both lock bytes → outcome again → identity → boot id → lost. A supervisor may write the outcome and let go of
-the lock between two looks; without the second look at the outcome a reader said `lost` in 150 of 150 built cases.
+outcome → both lock bytes → outcome again → identity → boot id → lost. A supervisor may write the
+outcome and release the lock between two checks. Without the second read of the outcome, a reader
+said `lost` in 150 of 150 built cases.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
     from outlive.store.root import Store
 
-LOST = "its supervisor and its guardian were killed, and nobody saw the command end"
+LOST = "its supervisor and its guardian were killed, and no process of outlive saw the command end"
 REBOOT = "the machine went down while it ran"
 NEVER = "its launcher was killed before the command started; it never ran"
 GONE = "it ran, and its state.json is gone"
@@ -28,8 +30,11 @@ MAYBE = "its supervisor was killed while it started; it may have run"
 
 
 class Inspection:
-    """One look. `orphaned`: the command runs and nobody supervises it. `just_ended`: this look found out that it has
-    ended. `damage`: why a file could not be read."""
+    """The result of one inspection.
+
+    `orphaned`: the command runs, but no process supervises it. `just_ended`: this inspection found
+    out that the job has ended. `damage`: why a file could not be read.
+    """
 
     __slots__ = ("damage", "definition", "just_ended", "orphaned", "state", "supervised")
 
@@ -52,7 +57,8 @@ class Inspection:
 
 
 def inspect_job(store: Store, job: JobDir) -> Inspection:
-    """The truth about a job. An end that nobody saw is written down (by one reader, under the lock)."""
+    """Return what is true of a job. If it ended while no supervisor was alive, write that end down
+    (under the lock, so that only one reader does)."""
     definition, damage = _definition(job)
     try:
         state, supervised = _read(job)
@@ -68,7 +74,8 @@ def inspect_job(store: Store, job: JobDir) -> Inspection:
 
 
 def _read(job: JobDir) -> tuple[State | None, bool]:
-    """(the state, is it supervised); what is said after the locks were seen free is final."""
+    """Return the state, and whether the job is supervised. A state that is read after both locks
+    were free is final."""
     state = job.read_state()
     supervised = _is_supervised(job)
     if supervised or (state is not None and state.finished):
@@ -107,9 +114,10 @@ def _unreadable(job: JobDir, definition: Definition, damage: str) -> Inspection:
 
 
 def _dead(store: Store, job: JobDir, definition: Definition, state: State, damage: str | None) -> Inspection:
-    """Nobody holds the job and it has no outcome: its supervisors were killed, or the machine was."""
+    """Inspect a job without outcome whose locks are free: its supervisors were killed, or the
+    machine went down."""
     written = job.unrenamed_outcome()
-    if written is not None:  # it has only to be made visible
+    if written is not None:  # it only has to be made visible
         return Inspection(definition, _write_down(store, job, written, definition), just_ended=True, damage=damage)
     found = _judge(job, state)
     if found is None:
@@ -127,7 +135,7 @@ def _dead(store: Store, job: JobDir, definition: Definition, state: State, damag
 
 
 def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
-    """(reason, sentence), or None: the command still runs."""
+    """Return the reason and a sentence, or None if the command still runs."""
     if state.boot_id and state.boot_id != process.boot_id():
         return "reboot", REBOOT
     if state.pid is None and state.phase != "spawning":
@@ -140,7 +148,8 @@ def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
 
 
 def _with_what(state: State) -> str:
-    """Did what it ran in end as a whole? A clause for the message; empty where nothing is known."""
+    """Return a clause for the message if the session or container in which the job ran has ended as
+    a whole, else ""."""
     from outlive.system import cgroup, systemd  # rare
 
     if state.group is None or not cgroup.is_gone(state.group):
@@ -157,18 +166,18 @@ def _write_down(store: Store, job: JobDir, ended: State, definition: Definition)
     try:
         taken = Locks(job)
     except (BlockingIOError, OSError):
-        return ended  # somebody else is at it, or the store is read-only: the answer is the same
+        return ended  # another process is at it, or the store is read-only: the answer is the same
     fault_points.at("lost_locked")
     try:
         now = job.read_state()
         if now is not None and now.finished:
             return now
-        _tell(job, ended)  # first: who sees the outcome does not look for what is missing in the history
+        _record_end(job, ended)  # first: a reader that sees the outcome expects a complete history
         fault_points.at("lost_told")
         written = job.write_state(ended)
         job.release_reserve()
         fault_points.at("lost_written")
-        if not has_sinks(definition):  # else whoever tells them takes the mark away
+        if not has_sinks(definition):  # else the process that notifies the sinks removes the mark
             store.unmark_live(job.job_id)
     except (OSError, OutliveError):
         return ended
@@ -177,31 +186,35 @@ def _write_down(store: Store, job: JobDir, ended: State, definition: Definition)
     return written
 
 
-def _tell(job: JobDir, ended: State) -> None:
-    """The end that nobody saw belongs into the history too."""
+def _record_end(job: JobDir, ended: State) -> None:
+    """Add the end to the history, unless an earlier reader did and was killed afterwards."""
     from outlive.store import history as history_module  # rare
     from outlive.store.output.merged import Output
 
     with Output(job) as output:
         seq = output.end
-    history = history_module.History(job)  # before the file is read: it may be too long, and is cut down now
-    if not history_module.has(job, history_module.FINISHED):  # else an earlier reader was killed here
+    # Opened before the file is read: a file that is too long is cut down now
+    history = history_module.History(job)
+    # Else an earlier reader was killed here
+    if not history_module.has(job, history_module.FINISHED):
         history.add(history_module.FINISHED, seq, **history_module.outcome_of(ended))
     history.close()
 
 
 def has_sinks(definition: Definition) -> bool:
-    """Is anybody to be told of the end?"""
+    """Return whether the end of the job is to be delivered to a command or a file."""
     return bool(definition.notification.get("notify_command") or definition.notification.get("notify_file"))
 
 
-def is_end_owed(store: Store, job: JobDir, definition: Definition) -> bool:
-    """Were all who had to tell of the end killed before they had? Only of a job that is finished and unsupervised."""
+def is_end_untold(store: Store, job: JobDir, definition: Definition) -> bool:
+    """Return whether the job's sinks are still to be notified of its end, because the process that
+    had to was killed. Ask only about a job that is finished and unsupervised."""
     if not has_sinks(definition):
         return False
     try:
         return not fastjson.loads(atomic_file.read(job.fd, COMPLETION)).get("delivered")
-    except FileNotFoundError:  # nobody has begun; a sink that was given after the end is not for this end
+    # No delivery has begun. A sink that was added after the end is not for this end
+    except FileNotFoundError:
         return store.is_marked_live(job.job_id)
     except (OSError, ValueError, AttributeError):
         return False

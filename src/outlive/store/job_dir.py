@@ -1,4 +1,4 @@
-"""One job's directory: its files, its locks, its making."""
+"""One job's directory: its files and its locks."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
 
 META, STATE, LOCK, META_LOCK = "meta.json", "state.json", "lock", "meta.lock"
 ORDER, EVENTS = "order", "events.ndjson"
-GAP = "gap"  # what of the output is gone, once there was more than the quota
+GAP = "gap"  # which part of the output is gone; made when there is more of it than the quota
 LOGS = ("stdout.log", "stderr.log")
 RESERVE = ".reserve"  # space for the outcome on a disk that is full by then
 COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
 STDIN_DATA = "stdin.data"
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
-WATCHED = ".watched"  # how far each stream was searched for the lines that are watched for
-SPARES = (".spare0", ".spare1")  # empty, in a directory that was made ahead: they become the job's marks elsewhere
-SEEN = ".seen"  # <client hash>: where that client's last answer ended
+WATCHED = ".watched"  # how far each log was searched for the patterns of watches
+# Empty files of a preallocated directory: they become the job's marks elsewhere
+SPARES = (".spare0", ".spare1")
+SEEN = ".seen"  # a directory: <hash of a client> holds where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 
-# phase → the crash point before that state is visible
+# Phase → the fault point before that state is visible
 _UNRENAMED = {"spawning": "start_unmarked", "running": "start_unrecorded", "finished": "end_unwritten"}
 # No space, no inode, no quota left
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -50,11 +51,12 @@ class JobDir:
         self.job_id = job_id
         self.path = os.path.join(store_path, job_id)
         self.fd = fd
-        self._log_bytes = [0, 0]  # how long the logs are at least, as the last state said that was read
+        self._log_bytes = [0, 0]  # least lengths of the logs, from the last state that was read
 
     @classmethod
     def open(cls, store: Store, job_id: str) -> JobDir:
-        """Errors: job_not_found (also for a link in its place), io_error."""
+        """Open the directory of a job. Errors: job_not_found (also for a link in its place),
+        io_error."""
         try:
             fd = os.open(job_id, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=store.fd)
         except (FileNotFoundError, NotADirectoryError) as error:
@@ -83,15 +85,16 @@ class JobDir:
     # --- definition and state ---
 
     def read_meta(self) -> Definition:
-        """Errors: files.Damaged, OSError, OutliveError for a newer format."""
+        """Return the job's definition. Errors: atomic_file.Damaged, OSError, OutliveError for a
+        newer format."""
         return _checked(Definition, _known_format(atomic_file.load(atomic_file.read(self.fd, META)), self.path))
 
     def write_meta(self, definition: Definition) -> None:
         atomic_file.write_atomic(self.fd, META, atomic_file.dump(definition.to_dict()))
 
     def change_meta(self, change: Any) -> Definition:
-        """Replace the definition by `change(definition)`, one writer at a time."""
-        self.read_meta()  # of what a newer version wrote nothing is touched
+        """Replace the definition by `change(definition)` and return it. One writer at a time."""
+        self.read_meta()  # first: fail before anything of a newer format is touched
         lock = self.open_file(META_LOCK, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -103,7 +106,8 @@ class JobDir:
         return changed
 
     def read_state(self) -> State | None:
-        """None: none was ever written. Errors: files.Damaged, OutliveError for a newer format."""
+        """Return the job's state, or None if none was ever written. Errors: atomic_file.Damaged,
+        OutliveError for a newer format."""
         try:
             data = atomic_file.read(self.fd, STATE)
         except FileNotFoundError:
@@ -113,7 +117,8 @@ class JobDir:
         return state
 
     def write_state(self, state: State) -> State:
-        """Visible when this returns, to every reader, as a whole."""
+        """Replace the state and return it as written: every reader sees all of it when this
+        returns."""
         stamped: State = state.replace(updated_at=timestamp())
         data, point = atomic_file.dump(stamped.to_dict()), _UNRENAMED.get(state.phase, "")
         try:
@@ -128,24 +133,28 @@ class JobDir:
         return stamped
 
     def release_reserve(self) -> None:
-        """The outcome is visible."""
+        """Delete the space reserved for the outcome: the outcome is visible."""
         try:
             os.unlink(RESERVE, dir_fd=self.fd)
         except OSError:
             return
 
     def unrenamed_outcome(self) -> State | None:
-        """An outcome that was written as a whole by somebody who was killed before its rename. Only for who knows that
-        nobody supervises the job any more; the newest, if there are several."""
+        """Return the newest outcome that was written whole by a process that was killed before the
+        rename, or None.
+
+        Call this only when it is known that no process supervises the job any more.
+        """
         found: list[State] = []
         for name in os.listdir(self.fd):
             if name != RESERVE and not name.startswith(f".{STATE}."):
                 continue
             try:
-                content = atomic_file.read(self.fd, name).rstrip(b"\0")  # the rest of what was reserved
+                # The zeros are reserved space that was not needed
+                content = atomic_file.read(self.fd, name).rstrip(b"\0")
                 if b'"checksum"' in content:
                     found.append(_checked(State, _known_format(atomic_file.load(content), self.path)))
-            except (OSError, OutliveError):  # half of it, or nothing yet
+            except (OSError, OutliveError):  # written in part, or not at all
                 continue
         found = [state for state in found if state.finished and state.job_id == self.job_id]
         return max(found, key=lambda state: str(state.updated_at), default=None)
@@ -153,11 +162,12 @@ class JobDir:
     # --- locks: the sign of life ---
 
     def open_lock(self) -> int:
-        """A new open file description of the lock file: what is locked through it is its own."""
+        """Open the lock file. Each call makes a new open file description, with locks of its
+        own."""
         return self.open_file(LOCK, os.O_RDWR)
 
     def is_supervised(self) -> bool:
-        """Does a supervisor, a guardian or a launcher hold the job now?"""
+        """Return whether a supervisor, a guardian or a launcher holds the job now."""
         fd = self.open_file(LOCK)
         try:
             return locks.is_held(fd, SUPERVISOR_BYTE) or locks.is_held(fd, GUARDIAN_BYTE)
@@ -167,7 +177,7 @@ class JobDir:
     # --- what a running job is reached by ---
 
     def make_io(self) -> None:
-        """The FIFOs, where they are missing."""
+        """Create the FIFOs that are missing."""
         for make, name, mode in ((os.mkdir, IO, 0o700), *((os.mkfifo, name, 0o600) for name in FIFOS)):
             try:
                 make(name, mode, dir_fd=self.fd)
@@ -175,7 +185,7 @@ class JobDir:
                 continue
 
     def remove_io(self) -> None:
-        """A job that is over has nobody to talk to."""
+        """Delete the control socket and the FIFOs: the job is over."""
         for remove, name in (*((os.unlink, name) for name in (CONTROL, *FIFOS)), (os.rmdir, IO)):
             try:
                 remove(name, dir_fd=self.fd)
@@ -183,7 +193,7 @@ class JobDir:
                 continue
 
     def is_in_place(self) -> bool:
-        """Is this directory still the one that its path names, or was it removed?"""
+        """Return whether the path still names this directory: False after the job was removed."""
         try:
             here, there = os.fstat(self.fd), os.stat(self.path, follow_symlinks=False)
         except FileNotFoundError:
@@ -193,15 +203,17 @@ class JobDir:
     # --- sizes ---
 
     def log_size(self, stream: int) -> int:
-        """How long a log is, also if somebody cut or deleted it after the job's end (and the state was read)."""
+        """Return the length of a log in bytes, also if the file was cut or deleted after the job's
+        end (and the state was read)."""
         return max(self.stored_size(stream), self._log_bytes[stream])
 
     def least_size(self, stream: int) -> int:
-        """How long a log was when the job ended, if it has and the state was read; else 0."""
+        """Return the length of a log in bytes when the job ended; 0 if it runs or the state was not
+        read."""
         return self._log_bytes[stream]
 
     def stored_size(self, stream: int) -> int:
-        """How long the file is that is there; 0 for what is no file."""
+        """Return the length of the log's file in bytes; 0 if it is missing or no regular file."""
         try:
             found = os.stat(LOGS[stream], dir_fd=self.fd, follow_symlinks=False)
         except FileNotFoundError:
@@ -209,7 +221,7 @@ class JobDir:
         return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
     def disk_bytes(self) -> int:
-        """What deleting this directory gives back."""
+        """Return how many bytes deleting this directory gives back."""
         total = 0
         for place in (".", IO, SEEN):
             try:
@@ -242,10 +254,11 @@ def _known_format(found: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 class Locks:
-    """Two open file descriptions, each holding one byte of a job's lock: the supervisor's, and its guardian's."""
+    """Two open file descriptions, each holding one byte of a job's lock: the supervisor's, and its
+    guardian's."""
 
     def __init__(self, job: JobDir) -> None:
-        """Errors: BlockingIOError if somebody holds one of them, OSError."""
+        """Take both. Errors: BlockingIOError if another process holds one of them, OSError."""
         self.fds: list[int] = []
         try:
             for byte in (SUPERVISOR_BYTE, GUARDIAN_BYTE):
@@ -258,13 +271,13 @@ class Locks:
 
     @classmethod
     def of(cls, fds: list[int]) -> Locks:
-        """Those that somebody else took, and handed on."""
+        """Wrap locks that another process took and handed on."""
         locks = cls.__new__(cls)
         locks.fds = fds
         return locks
 
     def close(self) -> None:
-        """Let go here; copies that were handed on stay locked."""
+        """Close this process's fds. Copies in other processes keep the locks held."""
         for fd in self.fds:
             os.close(fd)
         self.fds = []

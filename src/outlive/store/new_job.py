@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
     _R = TypeVar("_R", bound=Record)
 
-RESERVE_BYTES = 8_192  # kept in each unfinished job for its outcome; most are 1 KiB, a terminal of many sizes has 4
+# kept in each unfinished job for its outcome; most are 1 KiB, a terminal of many sizes has 4
+RESERVE_BYTES = 8_192
 
 
 class NewJob:
-    """A job directory in the making, under a temporary name, with both locks held before anybody can see it."""
+    """A job directory under a temporary name. Both of its locks are held before any reader can see
+    it."""
 
     def __init__(self, store: Store, job_id: str) -> None:
-        """Errors: OSError; nothing is left behind."""
+        """Create it. Errors: OSError; nothing is left behind."""
         self.store = store
         self.job_id = job_id
         self.temporary = TEMPORARY + job_id
@@ -47,7 +49,7 @@ class NewJob:
 
     @classmethod
     def of(cls, store: Store, temporary: str, directory: JobDir, locks: Locks) -> NewJob:
-        """One that was made ahead (store/preallocated.py)."""
+        """Wrap a directory that was made ahead (store/preallocated.py)."""
         new = cls.__new__(cls)
         new.store, new.job_id, new.temporary = store, directory.job_id, temporary
         new.dir, new.locks = directory, locks
@@ -55,7 +57,8 @@ class NewJob:
         return new
 
     def spare(self) -> str | None:
-        """An empty file below the root that may be renamed to what is needed; None: there is none."""
+        """Return the name of an empty file below the root, to be renamed to whatever is needed;
+        None if none is left."""
         return f"{self.temporary}/{self._spares.pop()}" if self._spares else None
 
     def _make_files(self) -> None:
@@ -78,9 +81,12 @@ class NewJob:
         fault_points.at("make_visible")
 
     def discard(self) -> None:
-        """Take everything back, published or not. The locks last: a guardian that waits for one must find it gone.
+        """Delete the directory, published or not. The locks go last: a guardian that waits for one
+        must find it gone.
 
-        What cannot be deleted, for want of open files or on a broken disk, is told by a look: it never ran."""
+        A directory that cannot be deleted (too many open files, a broken disk) is inspected later:
+        its job never ran.
+        """
         try:
             self._remove()
         except OSError:
@@ -93,7 +99,7 @@ class NewJob:
         self.dir.close()
 
     def _remove(self) -> None:
-        from outlive.store.cleanup.removal import remove_tree
+        from outlive.store.cleanup.delete import remove_tree
 
         self.store.unmark_live(self.job_id)
         remove_tree(self.store.fd, self.temporary)

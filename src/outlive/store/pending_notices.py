@@ -1,6 +1,8 @@
-"""What clients are still to be told: `.owed/<client>/<ULID>` under the root, made when a client starts a job, gone once
-it knows how the job ended. The content is how many bytes of the job's history it was told of, and whether it was told of the
-end: a job whose output is still searched for what is watched for may have more to tell.
+"""Notices that clients still have to get: `.owed/<client>/<ULID>` under the root.
+
+The file is made when a client starts a job, and deleted once the client knows how the job ended. It
+holds how many bytes of the job's history the client has been told of, and whether it has been told
+of the end. (Watch hits may follow the end, because output is searched after it was stored.)
 """
 
 from __future__ import annotations
@@ -15,30 +17,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.store.root import Store
 
-OWED = ".owed"
+PENDING = ".owed"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def mark_of(client: str) -> str:
-    """A client's name as part of a file's name."""
+    """Return a client's name in a form that can be part of a file name."""
     import hashlib
 
     return hashlib.sha256(client.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 class PendingNotices:
-    """The list of one client. Losing an entry costs a notice, so nothing here fails a call."""
+    """The jobs of one client. A lost entry costs no more than a notice, so nothing here makes a
+    call fail."""
 
     def __init__(self, store: Store, client: str) -> None:
         self._store = store
-        self._place = f"{OWED}/{mark_of(client)}"
+        self._place = f"{PENDING}/{mark_of(client)}"
 
     def add(self, job_id: str, spare: str | None = None) -> None:
-        """`spare`: an empty file below the root that becomes the entry."""
+        """Add a job. `spare`: an empty file below the root that becomes the entry."""
         if spare is not None:
             try:
                 os.rename(spare, f"{self._place}/{job_id}", src_dir_fd=self._store.fd, dst_dir_fd=self._store.fd)
-            except OSError:  # there is no directory for it yet
+            except OSError:  # the directory does not exist yet
                 pass
         for _ in range(2):
             try:
@@ -50,7 +53,7 @@ class PendingNotices:
                 return
 
     def _make_place(self) -> None:
-        for place in (OWED, self._place):
+        for place in (PENDING, self._place):
             try:
                 os.mkdir(place, 0o700, dir_fd=self._store.fd)
             except FileExistsError:
@@ -59,11 +62,9 @@ class PendingNotices:
                 return
 
     def ids(self) -> list[str]:
-        """The jobs that are owed, oldest first."""
+        """Return the jobs with pending notices, oldest first."""
         try:
-            fd = os.open(
-                self._place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._store.fd
-            )
+            fd = os.open(self._place, _DIRECTORY, dir_fd=self._store.fd)
         except OSError:
             return []
         try:
@@ -72,7 +73,8 @@ class PendingNotices:
             os.close(fd)
 
     def told(self, job_id: str) -> tuple[int, bool]:
-        """(how much of the job's history the client was told of, was it told of the end?)"""
+        """Return how many bytes of the job's history the client was told of, and whether it was
+        told of the end."""
         try:
             fd = os.open(f"{self._place}/{job_id}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._store.fd)
         except OSError:
@@ -86,6 +88,7 @@ class PendingNotices:
             os.close(fd)
 
     def tell(self, job_id: str, told_bytes: int, *, end: bool) -> None:
+        """Write down what the client has been told of, as `told` returns it."""
         try:
             self._write(job_id, told_bytes, 0, end=end)
         except OSError:
@@ -100,7 +103,8 @@ class PendingNotices:
             os.close(fd)
 
     def settle(self, job_id: str) -> bool:
-        """Nothing more is owed; False if somebody else was faster, and tells it."""
+        """Delete the entry. Return False if another process deleted it first: that one tells the
+        client."""
         try:
             os.unlink(f"{self._place}/{job_id}", dir_fd=self._store.fd)
         except OSError:
@@ -109,29 +113,30 @@ class PendingNotices:
 
 
 def forget_removed(store: Store) -> None:
-    """Drop what is owed about jobs that are gone: clients that never came back."""
+    """Delete the entries of jobs that no longer exist: their clients never came back."""
     try:
-        owed = os.open(OWED, _DIRECTORY, dir_fd=store.fd)
+        pending = os.open(PENDING, _DIRECTORY, dir_fd=store.fd)
     except OSError:
         return
     try:
         known = set(store.ids())
-        for client in os.listdir(owed):
+        for client in os.listdir(pending):
             try:
-                _forget(owed, client, known)
-                os.rmdir(client, dir_fd=owed)  # only if it is empty
+                _forget(pending, client, known)
+                os.rmdir(client, dir_fd=pending)  # succeeds only if it is empty
             except OSError:
                 continue
     finally:
-        os.close(owed)
+        os.close(pending)
 
 
-def _forget(owed: int, client: str, known: set[str]) -> None:
-    place = os.open(client, _DIRECTORY, dir_fd=owed)
+def _forget(pending: int, client: str, known: set[str]) -> None:
+    place = os.open(client, _DIRECTORY, dir_fd=pending)
     try:
         for name in filter(is_id, os.listdir(place)):
             made = os.stat(name, dir_fd=place, follow_symlinks=False).st_mtime
-            if name not in known and time.time() - made > limits.TMP_AGE_S:  # not being made
+            # Else the job may be in the making
+            if name not in known and time.time() - made > limits.TMP_AGE_S:
                 os.unlink(name, dir_fd=place)
     finally:
         os.close(place)

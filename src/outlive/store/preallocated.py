@@ -1,5 +1,8 @@
-"""A job's directory that was made before anybody knew which job it is for: a start need not wait until the file system
-has found room for a dozen files. Who waits for a job anyway makes it; it travels, with its locks, to who starts one.
+"""Job directories that are made before it is known which job they are for, so that a start need not
+wait until the file system has found room for a dozen files.
+
+An idle pair makes the directory, and sends it with its locks to the server, which starts the next
+job in it.
 """
 
 from __future__ import annotations
@@ -18,25 +21,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_BLANK_S = 1.0  # a pair that ends waits this long for a killed server to let go of a directory made ahead
+# a pair that ends waits this long for a killed server to let go of a directory made ahead
+_BLANK_S = 1.0
 
 
-class Blank:
-    """`name` below the root, and open files: the directory, and the two that hold its locks."""
+class PreallocatedJob:
+    """A preallocated directory: its `name` below the root, and fds of the directory and of its two
+    locks."""
 
     def __init__(self, name: str, numbers: Sequence[int]) -> None:
         self.name = name
         self.fd, *self.locks = numbers
 
     @classmethod
-    def made(cls, root: str) -> Blank:
-        """Errors: OSError, store_unsafe; then nothing is left behind."""
+    def made(cls, root: str) -> PreallocatedJob:
+        """Make one below `root`. Errors: OSError, store_unsafe; then nothing is left behind."""
         store = Store.existing(root)
         try:
             new = NewJob(store, new_id())
             assert new.locks is not None
             try:
-                os.mkdir(SEEN, 0o700, dir_fd=new.dir.fd)  # a client starts the job, and its first answer is noted there
+                # Where the client's first answer will be noted
+                os.mkdir(SEEN, 0o700, dir_fd=new.dir.fd)
                 for name in (META, *SPARES):
                     os.close(new.dir.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
             except BaseException:
@@ -47,7 +53,8 @@ class Blank:
             store.close()
 
     def claimed(self, store: Store, job_id: str) -> NewJob | None:
-        """It becomes the directory of this job; None if it is not, or no longer, in this root. It is used up either way."""
+        """Make it the directory of this job and return that; None if it is not, or no longer, in
+        this root. Either way this object is used up."""
         try:
             here, there = os.fstat(self.fd), os.stat(self.name, dir_fd=store.fd, follow_symlinks=False)
         except OSError:
@@ -64,14 +71,18 @@ class Blank:
 
 
 def is_there(root: str, name: str) -> bool:
-    """Was it not claimed yet?"""
+    """Return whether the directory has not been claimed yet."""
     return os.path.isdir(os.path.join(root, name))
 
 
 def discard(root: str, name: str) -> None:
-    """Delete a blank that nobody will claim. One that somebody holds, who may be about to, stays; whoever was killed lets
-    go of it in the next moment."""
-    from outlive.store.cleanup.removal import remove_tree
+    """Delete a preallocated directory that no server will claim.
+
+    While another process holds it, that process may be about to claim it: then wait for up to
+    BLANK_S, because a server that was killed releases its locks in the next moment, and leave the
+    directory if it is still held.
+    """
+    from outlive.store.cleanup.delete import remove_tree
 
     until = time.monotonic() + _BLANK_S
     try:

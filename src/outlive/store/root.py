@@ -1,4 +1,4 @@
-"""Which root, is it safe, and which jobs are in it."""
+"""The job root: where it is, whether it is safe to use, and which jobs are in it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-LIVE = ".live"  # one empty file for each job that has not ended: `list` finds the running ones among 10,000
+# One empty file for each job that has not ended: `list` finds the running ones among 10,000
+LIVE = ".live"
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
-COLLECTED = ".collected"  # its time: when jobs were last deleted without anybody asking
+COLLECTED = ".collected"  # its time says when automatic gc last ran
 
 
 def default_path(env: Mapping[str, str]) -> str:
-    """Return `OUTLIVE_ROOT`, else `$XDG_DATA_HOME/outlive/jobs`, else `~/.local/share/outlive/jobs`."""
+    """Return `OUTLIVE_ROOT`, else `$XDG_DATA_HOME/outlive/jobs`, else
+    `~/.local/share/outlive/jobs`."""
     if env.get("OUTLIVE_ROOT"):
         return os.path.abspath(env["OUTLIVE_ROOT"])
     base = env.get("XDG_DATA_HOME")
-    if base and os.path.isabs(base):  # a relative one is to be ignored (XDG Base Directory Specification)
+    # A relative path has to be ignored (XDG Base Directory Specification)
+    if base and os.path.isabs(base):
         return os.path.join(base, "outlive", "jobs")
     home = env.get("HOME") or os.path.expanduser("~")
     return os.path.join(home, ".local", "share", "outlive", "jobs")
 
 
 class Store:
-    """A root that was found safe. All access below it is relative to `fd`, so that a swapped path changes nothing."""
+    """A root that was found safe. All access below it is relative to `fd`, so a path that is
+    swapped changes nothing."""
 
     def __init__(self, path: str, fd: int) -> None:
         self.path = path
@@ -40,7 +44,7 @@ class Store:
 
     @classmethod
     def open(cls, path: str | None, env: Mapping[str, str]) -> Store:
-        """Open the root, making it (0700) if it is not there. Errors: store_unsafe, io_error."""
+        """Open the root; create it (0700) if it does not exist. Errors: store_unsafe, io_error."""
         wanted = os.path.realpath(path or default_path(env))
         try:
             os.makedirs(wanted, mode=0o700, exist_ok=True)
@@ -58,8 +62,8 @@ class Store:
 
     @classmethod
     def existing(cls, path: str) -> Store:
-        """A root that somebody opened before, by the path it had then. Errors: OSError if it is gone or a link,
-        store_unsafe."""
+        """Open a root that was open before, by the path it had then. Errors: OSError if it is gone
+        or a link, store_unsafe."""
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             _check(path, os.fstat(fd))
@@ -74,8 +78,8 @@ class Store:
     def close_when_unused(self) -> None:
         """Close the directory as soon as no call refers to this store any more.
 
-        For a server whose root was replaced: other calls may still be at work in the old directory, and closing its fd
-        now would make them fail, or use whatever file gets the same number next.
+        For a server whose root was replaced: other calls may still be at work in the old directory,
+        and closing its fd now would make them fail, or use whatever file gets the same number next.
         """
         import weakref  # late: for servers alone
 
@@ -90,20 +94,23 @@ class Store:
         return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
 
     def ids(self) -> list[str]:
-        """The ids of all jobs, newest first. Costs one directory listing at most and opens no job."""
-        from outlive.store import id_cache  # here and below: a call that names its job by the whole id needs none
+        """Return the ids of all jobs, newest first. Costs at most one directory listing and opens
+        no job."""
+        # Late, here and below: a call that names its job by the whole id needs none
+        from outlive.store import id_cache
 
         return sorted(id_cache.all_ids(self.fd), reverse=True)
 
     def newest_ids(self) -> Iterator[str]:
-        """The same, one by one: whoever needs the first few of many does not pay for the others. Where nothing has changed
-        since the last look it costs no listing either."""
+        """Yield the ids of all jobs, newest first. A caller that stops after a few does not pay for
+        the others. If nothing has changed since the last call, there is no directory listing
+        either."""
         from outlive.store import id_cache
 
         return id_cache.newest_ids(self.fd)
 
     def live_ids(self) -> list[str]:
-        """The ids of the jobs that may still run, newest first."""
+        """Return the ids of the jobs that may still run, newest first."""
         try:
             fd = os.open(LIVE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
         except OSError:
@@ -114,12 +121,13 @@ class Store:
             os.close(fd)
 
     def mark_live(self, job_id: str, spare: str | None = None) -> None:
-        """`spare`: an empty file below the root that becomes the mark."""
+        """List the job among those that may run. `spare`: an empty file below the root that becomes
+        the mark."""
         if spare is not None:
             try:
                 os.rename(spare, f"{LIVE}/{job_id}", src_dir_fd=self.fd, dst_dir_fd=self.fd)
                 return
-            except OSError:  # there is no directory for it yet, or on another file system
+            except OSError:  # the directory does not exist yet, or is on another file system
                 pass
         for _ in range(2):
             try:
@@ -146,10 +154,11 @@ class Store:
             return
 
     def find(self, text: str, exists: Callable[[str], bool] | None = None) -> str:
-        """The id that `text` names: a whole id, or a unique beginning or end of one. A job for which `exists` says no
-        is not there, for the answers and errors too.
+        """Return the id that `text` names: a whole id, or a unique beginning or end of one.
 
-        Nothing but the id alphabet ever reaches the file system. Errors: job_not_found, ambiguous_job_id.
+        A job for which `exists` returns False is treated as absent, in errors and their candidates
+        too. Only characters of the id alphabet ever reach the file system. Errors: job_not_found,
+        ambiguous_job_id.
         """
         wanted = text.strip().upper() if isinstance(text, str) else ""
         if is_id(wanted):
@@ -175,14 +184,15 @@ class Store:
             raise from_os(f"looking for job {job_id} under {self.path}", error, on="store") from error
 
     def leftovers(self) -> Iterator[str]:
-        """Names of half-made and half-deleted job directories."""
+        """Yield the names of half-made and half-deleted job directories."""
         from outlive.store import id_cache
 
         yield from (name for name in id_cache.entries(self.fd) if name.startswith((TEMPORARY, TRASH)))
 
 
 def _check(path: str, found: os.stat_result) -> None:
-    """Whoever can write here can make us run or read anything as ourselves."""
+    """Raise store_unsafe unless the root belongs to this user alone: a user that can write into it
+    can make outlive run or read anything in this user's name."""
     if found.st_uid != os.geteuid():
         raise OutliveError(
             "store_unsafe",
@@ -201,7 +211,8 @@ EVERY_JOB = "`list` with all shows every job that you may see."
 
 
 def not_found(text: str) -> OutliveError:
-    """What is said of a job that is not there, and of one that is behind a wall."""
+    """Return the error for a job that does not exist, or that the caller must not see: the two
+    cannot be told apart."""
     wanted = text.strip().upper() if isinstance(text, str) else ""
     hint = EVERY_JOB
     if not is_id_part(wanted) and not is_id(wanted):

@@ -1,7 +1,9 @@
-"""The tokens that open the HTTP door of this root: `.tokens.json`, 0600. Their hashes are there, never themselves.
+"""The tokens that authenticate HTTP clients: `.tokens.json` in the root, mode 0600. It holds their
+hashes, never the tokens.
 
-They belong to the root and not to a server, so that several servers over one root open to the same clients. A token is 32
-random bytes, so that one round of SHA-256 is enough: there is nothing to guess that a slow hash would slow down.
+Tokens belong to the root and not to a server, so that all servers over one root admit the same
+clients. A token is 32 random bytes, so one round of SHA-256 is enough: a slow hash protects only
+secrets that can be guessed.
 """
 
 from __future__ import annotations
@@ -26,14 +28,15 @@ if TYPE_CHECKING:
     from outlive.store.root import Store
 
 NAME, LOCK = ".tokens.json", ".tokens.lock"
-EVERYTHING = "*"  # the scope that no wall is around
-PREFIX = "outlive_"  # scanners for leaked secrets find tokens by such marks
+EVERYTHING = "*"  # the scope that sees the jobs of all others
+PREFIX = "outlive_"  # scanners for leaked secrets find tokens by such a prefix
 _SECRET_BYTES = 32
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,%d}" % (limits.TOKEN_NAME_CHARS - 1))
 
 
 class Token(Record):
-    """`name`: the client it was made for. `scope`: whose jobs it sees and touches; `*`: everybody's."""
+    """`name`: the client that the token was made for. `scope`: whose jobs it sees and touches; `*`:
+    all jobs."""
 
     name: str = ""
     scope: str = ""
@@ -45,16 +48,19 @@ class Token(Record):
 
 
 class Tokens:
-    """The tokens of a root. Every look is at the file as it is now: what was revoked opens nothing any more."""
+    """The tokens of a root. Every method checks whether the file has changed, so a revoked token is
+    refused at once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._reopened = False
-        # What stat(2) said of the file when it was read, and its tokens. One attribute, because threads share it
+        # What stat(2) said of the file when it was read, and its tokens. One attribute, because
+        # threads share it
         self._cached: tuple[tuple[int, ...], list[Token]] = (), []
 
     def all(self) -> list[Token]:
-        """Return the tokens in the order they were made. Errors: config_error, io_error, store_unsafe."""
+        """Return the tokens in the order they were made. Errors: config_error, io_error,
+        store_unsafe."""
         store = self._store_in_place()
         if store is None:
             return []
@@ -72,7 +78,8 @@ class Tokens:
         return tokens
 
     def match(self, secret: str) -> Token | None:
-        """The token that this is. Takes as long for a wrong one as for the right one."""
+        """Return the token with this secret, or None. Takes as long for a wrong secret as for a
+        right one."""
         import hmac
 
         wanted = _hash(secret)
@@ -82,11 +89,9 @@ class Tokens:
                 found = token
         return found
 
-    def still_there(self, token: Token) -> bool:
-        return any(one == token for one in self.all())
-
     def add(self, name: str, scope: str | None = None) -> tuple[Token, str]:
-        """(the token, the secret, which is nowhere else). Its scope is its name, unless one is given.
+        """Make a token and return it with its secret, which is stored nowhere. The scope is the
+        name unless it is given.
 
         Errors: invalid_argument, config_error, io_error.
         """
@@ -111,7 +116,8 @@ class Tokens:
         return made, secret
 
     def revoke(self, name: str) -> Token:
-        """Errors: invalid_argument, config_error, io_error."""
+        """Delete the token with this name and return it. Errors: invalid_argument, config_error,
+        io_error."""
         gone: list[Token] = []
 
         def without(old: list[Token]) -> list[Token]:
@@ -128,8 +134,8 @@ class Tokens:
     # --- the file ---
 
     def _store_in_place(self) -> Store | None:
-        """Return the root that the path names now, or None if there is none: the tokens of a root that was moved away must
-        not open the one that took its place. Errors: store_unsafe.
+        """Return the root that the path names now, or None if there is none: the tokens of a root
+        that was moved away must not open the one that took its place. Errors: store_unsafe.
 
         Work with the store that this returns: another thread may replace `_store` meanwhile.
         """
@@ -150,7 +156,7 @@ class Tokens:
         return os.path.join(self._store.path, NAME)
 
     def _read(self, store: Store, found: os.stat_result) -> list[Token]:
-        if not stat.S_ISREG(found.st_mode):  # opening a FIFO would wait for somebody to write
+        if not stat.S_ISREG(found.st_mode):  # opening a FIFO would wait for a writer
             raise OutliveError("config_error", f"{self._path} is no file", hint="Remove it and make new tokens.")
         if found.st_mode & 0o077:
             raise OutliveError(

@@ -314,7 +314,7 @@ class Jobs:
         new = None
         if self._ahead and not self._made:
             try:
-                new = preallocated.Blank.made(self._root)
+                new = preallocated.PreallocatedJob.made(self._root)
                 self._made.append((self._root, new.name))
             except (OSError, OutliveError):  # then it is made when it is needed, and it is said what is wrong
                 pass

@@ -1,1 +1,1 @@
-"""Kernel facts, each behind one plain function. Linux first; where Python offers another way it stands beside it."""
+"""Facts of the Linux kernel, each behind one plain function."""

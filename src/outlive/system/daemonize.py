@@ -1,4 +1,4 @@
-"""Leaving the process that started us, so that whatever ends it does not end us."""
+"""Detach from the process that started us, so that its end does not end us."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
 
 def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: bool = False) -> int:
-    """Fork a child that runs `body` with only the fds of `keep` (0-2 are /dev/null) and ends with its result.
+    """Fork a child that runs `body` with only the fds of `keep` (0-2 are /dev/null) and ends with
+    its result.
 
-    Hygiene comes first, in this order: own session, stdio, fds, directory, dispositions, mask, name. Returns the pid.
-    `clean`: the caller has left its own caller in this way before, so most of it was done: half a millisecond.
+    The child first cuts what it inherited, in this order: session, stdio, fds, directory,
+    dispositions, mask, name. Return its pid. `clean`: the caller was itself forked in this way, so
+    most of that is done; it saves half a millisecond.
     """
     pid = os.fork()
     if pid:
@@ -42,7 +44,8 @@ def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: boo
 
 
 def fork_away(body: Callable[[], int], keep: set[int], title: str) -> None:
-    """The same in a grandchild whose parent is gone: its parent is PID 1 (or the next subreaper) when this returns.
+    """Fork a grandchild that runs `body` as in `fork_into`. Its parent is PID 1, or the next
+    subreaper, when this returns.
 
     A client that walks the process tree of its server does not find it.
     """

@@ -1,9 +1,10 @@
 """Locks on single bytes of a file, owned by an open file description.
 
-OFD locks (fcntl(2), "Open file description locks"): unlike POSIX record locks they are not lost when some other fd of
-the same file is closed, they travel with fork and SCM_RIGHTS, and the kernel drops them when the last copy of the
-description is gone, also after SIGKILL. Readers only *test* with F_OFD_GETLK, which takes nothing and works on a
-read-only fd: a reader that took a shared lock to probe made a guardian's takeover fail.
+OFD locks (fcntl(2), "Open file description locks"): unlike POSIX record locks they are not lost
+when some other fd of the same file is closed, they travel with fork and SCM_RIGHTS, and the kernel
+drops them when the last copy of the description is gone, also after SIGKILL. Readers only *test*
+with F_OFD_GETLK, which takes nothing and works on a read-only fd: a reader that took a shared lock
+to probe made a guardian's takeover fail.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def _flock(kind: int, byte: int) -> bytes:
 
 
 def take(fd: int, byte: int) -> bool:
-    """Take the lock of one byte for the description behind `fd`; return False if another one holds it."""
+    """Take the lock of one byte for the description behind `fd`; return False if another one holds
+    it."""
     try:
         fcntl.fcntl(fd, _SETLK, _flock(fcntl.F_WRLCK, byte))
     except OSError as error:

@@ -11,8 +11,8 @@ _MOUNTS = "/proc/self/mountinfo"
 
 
 class Mount:
-    """One mount. `root` is the directory of the file system that is seen at `point`; `type` is `ext4`, `nfs4`, …;
-    `options` are those of the file system."""
+    """One mount. `root` is the directory of the file system that is seen at `point`; `type` is
+    `ext4`, `nfs4`, …; `options` are those of the file system."""
 
     __slots__ = ("number", "root", "point", "type", "options")
 
@@ -25,7 +25,8 @@ class Mount:
 
 
 def mounts() -> Iterator[Mount]:
-    """Yield all mounts that this process sees, of two at one place the upper one last; none where /proc does not say."""
+    """Yield all mounts that this process sees, of two at one place the upper one last; none where
+    /proc does not say."""
     for line in _lines(_MOUNTS):
         left, _, right = line.partition(" - ")
         before, after = left.split(" "), right.split(" ")
@@ -34,8 +35,8 @@ def mounts() -> Iterator[Mount]:
 
 
 def type_of(fd: int) -> str:
-    """Return the type of the file system that an open file lies on, "" where /proc does not say. It is found by the
-    number of its mount, because paths may be covered or renamed."""
+    """Return the type of the file system that an open file lies on, "" where /proc does not say. It
+    is found by the number of its mount, because paths may be covered or renamed."""
     number = next((line.split()[1] for line in _lines(f"{_DESCRIPTORS}/{fd}") if line.startswith("mnt_id:")), None)
     return next((mount.type for mount in mounts() if mount.number == number), "")
 

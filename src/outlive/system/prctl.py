@@ -1,7 +1,7 @@
-"""What a process does to itself: prctl(2), and its place in the process table.
+"""What a process does to itself: prctl(2), close_range(2), and its title in the process table.
 
-Of `ctypes` only the half that is written in C is loaded, if it is as we know it: the other one takes 2 ms of the start of
-each job that a command line starts, and pages of both its processes.
+Only the C half of `ctypes` is loaded, as long as it has the functions that we know. The Python half
+would add 2 ms to each job that a command line starts, and memory to guardian and supervisor.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ _areas: tuple[int, ...] | None = None  # where argv and environment lie; the sam
 
 
 def _by_address() -> Callable[..., int]:
-    """libc's functions by their names. Errors: ImportError, AttributeError."""
+    """Return a function that calls libc's functions by their names. Errors: ImportError,
+    AttributeError."""
     from _ctypes import call_cdeclfunction, dlopen, dlsym
 
     library = dlopen(None, 0)  # type: ignore[arg-type]  # None: what is in this process
 
     def call(name: str, *values: int | bytes) -> int:
-        """Errors: OSError, there is no such function."""
+        """Call a function of libc. Errors: OSError if there is none of this name."""
         return int(call_cdeclfunction(dlsym(library, name), values))
 
     return call
@@ -55,7 +56,8 @@ except (ImportError, AttributeError):
 
 
 def become_subreaper() -> bool:
-    """Orphans below us come to us instead of to PID 1 (prctl(2)); False where there is no such thing."""
+    """Make orphans below this process its children instead of PID 1's (prctl(2)); return False
+    where that is not possible."""
     try:
         return _libc("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     except OSError:
@@ -63,7 +65,8 @@ def become_subreaper() -> bool:
 
 
 def mark_cloexec(first: int) -> bool:
-    """Mark every fd from `first` on close-on-exec (close_range(2), Linux 5.11); False where there is no such thing."""
+    """Mark every fd from `first` on close-on-exec; return False where close_range(2) cannot do it
+    (before Linux 5.11)."""
     try:
         return _libc("syscall", _SYS_CLOSE_RANGE, first, -1, _CLOSE_RANGE_CLOEXEC) == 0
     except OSError:  # a libc without syscall()
@@ -71,11 +74,13 @@ def mark_cloexec(first: int) -> bool:
 
 
 def rename(title: str) -> None:
-    """Show `title` in the process table, and drop the inherited argv and environment from it.
+    """Show `title` in the process table instead of the inherited argv, and wipe the inherited
+    environment.
 
-    Agents run `pkill python`; a forked CLI would also show its caller's argv (with what it may hold) for the life of
-    the job, and its environment would carry the cookie of an outer job. The areas are those of proc_pid_stat(5),
-    fields 48-51; both are ordinary writable memory of the process.
+    Agents run `pkill python`. A forked CLI would also show its caller's argv, with any secret in
+    it, for the life of the job, and its environment would carry the cookie of an outer job. The
+    areas are those of proc_pid_stat(5), fields 48-51; both are ordinary writable memory of the
+    process.
     """
     global _areas
     try:
@@ -95,7 +100,7 @@ def rename(title: str) -> None:
 
 
 def _overwrite(*pieces: tuple[int, bytes]) -> None:
-    """Put bytes at addresses of our own memory (proc_pid_mem(5))."""
+    """Write bytes at addresses of our own memory (proc_pid_mem(5))."""
     try:
         fd = os.open("/proc/self/mem", os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -103,7 +108,7 @@ def _overwrite(*pieces: tuple[int, bytes]) -> None:
                 os.pwrite(fd, data, address)
         finally:
             os.close(fd)
-    except OSError:  # not everywhere may a process open it
+    except OSError:  # some sandboxes do not let a process open it
         import ctypes
 
         for address, data in pieces:

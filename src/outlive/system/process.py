@@ -1,4 +1,6 @@
-"""Who a process is. A pid alone is nobody: it is used again. Identity is boot, pid namespace, pid and start time."""
+"""The identity of a process. A pid alone does not identify one, because the kernel uses it again:
+identity is boot id, pid namespace, pid and start time.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.core.records import Identity
 
-# pidfd.h, Linux 6.13 (EXIT: 6.15): _IOWR(0xFF, 11, struct pidfd_info), 64 bytes in its first version
+# pidfd.h, Linux 6.13 (EXIT: 6.15): _IOWR(0xFF, 11, struct pidfd_info), 64 bytes in its first
+# version
 _PIDFD_GET_INFO = (3 << 30) | (64 << 16) | (0xFF << 8) | 11
 _PIDFD_INFO_EXIT = 1 << 3
 _EXIT_CODE_AT = 60
@@ -22,11 +25,13 @@ _boot_id: str | None = None
 
 
 def boot_id() -> str:
-    """The kernel's id of this boot ("" where there is none). After a reboot no old pid means anything."""
+    """Return the kernel's id of this boot, "" where there is none. After a reboot no old pid means
+    anything."""
     global _boot_id
     if _boot_id is None:
         try:
-            # Bytes, not text: opening as text may import a codec, a millisecond on the way to a start
+            # Bytes, not text: opening as text may import a codec, a millisecond on the way to a
+            # start
             with open("/proc/sys/kernel/random/boot_id", "rb") as file:
                 _boot_id = file.read().strip().decode()
         except OSError:
@@ -42,12 +47,14 @@ def pid_namespace() -> str:
 
 
 def is_first_namespace() -> bool:
-    """Are our pids those that the kernel itself uses? (PROC_PID_INIT_INO, linux/proc_ns.h)"""
+    """Return whether our pids are those that the kernel itself uses (PROC_PID_INIT_INO,
+    linux/proc_ns.h)."""
     return pid_namespace() == "pid:[4026531836]"
 
 
 def stat_fields(pid: int) -> list[bytes] | None:
-    """/proc/PID/stat from field 3 (state) on; None if the process is gone. (proc_pid_stat(5))"""
+    """Return the fields of /proc/PID/stat from field 3 (state) on; None if the process is gone
+    (proc_pid_stat(5))."""
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -62,13 +69,13 @@ def stat_fields(pid: int) -> list[bytes] | None:
 
 
 def start_time(pid: int) -> int | None:
-    """Clock ticks after boot at which the process started; None if it is gone."""
+    """Return the start of the process in clock ticks after boot; None if it is gone."""
     fields = stat_fields(pid)
     return int(fields[19]) if fields else None
 
 
 def parent(pid: int) -> int | None:
-    """None if the process is gone."""
+    """Return the pid of the parent; None if the process is gone."""
     fields = stat_fields(pid)
     return int(fields[1]) if fields else None
 
@@ -78,7 +85,7 @@ def identity(pid: int) -> Identity:
 
 
 def is_same(found: Identity | None) -> bool:
-    """Does the process with this identity still exist (as a zombie too)?"""
+    """Return whether the process with this identity still exists, a zombie included."""
     if not found or found.get("boot_id") != boot_id() or found.get("pid_ns") != pid_namespace():
         return False
     start = found.get("start_time")
@@ -86,13 +93,14 @@ def is_same(found: Identity | None) -> bool:
 
 
 def is_alive(pid: int) -> bool:
-    """Is it there and not a zombie?"""
+    """Return whether the process exists and is not a zombie."""
     fields = stat_fields(pid)
     return fields is not None and fields[0] not in (b"Z", b"X")
 
 
 def open_pidfd(pid: int) -> int | None:
-    """A handle on the process (pidfd_open(2)); None where there is none or it is gone."""
+    """Return a handle on the process (pidfd_open(2)); None where the system has none or the process
+    is gone."""
     if not hasattr(os, "pidfd_open"):
         return None
     try:
@@ -104,9 +112,11 @@ def open_pidfd(pid: int) -> int | None:
 
 
 def send_signal(pid: int, start: int | None, number: int) -> bool:
-    """Signal exactly this process, through a pidfd that was opened before its identity was checked; False if gone.
+    """Signal exactly this process; return False if it is gone. The pidfd is opened before the
+    identity is checked.
 
-    Checking first and signalling the number afterwards would leave a gap in which the pid can be used again.
+    Checking first and signalling the number afterwards would leave a gap in which the pid can be
+    used again.
     """
     if pid <= 1:
         return False
@@ -141,9 +151,11 @@ def _send_plain(pid: int, start: int | None, number: int) -> bool:
 
 
 def exit_status(pidfd: int) -> int | None:
-    """The wait status of a process that is not our child and has been reaped; None if the kernel does not say.
+    """Return the wait status of a process that is not our child and has been reaped; None if the
+    kernel does not say.
 
-    PIDFD_GET_INFO with PIDFD_INFO_EXIT (Linux 6.15) answers once somebody, usually PID 1, has reaped it.
+    PIDFD_GET_INFO with PIDFD_INFO_EXIT (Linux 6.15) answers once its parent, usually PID 1, has
+    reaped it.
     """
     request = bytearray(64)
     struct.pack_into("Q", request, 0, _PIDFD_INFO_EXIT)

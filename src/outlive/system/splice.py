@@ -1,7 +1,7 @@
 """Moving bytes from a pipe into a file without ever holding them.
 
-A pump that reads and then writes loses what it holds when it is killed in between (21 of 25 runs were whole); splice(2)
-moves pages inside the kernel, and 25 of 25 were.
+A pump that reads and then writes loses what it holds when it is killed in between (21 of 25 runs
+were whole); splice(2) moves pages inside the kernel, and 25 of 25 were.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from outlive.system import fault_points
 
 
 def move(source: int, target: int, offset: int, count: int) -> int:
-    """Move up to `count` bytes from pipe `source` to file `target` at `offset`; return how many, 0 at end of file.
+    """Move up to `count` bytes from pipe `source` to file `target` at `offset`; return how many, 0
+    at end of file.
 
-    Errors: BlockingIOError when the pipe is empty; OSError of the file (ENOSPC, EDQUOT, EIO, EFBIG).
+    Errors: BlockingIOError when the pipe is empty; OSError of the file (ENOSPC, EDQUOT, EIO,
+    EFBIG).
     """
     fault_points.at("output_ordered")
     moved = os.splice(source, target, count, offset_dst=offset, flags=os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK)
@@ -26,7 +28,8 @@ def move(source: int, target: int, offset: int, count: int) -> int:
 def relay(source: int, target: int, count: int) -> int:
     """Move up to `count` bytes from a terminal's master into the pipe `target`; return how many.
 
-    Errors: BlockingIOError when there are none or the pipe is full, OSError EIO when no process has the slave open.
+    Errors: BlockingIOError when there are none or the pipe is full, OSError EIO when no process has
+    the slave open.
     """
     moved = os.splice(source, target, count, flags=os.SPLICE_F_NONBLOCK)
     fault_points.at("output_relayed")
@@ -34,10 +37,11 @@ def relay(source: int, target: int, count: int) -> int:
 
 
 def feed(source: int, target: int, count: int) -> int:
-    """Move up to `count` bytes from a file, at its own offset, into the non-blocking pipe `target`; return how many, 0 at
-    end of file.
+    """Move up to `count` bytes from a file, at its own offset, into the non-blocking pipe `target`;
+    return how many, 0 at end of file.
 
-    Errors: BlockingIOError when the pipe is full, BrokenPipeError when no process has its read end open.
+    Errors: BlockingIOError when the pipe is full, BrokenPipeError when no process has its read end
+    open.
     """
     fed = os.splice(source, target, count, flags=os.SPLICE_F_NONBLOCK)
     fault_points.at("input_moved")

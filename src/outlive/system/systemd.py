@@ -1,5 +1,5 @@
-"""What systemd and container engines do with processes: the unit that a process is in, read from the path of its control
-group, and what systemd-logind does at a logout (logind.conf(5)).
+"""What systemd and container engines do with processes: the unit that a process is in, read from
+the path of its control group, and what systemd-logind does at a logout (logind.conf(5)).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def scope_of_job(job_id: str) -> str:
 
 
 class Unit:
-    """`kind` is one of the names above, `name` the unit's ("session-3.scope"), "" if there is none, `path` that of the
-    control group."""
+    """`kind` is one of the names above, `name` the unit's ("session-3.scope"), "" if there is none,
+    `path` that of the control group."""
 
     __slots__ = ("kind", "name", "path")
 
@@ -49,12 +49,14 @@ class Unit:
         self.path = path
 
     def is_of_one_job(self) -> bool:
-        """Return whether it is the scope of a single job, which ends when the job's last process does."""
+        """Return whether it is the scope of a single job, which ends when the job's last process
+        does."""
         return self.name.startswith(_OWN_SCOPE)
 
 
 def unit_of(path: str, *, contained: bool = False) -> Unit:
-    """Return the unit whose control group is at `path`. `contained`: it is known that this is a container."""
+    """Return the unit whose control group is at `path`. `contained`: it is known that this is a
+    container."""
     import re  # late: each supervisor loads this module, for the name of a scope
 
     units = [part for part in path.split("/") if part.endswith((".service", ".scope"))]
@@ -87,8 +89,8 @@ def is_container() -> bool:
 
 
 def logind_settings(places: tuple[str, ...] = _PLACES) -> dict[str, str]:
-    """Return the keys of [Login] that are set. The main file comes first, then the drop-ins of all directories in the
-    order of their names."""
+    """Return the keys of [Login] that are set. The main file comes first, then the drop-ins of all
+    directories in the order of their names."""
     found: dict[str, str] = {}
     for path in _logind_files(places):
         found.update(_read_login_section(path))
@@ -131,7 +133,8 @@ def _read_login_section(path: str) -> dict[str, str]:
 
 
 def kills_processes_of(user: str, settings: dict[str, str]) -> bool:
-    """Return whether the end of a login session of `user` ends all of its processes, under these settings."""
+    """Return whether the end of a login session of `user` ends all of its processes, under these
+    settings."""
     if settings.get("KillUserProcesses", "no").lower() not in _YES:
         return False
     spared = settings.get("KillExcludeUsers", "root").split()
@@ -140,5 +143,6 @@ def kills_processes_of(user: str, settings: dict[str, str]) -> bool:
 
 
 def lingers(user: str) -> bool:
-    """Return whether the user's own manager stays after the user's last logout (loginctl enable-linger)."""
+    """Return whether the user's own manager stays after the user's last logout (loginctl
+    enable-linger)."""
     return os.path.exists(os.path.join(_LINGER, user))

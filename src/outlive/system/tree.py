@@ -1,7 +1,8 @@
-"""Which processes belong to a job: everything below its supervisor, and everything that carries its cookie.
+"""The processes of a job: everything below its supervisor, and everything that carries its cookie.
 
-Supervisors are subreapers, so a descendant that left its session or lost its parent is still below us. The cookie,
-`OUTLIVE_JOB_ID=<id>` in the environment, finds the rest: after an adoption, where we are nobody's parent.
+Supervisors are subreapers, so a descendant that left its session or lost its parent is still below
+its supervisor. The cookie, `OUTLIVE_JOB_ID=<id>` in the environment, finds the rest: an adopter is
+not the parent of the command.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     from outlive.core.records import Identity
 
 COOKIE = "OUTLIVE_JOB_ID"
-SINK_MARK = "OUTLIVE_EVENT_TYPE"  # what a notification command has in its environment, and a job has not
+SINK_MARK = "OUTLIVE_EVENT_TYPE"  # in the environment of a notification command, not of a job
 SINK_NAMES = (SINK_MARK, "OUTLIVE_EVENT_PATH")
 
-# Names in the process table. No two of them share a word, nor does one with the server, so that no one pattern ends
-# them all; and none contains "python", because agents run `pkill -9 python`.
+# Names in the process table. No two of them share a word, nor does one with the server, so that no
+# one pattern ends them all; and none contains "python", because agents run `pkill -9 python`.
 GUARDIAN = "holdfast"
 SUPERVISOR = "outrunner"
 FORK_SERVER = "jobforker"
@@ -39,7 +40,7 @@ class Member:
 
 
 def children(pid: int) -> list[int]:
-    """The children of every thread of `pid`, zombies too. (proc_tid_children(5))"""
+    """Return the children of every thread of `pid`, zombies included (proc_tid_children(5))."""
     found: list[int] = []
     try:
         threads = os.listdir(f"/proc/{pid}/task")
@@ -55,10 +56,11 @@ def children(pid: int) -> list[int]:
 
 
 def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
-    """The living descendants of `root`, parents first; not `skip` nor what is below it.
+    """Return the living descendants of `root`, parents first, without `skip` and what is below it.
 
-    The guardians and supervisors of *other* jobs, started from inside this one, end the walk too: those jobs are to
-    outlive their starter. They are told by their name and by having wiped their environment.
+    The walk also stops at guardians and supervisors of *other* jobs that were started from inside
+    this one, because those jobs are to outlive their starter. They are recognized by their name and
+    by their empty environment.
     """
     members: list[Member] = []
     todo = [root]
@@ -78,7 +80,9 @@ def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
 
 
 def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
-    """The living processes whose environment carries this job's cookie; not its notification commands, or only those."""
+    """Return the living processes whose environment carries the cookie of this job: without its
+    notification commands, or with `sinks` only those.
+    """
     wanted = f"{COOKIE}={job_id}".encode()
     members: list[Member] = []
     try:
@@ -98,7 +102,9 @@ def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
 
 
 def oldest_with_cookie(job_id: str) -> Identity | None:
-    """The identity of the command, when nobody wrote it down: what it has started itself came later."""
+    """Return the identity of a command of which no record was written. It is the oldest process
+    with the cookie, since everything that it has started is younger.
+    """
     found = [(member.start, member.pid) for member in with_cookie(job_id)]
     identity = process.identity(min(found)[1]) if found else None
     return identity if process.is_same(identity) else None  # it may have ended meanwhile
@@ -113,13 +119,13 @@ def running(identity: Identity | None) -> Member | None:
 
 
 def is_sink(pid: int) -> bool:
-    """Is it a notification command, or something that one started?"""
+    """Return whether it is a notification command, or a process that one started."""
     mark = SINK_MARK.encode() + b"="
     return any(word.startswith(mark) for word in environment(pid))
 
 
 def environment(pid: int) -> list[bytes]:
-    """The environment a process was started with; empty if it may not be read."""
+    """Return the environment that a process was started with; empty if it may not be read."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return file.read().split(b"\0")
@@ -128,7 +134,8 @@ def environment(pid: int) -> list[bytes]:
 
 
 def command_line(pid: int) -> str:
-    """argv joined by spaces, or the name in brackets as ps shows it; "" if it is gone."""
+    """Return argv joined by spaces, or the name in brackets as ps shows it; "" if the process is
+    gone."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             words = file.read().rstrip(b"\0").split(b"\0")
@@ -138,6 +145,7 @@ def command_line(pid: int) -> str:
 
 
 def comm(pid: int) -> bytes:
+    """Return the name in the process table, at most 15 bytes; b"" if the process is gone."""
     try:
         with open(f"/proc/{pid}/comm", "rb") as file:
             return file.read().rstrip(b"\n")

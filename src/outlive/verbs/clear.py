@@ -24,8 +24,8 @@ def clear(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
                 f"the job is {found.state.state}; clear deletes finished jobs",
                 hint="remove ends it first.",
             )
-        freed = yield from ending.delete(ctx, found_job)
-        return {"job_id": found_job.job_id, "state": found.state.state, "freed_bytes": freed}
+        state, freed = yield from ending.delete(ctx, found_job)
+        return {"job_id": found_job.job_id, "state": state, "freed_bytes": freed}
 
 
 VERB = Verb(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from outlive import limits
+from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.waiting import Pause
@@ -81,7 +82,12 @@ def follow_events(
         after, offset = since_event or 0, 0
         try:
             while True:
-                found = adoption.inspect_and_adopt(ctx, found_job)
+                try:
+                    found = adoption.inspect_and_adopt(ctx, found_job)
+                except OutliveError as error:
+                    if error.code == "job_not_found":  # removed: nothing more can come
+                        return
+                    raise
                 fresh, offset = log.read(found_job, after=after, since_seq=since_seq or 0, offset=offset)
                 for event in fresh:
                     emit({"job_id": found_job.job_id, **event})

@@ -22,8 +22,8 @@ def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> W
         if found.supervised:
             wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
             yield from ending.end(ctx, found_job, signal.SIGTERM, grace_ms, wait_s, removing=True)
-        freed = yield from ending.delete(ctx, found_job, ending=True)
-        return {"job_id": found_job.job_id, "state": found.state.state, "freed_bytes": freed}
+        state, freed = yield from ending.delete(ctx, found_job, ending=True)
+        return {"job_id": found_job.job_id, "state": state, "freed_bytes": freed}
 
 
 VERB = Verb(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from outlive import limits
-from outlive.errors import OutliveError, invalid
+from outlive.errors import invalid
 from outlive.jobs import adoption, job_answer, lookup, processes, read_cursor
 from outlive.jobs.conditions import of_job, parse
 from outlive.jobs.control_client import ControlClient
@@ -122,7 +122,7 @@ class _Waited:
         if self.fired:
             return
         found = self.found = adoption.inspect_and_adopt(ctx, self.job)
-        self._require_place()
+        adoption.require_in_place(self.job)
         over = of_job.is_over(found) and not self._serves(found)
         for probe in self.probes:
             fired = probe.check(found)
@@ -144,11 +144,6 @@ class _Waited:
         if "exit" in self._names or not found.supervised or found.state.exit_code != 0:
             return False
         return bool(processes.descendants(found, self.job))
-
-    def _require_place(self) -> None:
-        """Errors: job_not_found if somebody removed it meanwhile."""
-        if not self.job.is_in_place():
-            raise OutliveError("job_not_found", f"job {self.job.job_id} was removed while it was waited for")
 
     def answer(self, ctx: Context, max_bytes: int, raw: bool, *, done: bool) -> dict[str, Any]:
         found = self.found

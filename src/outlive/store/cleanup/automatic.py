@@ -1,8 +1,9 @@
-"""Automatic collection: finished jobs beyond the configured bounds are deleted without anybody asking.
+"""Automatic gc: finished jobs beyond the configured bounds are deleted without a call of `gc`.
 
-The guardian of a job does it when the job is over, everybody was told and its locks are let go: nobody waits for that
-process, it works on the bounds of whoever started the job, and where no jobs end nothing grows. One at a time collects in a
-root, and not too often: `.collected` is locked meanwhile, and its time says when.
+The guardian of a job does it after the job is over, all sinks were notified and the locks are
+released: no caller waits for that process, it knows the bounds of the caller that started the job,
+and where no jobs end nothing grows. One process at a time collects in a root, and not too often: it
+holds a lock on `.collected`, whose time says when the last one did.
 """
 
 from __future__ import annotations
@@ -28,15 +29,17 @@ GC_AGE_EVERY_S = 3_600.0  # seconds between two collections where only the age i
 GC_EVERY_S = 60.0  # where the number or the bytes are bounded, because a store may grow fast
 GC_WORK_S = 20.0  # no further job is deleted after this; the next collection goes on
 GC_GRACE_S = 300.0  # a finished job is kept this long for the callers that waited for its end
-GC_PAUSE_S = 7 * 86_400.0  # no collection for this long, or a clock that jumped: the first one deletes nothing
+# No collection for this long, or a clock that jumped: the first one deletes nothing
+GC_PAUSE_S = 7 * 86_400.0
 
-# Size of `.collected`: 0 is a new file. After a sweep that was cut short the next call goes on at once; the file's time
-# says nothing of that, because it guards against jumps of the clock.
+# Size of `.collected`: 0 is a new file. After a sweep that was cut short the next call goes on at
+# once; the file's time says nothing of that, because it guards against jumps of the clock.
 _WHOLE, _CUT_SHORT = 1, 2
 
 
 def collect(store: Store, bounds: Bounds) -> int:
-    """How many jobs were deleted; 0 also if it is not time yet, somebody else is at it, or nobody can write here."""
+    """Delete the jobs beyond the bounds; return how many. 0 also if it is not time yet, if another
+    process is at it, or if the root cannot be written."""
     now = time.time()
     try:
         stamp = os.open(COLLECTED, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=store.fd)
@@ -47,7 +50,8 @@ def collect(store: Store, bounds: Bounds) -> int:
         last = os.fstat(stamp)
         if not _is_due(last, bounds, now):
             return 0
-        # Stamp first: a collection that is killed over a damaged job must not be killed over it at every end of a job
+        # Stamp first: a collection that is killed over a damaged job must not be killed over it at
+        # every end of a job
         _stamp(stamp, _WHOLE)
         if last.st_size and now - last.st_mtime > GC_PAUSE_S:
             return 0
@@ -62,7 +66,7 @@ def collect(store: Store, bounds: Bounds) -> int:
 
 
 def is_time(store: Store, bounds: Bounds) -> bool:
-    """Would `collect` look for what is to be deleted now?"""
+    """Return whether `collect` would look for jobs to delete now."""
     try:
         return _is_due(os.stat(COLLECTED, dir_fd=store.fd, follow_symlinks=False), bounds, time.time())
     except OSError:
@@ -85,28 +89,32 @@ def _sweep(store: Store, bounds: Bounds, now: float) -> tuple[int, bool]:
     """Return the number of jobs deleted, and whether the sweep came to its end."""
     delete.clean(store, dry_run=False)
     ended, others = _survey(store, bounds, now)
-    until = time.monotonic() + GC_WORK_S  # a survey that takes longer must not end every sweep before its first job
+    # Begun here: a survey that takes longer must not end every sweep before its first job
+    until = time.monotonic() + GC_WORK_S
     deleted = 0
     for one, _ in surplus(ended, bounds, now=now, other_bytes=others):
         if time.monotonic() >= until:
             return deleted, False
-        # Whoever waited for it reads it now. (A job that ended in the future ended before the clock was put back.)
+        # Callers that waited for it are reading it. (A job that ended in the future ended before
+        # the clock was set back.)
         if 0 <= now - one.at < GC_GRACE_S:
             continue
         try:
             with JobDir.open(store, one.job_id) as job:
                 delete.delete(store, job)
-        except (OSError, OutliveError):  # held again, or deleted by somebody else
+        except (OSError, OutliveError):  # held again, or deleted by another process
             continue
         deleted += 1
     return deleted, True
 
 
 def _survey(store: Store, bounds: Bounds, now: float) -> tuple[list[Ended], int]:
-    """(the finished jobs that may be too many, bytes of all others). Opens no more of them than the bounds need."""
+    """Return the finished jobs that may be too many, and the bytes of all others. Opens no more
+    jobs than the bounds need."""
     ids = sorted(store.ids())
     if bounds.max_bytes is None and (bounds.max_jobs is None or len(ids) <= bounds.max_jobs):
-        # A job is older than its end: only those that began long enough ago can have ended long enough ago
+        # A job is older than its end: only those that began long enough ago can have ended long
+        # enough ago
         cutoff_ms = (now - (bounds.older_than_s or 0)) * 1000
         ids = [] if bounds.older_than_s is None else [one for one in ids if id_time_ms(one) < cutoff_ms]
     ended, others = [], 0
@@ -117,7 +125,8 @@ def _survey(store: Store, bounds: Bounds, now: float) -> tuple[list[Ended], int]
                 at = _ended_at(store, job)
                 if at is not None and _is_needed(store, job):
                     at = None
-        except (OSError, OutliveError, ValueError):  # a link, damaged, deleted meanwhile, of a newer version
+        # A link, damaged, deleted meanwhile, or of a newer version
+        except (OSError, OutliveError, ValueError):
             continue
         if at is None:
             others += size
@@ -127,14 +136,16 @@ def _survey(store: Store, bounds: Bounds, now: float) -> tuple[list[Ended], int]
 
 
 def _ended_at(store: Store, job: JobDir) -> float | None:
-    """None: it has not ended, or nobody can read when."""
+    """Return when a job ended (Unix seconds); None if it has not, or if that cannot be read."""
     state = job.read_state()
     if state is None or not state.finished:
-        state = inspect.inspect_job(store, job).state  # it may have been running when the machine went down
+        # It may have been running when the machine went down
+        state = inspect.inspect_job(store, job).state
     stamp = state.finished_at or state.updated_at
     return seconds_of(stamp) if state.finished and stamp else None
 
 
 def _is_needed(store: Store, job: JobDir) -> bool:
-    """Does something that it started still run, or has the next reader to tell its sinks of the end?"""
-    return job.is_supervised() or inspect.is_end_owed(store, job, job.read_meta())
+    """Return whether processes of the job still run, or its sinks are still to be notified of the
+    end."""
+    return job.is_supervised() or inspect.is_end_untold(store, job, job.read_meta())

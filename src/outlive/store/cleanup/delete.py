@@ -1,14 +1,16 @@
-"""Deleting finished jobs, so that nothing that still writes is ever cut off."""
+"""Delete finished jobs, so that nothing that still writes is ever cut off, and sweep up what kills
+left."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import time
 
 from outlive import limits
 from outlive.core.ids import new_id
-from outlive.store.cleanup.removal import remove_tree
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.pending_notices import forget_removed
 from outlive.store.root import TEMPORARY, TRASH
@@ -18,15 +20,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.store.root import Store
 
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+
 
 def delete(store: Store, job: JobDir) -> int:
-    """Delete a job nobody holds; the bytes given back. Errors: BlockingIOError while somebody holds it, OSError.
+    """Delete a job that no process holds; return how many bytes that gave back. Errors:
+    BlockingIOError while a process holds the job, OSError.
 
-    Locked first, renamed second: from then on no reader finds it, and what a killed gc leaves is deleted by the next.
+    The job is locked first and renamed second: from then on no reader finds it, and what a killed
+    gc leaves is deleted by the next one.
     """
     locks: Locks | None = None
     try:
-        with contextlib.suppress(FileNotFoundError):  # its lock file is gone: nobody can hold it
+        # Without a lock file no process can hold it
+        with contextlib.suppress(FileNotFoundError):
             locks = Locks(job)
         freed = job.disk_bytes()
         trash = f"{TRASH}{job.job_id}-{new_id()[-6:]}"
@@ -41,7 +48,8 @@ def delete(store: Store, job: JobDir) -> int:
 
 
 def clean(store: Store, *, dry_run: bool) -> int:
-    """Delete half-made directories that nobody holds any more, and half-deleted ones; how many."""
+    """Delete half-deleted directories, and half-made ones that no process holds any more. Return
+    how many there were."""
     if not dry_run:
         forget_removed(store)
     count = 0
@@ -62,7 +70,7 @@ def _abandoned(store: Store, name: str) -> bool:
         found = os.stat(name, dir_fd=store.fd, follow_symlinks=False)
         if time.time() - found.st_mtime < limits.TMP_AGE_S:
             return False
-        fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=store.fd)
+        fd = os.open(name, _DIRECTORY, dir_fd=store.fd)
     except OSError:
         return False
     with JobDir(store.path, name, fd) as job:
@@ -70,3 +78,55 @@ def _abandoned(store: Store, name: str) -> bool:
             return not job.is_supervised()
         except OSError:
             return True
+
+
+# --- a directory and everything in it -------------------------------------------------------------
+
+
+def remove_tree(parent_fd: int, name: str) -> bool:
+    """Delete `name` below the directory behind `parent_fd`. Return False if it was not there.
+    Errors: OSError.
+
+    Links are removed, not followed. Everything goes through directory fds and stays on one device,
+    so a path that is swapped for a link meanwhile changes nothing.
+    """
+    try:
+        fd = os.open(name, _DIRECTORY, dir_fd=parent_fd)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP):  # a file or a link
+            raise
+        os.unlink(name, dir_fd=parent_fd)
+        return True
+    try:
+        _empty(fd, os.fstat(fd).st_dev)
+    finally:
+        os.close(fd)
+    fault_points.at("delete_emptied")
+    with contextlib.suppress(FileNotFoundError):
+        os.rmdir(name, dir_fd=parent_fd)
+    return True
+
+
+def _empty(fd: int, device: int) -> None:
+    """Delete everything in a directory. An entry that vanishes was deleted by another process at
+    the same work."""
+    for entry in os.listdir(fd):
+        with contextlib.suppress(FileNotFoundError):
+            _delete(fd, entry, device)
+
+
+def _delete(fd: int, entry: str, device: int) -> None:
+    found = os.stat(entry, dir_fd=fd, follow_symlinks=False)
+    if not stat.S_ISDIR(found.st_mode):
+        os.unlink(entry, dir_fd=fd)
+        return
+    if found.st_dev != device:
+        raise OSError(f"{entry} is on another file system")
+    inner = os.open(entry, _DIRECTORY, dir_fd=fd)
+    try:
+        _empty(inner, device)
+    finally:
+        os.close(inner)
+    os.rmdir(entry, dir_fd=fd)

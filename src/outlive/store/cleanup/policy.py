@@ -1,4 +1,5 @@
-"""Which finished jobs are too many: by their age, their number, and the bytes of the whole store. Decides, deletes nothing."""
+"""Which finished jobs are too many: by age, by number, and by the bytes of the whole store.
+Decides; deletes nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ if TYPE_CHECKING:
 
 
 class Bounds:
-    """What is to be kept. `older_than_s`: seconds since a job's end; None in any of them: no bound."""
+    """What is to be kept. `older_than_s`: seconds since a job's end. None in any of them means no
+    bound."""
 
     __slots__ = ("max_bytes", "max_jobs", "older_than_s")
 
@@ -20,7 +22,7 @@ class Bounds:
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Bounds:
-        """From what `to_dict` gave."""
+        """Return the bounds that `to_dict` gave."""
         return cls(found.get("older_than_s"), found.get("max_jobs"), found.get("max_bytes"))
 
     def to_dict(self) -> dict[str, Any]:
@@ -28,7 +30,8 @@ class Bounds:
 
 
 class Ended:
-    """A finished job: `at` is when it ended (Unix seconds), `bytes` what deleting it gives back."""
+    """A finished job. `at`: when it ended (Unix seconds). `bytes`: how much deleting it gives
+    back."""
 
     __slots__ = ("at", "bytes", "job_id")
 
@@ -39,14 +42,17 @@ class Ended:
 
 
 def surplus(ended: Iterable[Ended], bounds: Bounds, *, now: float, other_bytes: int = 0) -> list[tuple[Ended, str]]:
-    """(what is to go, why), the job that ended first in front. `other_bytes`: what jobs take that have not ended; they
-    stay, and count towards `max_bytes`."""
+    """Return the jobs to delete, each with the bound it exceeds; the job that ended first comes
+    first.
+
+    `other_bytes`: what unfinished jobs take. They stay, and count towards `max_bytes`.
+    """
     oldest_first = sorted(ended, key=lambda job: (job.at, job.job_id))
     jobs, used = len(oldest_first), other_bytes + sum(job.bytes for job in oldest_first)
     found = []
     for job in oldest_first:
         why = _why(job, bounds, now, jobs, used)
-        if why is None:  # those behind it ended later, and what is kept gets no less
+        if why is None:  # all others ended later, and no bound is exceeded any more
             break
         found.append((job, why))
         jobs -= 1

@@ -1,9 +1,11 @@
-"""What of a job's logs somebody cut away or deleted while it ran: positions stay, and what is missing is said.
+"""Spans of a job's logs that another program cut away or deleted while the job ran. Positions keep
+their meaning, and answers say what is missing.
 
-The file `missing` is there only for a job to which that happened. It is appended to: records of four 64-bit integers, (stream,
-first byte of its log that is missing, first one that is there again, Unix ns). The supervisor writes one when it finds a log
-shorter than it left it, or another file in its place, and then gives the log its length back. What lies in such a span reads
-as zeros, or not at all, and is never shown.
+The file `missing` exists only for jobs to which that happened. It is a list of records of four
+64-bit integers: stream, first byte of its log that is missing, first byte that is there again, Unix
+ns. The supervisor appends one when it finds a log shorter than it left it, or another file in its
+place, and then gives the log its length back. Bytes of such a span read as zeros, or not at all,
+and are never shown.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _MOST = 4096  # records that are read
 
 
 def record(job: JobDir, stream: int, start: int, stop: int) -> None:
-    """Bytes [start, stop) of one log are missing. Errors: OSError."""
+    """Write down that bytes [start, stop) of one log are missing. Errors: OSError."""
     fd = job.open_file(MISSING, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
         os.write(fd, _RECORD.pack(stream, start, stop, time.time_ns()))
@@ -34,7 +36,7 @@ def record(job: JobDir, stream: int, start: int, stop: int) -> None:
 
 
 def read(job: JobDir) -> tuple[Spans, Spans]:
-    """The spans of each log, in order and without overlaps."""
+    """Return the missing spans of each log, in order and without overlaps."""
     found: tuple[Spans, Spans] = ([], [])
     try:
         fd = job.open_file(MISSING)
@@ -48,11 +50,11 @@ def read(job: JobDir) -> tuple[Spans, Spans]:
         stream, start, stop, _ = _RECORD.unpack_from(data, at)
         if stream in (0, 1) and start < stop:
             found[stream].append((start, stop))
-    return merged(found[0]), merged(found[1])
+    return merge(found[0]), merge(found[1])
 
 
-def merged(spans: Spans) -> Spans:
-    """The same in order, those that touch as one."""
+def merge(spans: Spans) -> Spans:
+    """Return the spans in order; spans that overlap or touch become one."""
     found: Spans = []
     for start, stop in sorted(spans):
         if found and start <= found[-1][1]:
@@ -63,7 +65,8 @@ def merged(spans: Spans) -> Spans:
 
 
 def without(data: bytes, offset: int, spans: Spans) -> bytes:
-    """`data`, which stands at `offset` of a log, less what is missing of it. A line that was cut ends there."""
+    """Return `data`, which stands at `offset` of a log, without its missing spans. A line that was
+    cut gets a newline."""
     parts, at, end = [], offset, offset + len(data)
     for start, stop in spans:
         if start < end and stop > at:

@@ -1,12 +1,17 @@
-"""The gap: what of a job's output is gone for ever, because there was more of it than its quota.
+"""The gap: the part of a job's output that is gone for ever, because there was more output than its
+quota.
 
-It is one span of the merged output. The head before it stays for good, the tail behind it moves on: only the end of the
-span ever changes, and only upwards. Positions and line numbers mean what they always meant.
+The gap is one span of the merged output. The head before it stays for good, the tail behind it
+moves on: only the end of the span ever changes, and only upwards. Positions and line numbers keep
+their meaning.
 
-The file `gap` has two slots of 96 bytes, written in turn, so that one of them is whole at any moment: twelve 64-bit
-integers, (from, to) of the merged output, (from, to, newlines) of each log, (from, to) of the records of `order`, which of
-the three spans of output end with a newline (1 merged, 2 stdout, 4 stderr), and the CRC-32 of the eleven. It is written *before* the bytes are given back. Who reads looks at the data first and at the gap second:
-what then lies in the gap may be zeros and counts for nothing.
+The file `gap` has two slots of 96 bytes, written in turn, so that one of them is whole at any
+moment. A slot is twelve 64-bit integers: (from, to) of the merged output; (from, to, newlines) of
+each log; (from, to) of the records of `order`; which of the three spans of output end with a
+newline (1 merged, 2 stdout, 4 stderr); and the CRC-32 of these eleven.
+
+A slot is written *before* the bytes are given back. A reader reads the data first and the gap
+second: bytes that then lie in the gap may be zeros, and are discarded.
 """
 
 from __future__ import annotations
@@ -22,11 +27,12 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
 _SLOT = struct.Struct("<12Q")
-_TORN_LOOKS = 3
+_TORN_READS = 3
 
 
 class Hole:
-    """A span of one coordinate system of which nothing is left. Empty at 0: there is none."""
+    """A span of the merged output, of one log or of `order` of which nothing is left. No gap: an
+    empty span at 0."""
 
     __slots__ = ("ends_line", "lines", "start", "stop")
 
@@ -34,29 +40,31 @@ class Hole:
         self.start = start
         self.stop = stop
         self.lines = lines  # newlines in it
-        self.ends_line = ends_line  # is its last byte one?
+        self.ends_line = ends_line  # whether its last byte is a newline
 
     def crossed_by(self, start: int, stop: int) -> bool:
-        """Is something between these positions gone?"""
+        """Return whether any byte of [start, stop) is gone."""
         return max(start, self.start) < min(stop, self.stop)
 
     def holds(self, at: int) -> bool:
         return self.start <= at < self.stop
 
     def kept(self, start: int, stop: int) -> int:
-        """How many bytes of [start, stop) are there."""
+        """Return how many bytes of [start, stop) are still there."""
         gone = min(stop, self.stop) - max(start, self.start)
         return max(0, stop - start) - max(0, gone)
 
     def plus(self, at: int, count: int) -> int:
-        """The position behind `count` more bytes that are there."""
+        """Return the position that follows the next `count` bytes after `at` that are still
+        there."""
         if at < self.start:
             room = self.start - at
             return at + count if count <= room else self.stop + count - room
         return max(at, self.stop) + count
 
     def minus(self, at: int, count: int) -> int:
-        """The position before the last `count` bytes that are there."""
+        """Return the position at which the last `count` bytes before `at` that are still there
+        begin."""
         if at <= self.start:
             return at - count
         room = max(at, self.stop) - self.stop
@@ -64,7 +72,8 @@ class Hole:
 
 
 class Gap:
-    """`merged`, `streams` (stdout, stderr) and `order` (numbers of records) are the same gap as each of them counts."""
+    """One gap in four coordinate systems: `merged` output, `streams` (stdout, stderr), and `order`
+    (numbers of records)."""
 
     __slots__ = ("merged", "order", "streams")
 
@@ -74,7 +83,7 @@ class Gap:
         self.order = order
 
     def of(self, stream: int | None) -> Hole:
-        """Of one stream's log, or (None) of the merged output."""
+        """Return the hole in one stream's log, or (None) in the merged output."""
         return self.merged if stream is None else self.streams[stream]
 
     def packed(self) -> bytes:
@@ -90,7 +99,7 @@ NO_GAP = Gap(Hole(), (Hole(), Hole()), Hole())
 
 
 def _unpacked(data: bytes) -> Gap | None:
-    """None: never written, or not as a whole."""
+    """Return the gap in a slot; None if the slot was never written, or not as a whole."""
     if len(data) < _SLOT.size or zlib.crc32(data[:-8]) != int.from_bytes(data[-8:], "little"):
         return None
     start, stop, *rest, flags, _ = _SLOT.unpack(data)
@@ -102,7 +111,8 @@ def _unpacked(data: bytes) -> Gap | None:
 
 
 class GapFile:
-    """A look at the newest record costs one pread(2), or one failing open(2) while there is none. Close it after use."""
+    """Reads the newest gap, for one pread(2), or for one failing open(2) while there is none. Close
+    it after use."""
 
     def __init__(self, job: JobDir) -> None:
         self._job = job
@@ -111,13 +121,15 @@ class GapFile:
         self._gap = NO_GAP
 
     def newest(self) -> Gap:
-        """NO_GAP if there is none. The same object as before if nothing has changed."""
+        """Return the gap as it is now; NO_GAP if there is none. If it has not changed, this is the
+        same object as before."""
         if self._fd < 0:
             try:
                 self._fd = self._job.open_file(GAP)
             except OSError:
                 return NO_GAP
-        for _ in range(_TORN_LOOKS):  # a writer that is faster than this pread may tear both
+        # A writer that is faster than this pread(2) may tear both slots
+        for _ in range(_TORN_READS):
             data = os.pread(self._fd, 2 * _SLOT.size, 0)
             if data == self._data:
                 break
@@ -136,21 +148,22 @@ class GapFile:
 
 
 class GapWriter:
-    """The supervisor's side. Errors of `__init__` and `write`: OSError."""
+    """Writes the gap, for the supervisor. Errors of `__init__` and `write`: OSError."""
 
     def __init__(self, job: JobDir) -> None:
         self.fd = job.open_file(GAP, os.O_RDWR | os.O_CREAT)
         slots = [_unpacked(os.pread(self.fd, _SLOT.size, at * _SLOT.size)) for at in (0, 1)]
         ends = [slot.merged.stop if slot else 0 for slot in slots]
-        self._next = ends.index(min(ends))  # the older one, or the one that somebody was killed over
+        self._next = ends.index(min(ends))  # the older one, or the one whose writer was killed
 
     def write(self, gap: Gap) -> None:
-        """From when this returns, every reader that looks knows."""
+        """Make the gap visible: every reader that checks after this returns sees it."""
         os.pwrite(self.fd, gap.packed(), self._next * _SLOT.size)
         self._next = 1 - self._next
 
     def sync(self) -> None:
-        """What was written survives the machine too. Writes to a file of constant size: no journal is waited for."""
+        """Make what was written survive a crash of the machine. The file has a constant size, so
+        fdatasync(2) waits for no journal."""
         os.fdatasync(self.fd)
 
     def close(self) -> None:

@@ -1,4 +1,5 @@
-"""Which line begins where: numbers that hold for ever, also of lines behind a gap."""
+"""At which position each line begins. Line numbers hold for ever, also those of lines behind a
+gap."""
 
 from __future__ import annotations
 
@@ -17,11 +18,12 @@ _BLOCK = 1 << 20  # one entry of the line index
 
 
 class Lines:
-    """Line numbers of the merged stream, or of one log. Lines are counted from 0 at the job's start, for ever.
+    """Line numbers of the merged stream, or of one log. Lines are counted from 0 at the job's
+    start, for ever.
 
-    A sparse index (newlines up to the end of each MiB) is kept beside the logs by whoever reads. Output never changes,
-    so every writer of an entry writes the same number: no lock is needed, and a lost entry is counted again. An entry for
-    a position in the gap says nothing, and is not used.
+    Readers keep a sparse index beside the logs: the number of newlines up to the end of each MiB.
+    Output never changes, so every writer of an entry writes the same number: no lock is needed, and
+    a lost entry is counted again. An entry for a position in the gap means nothing and is not used.
     """
 
     def __init__(self, job: JobDir, output: Output, stream: int | None = None) -> None:
@@ -45,7 +47,7 @@ class Lines:
 
     @property
     def hole(self) -> Hole:
-        """What of it is gone."""
+        """The part of it that is gone."""
         return self._output.gap.of(self._stream)
 
     def read(self, start: int, stop: int) -> bytes:
@@ -57,15 +59,16 @@ class Lines:
         return self._output.take(start, count, self._stream)
 
     def known_to(self) -> int:
-        """Up to this position counting costs nothing."""
+        """Return the position up to which the index has counts."""
         return os.fstat(self._fd).st_size // 8 * _BLOCK if self._fd >= 0 else 0
 
     def before(self, seq: int) -> int:
-        """How many newlines are in [0, seq); of a position in the gap: before its end."""
+        """Return how many newlines are in [0, seq). A position in the gap counts as the gap's
+        end."""
         return self._output.steady(lambda: self._before(min(seq, self.end)))
 
     def total(self) -> int:
-        """How many lines there are; a last one without newline counts."""
+        """Return the number of lines, counting an unfinished last line."""
 
         def count() -> int:
             whole = self._before(self.end)
@@ -77,8 +80,9 @@ class Lines:
         return self._output.steady(count)
 
     def start_of(self, line: int, *, behind_gap: bool = False) -> int:
-        """Position at which line `line` (from 0) starts; the end if there are fewer. Of one that is gone: where the gap
-        begins, or ends."""
+        """Return the position at which line `line` (from 0) starts, or the end if there are fewer
+        lines. For a line that is gone, return where the gap begins, or with `behind_gap` where it
+        ends."""
         return self._output.steady(lambda: self._start_of(line, behind_gap=behind_gap))
 
     def _before(self, seq: int) -> int:
@@ -110,9 +114,10 @@ class Lines:
         return self._behind_newline(line, hole.stop, self.end)
 
     def _behind_newline(self, line: int, start: int, stop: int) -> int:
-        """The position behind newline number `line`, which is one of [start, stop) if it is there at all."""
+        """Return the position behind newline number `line`, which is in [start, stop); `stop` if it
+        is not."""
         low, high = -(-start // _BLOCK) - 1, stop // _BLOCK
-        while low < high:  # the last block whose beginning has counted fewer
+        while low < high:  # find the last block before which fewer newlines were counted
             middle = (low + high + 1) // 2
             if self._upto(middle) < line:
                 low = middle
@@ -130,7 +135,7 @@ class Lines:
         return at + found + 1
 
     def _upto(self, block: int) -> int:
-        """Newlines in the first `block` whole MiB, which do not end in the gap."""
+        """Return the newlines in the first `block` whole MiB. Their end must not be in the gap."""
         if block == 0:
             return 0
         known = min(os.fstat(self._fd).st_size // 8, self.end // _BLOCK) if self._fd >= 0 else 0
@@ -139,7 +144,7 @@ class Lines:
         return self._count_on(known, block)
 
     def _count_on(self, known: int, block: int) -> int:
-        """Count from the entry of `known` on, and remember."""
+        """Count from the entry of `known` on, and write the index."""
         gap, hole = self._output.gap, self.hole
         at = known * _BLOCK
         inside = hole.start < at < hole.stop
@@ -149,14 +154,15 @@ class Lines:
         index = known
         while index < block:
             stop, entries = (index + 1) * _BLOCK, 1
-            if hole.start < stop < hole.stop:  # all that end in the gap at once
+            if hole.start < stop < hole.stop:  # all blocks that end in the gap, at once
                 entries = -(-hole.stop // _BLOCK) - 1 - index
                 count += self.read(at, hole.start).count(b"\n")
                 at = hole.start
             else:
                 count += self.read(at, stop).count(b"\n") + (hole.lines if at < hole.stop <= stop else 0)
                 at = stop
-            # The gap grew meanwhile: somebody begins anew. An entry after a missing one leaves a hole that reads as 0
+            # If the gap grew meanwhile, `steady` begins anew. An entry after a missing one would
+            # leave a hole that reads as 0
             may_write = may_write and self._output.gap is gap and self._remember(index, count, entries)
             index += entries
         return count

@@ -1,8 +1,9 @@
-"""What a job has put out: two streams on disk, and the order in which they came.
+"""A job's output: two logs on disk, and the order in which their bytes arrived.
 
-`order` holds one 32-byte record for each run of bytes of one stream: (merged start, stream, offset in its log, time in
-Unix ns), each written *before* the run's first byte and never changed. A run ends where the next one starts; the last
-one is as long as its log says. `seq` is a position in the merged stream.
+`order` holds one 32-byte record for each run of bytes of one stream: merged start, stream, offset
+in its log, time in Unix ns. A record is written *before* the run's first byte and never changed. A
+run ends where the next one starts; the last one ends where its log ends. `seq` is a position in the
+merged stream.
 """
 
 from __future__ import annotations
@@ -29,16 +30,20 @@ if TYPE_CHECKING:
 STDOUT, STDERR = 0, 1
 _RECORD = struct.Struct("<QQQQ")
 _BLOCK = 1 << 20  # read in one go
-_ORDER, _MERGED = 2, 3  # what is looked at besides the two logs: records of `order`, positions
-_TAKEN_AWAY = frozenset({errno.ENOENT, errno.ELOOP, errno.EISDIR})  # there is no log, or something else in its place
+# What is read besides the two logs: records of `order`, positions of the merged stream
+_ORDER, _MERGED = 2, 3
+# The log is missing, or something else is in its place
+_TAKEN_AWAY = frozenset({errno.ENOENT, errno.ELOOP, errno.EISDIR})
 _NOWHERE = (1 << 63, -1)
 
 
 class OrderWriter:
-    """The supervisor's side: says where the next byte of a stream belongs before that byte is written."""
+    """Writes `order`, for the supervisor: where the next byte of a stream belongs, before that byte
+    is written."""
 
     def __init__(self, job: JobDir) -> None:
-        """Goes on where the last writer was stopped: the truth is in the sizes, not in anybody's memory."""
+        """Continue where the last writer stopped: the sizes of the files say all that has to be
+        known."""
         self._fd = job.open_file(ORDER, os.O_RDWR)
         self._count = os.fstat(self._fd).st_size // _RECORD.size
         self._stream = -1
@@ -48,7 +53,8 @@ class OrderWriter:
             self._start, self._stream, self._offset, _ = _RECORD.unpack(record)
 
     def before(self, stream: int, sizes: list[int]) -> None:
-        """Call before bytes of `stream` are appended; `sizes` are the lengths of both logs now. Errors: OSError."""
+        """Record that bytes of `stream` come next. Call it before they are appended; `sizes` are
+        the lengths of both logs now. Errors: OSError."""
         if stream == self._stream:
             return
         end = self.end(sizes)
@@ -59,11 +65,11 @@ class OrderWriter:
 
     @property
     def stream(self) -> int:
-        """The stream that was written last; -1 if none was."""
+        """The stream that was written last; -1 if none was written."""
         return self._stream
 
     def end(self, sizes: list[int]) -> int:
-        """Length of the merged stream."""
+        """Return the length of the merged stream."""
         return self._start + max(0, sizes[self._stream] - self._offset) if self._stream >= 0 else 0
 
     def close(self) -> None:
@@ -71,27 +77,31 @@ class OrderWriter:
 
 
 class Output:
-    """One look at a job's output: what is there now, at positions that never change. Close it after use.
+    """A snapshot of a job's output: the bytes that are there now, at positions that never change.
+    Close it after use.
 
-    What lies in the gap (store/output/gap.py) is never shown: it is left out of what is read. The gap may grow over what is being
-    read; then that is read again with the new one, `gap` is another object, and `end` is at least where the gap ends.
+    Bytes in the gap (store/output/gap.py) are left out of what is read. The gap may grow over bytes
+    while they are read; then they are read again with the new gap, `gap` becomes another object,
+    and `end` is at least where the gap ends.
     """
 
     def __init__(self, job: JobDir) -> None:
         self._job = job
-        # Sizes first, records second: a record may be newer than a size, never the other way round. (Records first
-        # contradicted the final stream in 143 of 9,776 looks, sizes first in none of 9,775.)
+        # Sizes first, records second: a record may be newer than a size, never the other way round.
+        # (Records first contradicted the final stream in 143 of 9,776 looks, sizes first in none of
+        # 9,775.)
         stored = [job.stored_size(stream) for stream in (STDOUT, STDERR)]
         self.missing = damage.read(job)
         ends = [max((stop for _, stop in spans), default=0) for spans in self.missing]
         self.sizes = [max(stored[stream], job.least_size(stream), ends[stream]) for stream in (STDOUT, STDERR)]
         for stream, spans in enumerate(self.missing):
-            if stored[stream] < self.sizes[stream]:  # cut or deleted, and nobody has given it its length back
-                spans[:] = damage.merged([*spans, (stored[stream], self.sizes[stream])])
+            # Cut or deleted, and the supervisor has not given it its length back
+            if stored[stream] < self.sizes[stream]:
+                spans[:] = damage.merge([*spans, (stored[stream], self.sizes[stream])])
         self._order = job.open_file(ORDER)
         self._logs = [-1, -1]
         self._gaps = GapFile(job)
-        self._touched = [_NOWHERE] * 4  # (first, behind the last) of what was read behind the gap
+        self._touched = [_NOWHERE] * 4  # of what was read behind the gap: (first, behind the last)
         self.gap: Gap = NO_GAP
         self.end = 0
         self._records = os.fstat(self._order).st_size // _RECORD.size
@@ -116,30 +126,31 @@ class Output:
 
     @property
     def stored(self) -> int:
-        """Bytes of it that are still there."""
+        """How many bytes of the output are still there."""
         return self.gap.merged.kept(0, self.end)
 
     @property
     def missing_bytes(self) -> int:
-        """Bytes that somebody cut out of the logs, less those that are in the gap anyway."""
+        """How many bytes another program cut out of the logs, not counting those in the gap."""
         holes = self.gap.streams
         return sum(hole.kept(*span) for hole, spans in zip(holes, self.missing, strict=True) for span in spans)
 
     def end_of(self, stream: int | None) -> int:
-        """The length of one log, or of the merged output."""
+        """Return the length of one log, or (None) of the merged output."""
         return self.end if stream is None else self.sizes[stream]
 
     def pieces(self, start: int, stop: int, only: int | None = None) -> list[tuple[int, bytes]]:
-        """The runs of [start, stop) in order, as (stream, bytes), to be shown; `only` one stream's, if given."""
+        """Return the runs of [start, stop) in order, as (stream, bytes), without missing bytes.
+        `only`: of one stream."""
         found = self._sure(lambda: self._pieces(start, min(stop, self.end), only))
         return [(stream, damage.without(data, at, self.missing[stream])) for stream, at, data in found]
 
     def read(self, start: int, stop: int) -> bytes:
-        """The merged bytes of [start, stop), each in its place: what is missing is zeros."""
+        """Return the merged bytes of [start, stop), each in its place: missing bytes are zeros."""
         return b"".join(data for _, _, data in self._sure(lambda: self._pieces(start, min(stop, self.end), None)))
 
     def shown_stream(self, stream: int, start: int, stop: int) -> bytes:
-        """Bytes [start, stop) of one stream's own log less what is missing."""
+        """Return bytes [start, stop) of one stream's own log, without missing bytes."""
         if not any(low < stop and high > start for low, high in self.missing[stream]):
             return self.read_stream(stream, start, stop)
         hole = self.gap.streams[stream]
@@ -148,7 +159,8 @@ class Output:
         return b"".join(parts)
 
     def read_stream(self, stream: int, start: int, stop: int) -> bytes:
-        """Bytes [start, stop) of one stream's own log, each in its place: what is missing is zeros."""
+        """Return bytes [start, stop) of one stream's own log, each in its place: missing bytes are
+        zeros."""
 
         def parts() -> bytes:
             spans = _around(self.gap.streams[stream], start, min(stop, self.sizes[stream]))
@@ -157,8 +169,9 @@ class Output:
         return self._sure(parts)
 
     def take(self, start: int, count: int, stream: int | None = None) -> tuple[int, bytes]:
-        """(where they begin, at most `count` bytes that follow one another without a gap between them): from `start` on,
-        or, where `start` is in the gap, from its end on. Empty at the end of the output."""
+        """Return at most `count` bytes without a gap between them, and where they begin: at
+        `start`, or if that is in the gap, at the gap's end. The bytes are empty at the end of the
+        output."""
         while True:
             hole = self.gap.of(stream)
             at = hole.stop if hole.holds(start) else start
@@ -168,7 +181,7 @@ class Output:
                 return at, data
 
     def steady(self, read: Callable[..., _R], *values: Any) -> _R:
-        """What `read(*values)` makes of several looks, all at the same gap."""
+        """Return `read(*values)`, where all that `read` reads belongs to the same gap."""
         while True:
             gap = self.gap
             found = self._sure(lambda: read(*values))
@@ -176,23 +189,24 @@ class Output:
                 return found
 
     def touch(self, stream: int | None, position: int) -> None:
-        """Something that is true of this position only while it is not in the gap was used."""
+        """Note that a fact was used that holds for this position only while it is not in the
+        gap."""
         self._touch(_MERGED if stream is None else stream, position - 1, position)
 
     def offsets_at(self, seq: int) -> list[int]:
-        """For each stream, how much of its own log stands before position `seq`."""
+        """Return for each stream how many bytes of its own log stand before position `seq`."""
         return self._sure(lambda: self._offsets_at(seq))
 
     def seq_of(self, stream: int, offset: int) -> int:
-        """The position of byte `offset` of one stream's log."""
+        """Return the position of byte `offset` of one stream's log."""
         return self._sure(lambda: self._seq_of(stream, offset))
 
     def record_at(self, seq: int) -> int:
-        """Which record of `order` holds the byte at `seq`."""
+        """Return the number of the record of `order` whose run holds the byte at `seq`."""
         return self._physical(self._run_at(seq))
 
     def last_time(self) -> float | None:
-        """Unix seconds of the newest output; None if there is none."""
+        """Return when the newest output came (Unix seconds), or None if there is no output."""
         if not self.end:
             return None
         times = []
@@ -214,8 +228,9 @@ class Output:
         self._count = self._records - (gap.order.stop - gap.order.start)
 
     def _sure(self, read: Callable[[], _R]) -> _R:
-        """What `read` gives, when nothing of what it looked at had gone into the gap by then. It ends: what is to be read
-        has its bounds, and the gap leaves less of it each time."""
+        """Return `read()`, repeated until nothing of what it read had gone into the gap meanwhile.
+        This comes to an end: what is to be read is bounded, and the gap leaves less of it each
+        time."""
         outer = self._touched
         while True:
             self._touched = [_NOWHERE] * 4
@@ -235,14 +250,14 @@ class Output:
 
     def _touch(self, kind: int, start: int, stop: int) -> None:
         hole = (*self.gap.streams, self.gap.order, self.gap.merged)[kind]
-        if start >= hole.stop:  # what is before the gap stays
+        if start >= hole.stop:  # bytes before the gap stay
             first, behind = self._touched[kind]
             self._touched[kind] = min(first, start), max(behind, stop)
 
     # --- reading ---
 
     def _pieces(self, start: int, stop: int, only: int | None) -> list[tuple[int, int, bytes]]:
-        """(stream, where in its log, bytes)."""
+        """Return the runs as (stream, where in its log, bytes)."""
         found: list[tuple[int, int, bytes]] = []
         for low, high in _around(self.gap.merged, start, stop):
             found += self._runs(low, high, only)
@@ -280,7 +295,7 @@ class Output:
                 break
             if found[stream] < 0:
                 found[stream] = offset
-        # What is missing has its next byte in the gap or behind it, or has none
+        # A stream that was not found has its next byte in the gap or behind it, or has none
         rest = [hole.start for hole in self.gap.streams] if seq < self.gap.merged.start else self.sizes
         return [other if own < 0 else own for own, other in zip(found, rest, strict=True)]
 
@@ -308,7 +323,8 @@ class Output:
         return max(best, behind)
 
     def _run_at(self, seq: int) -> int:
-        """Index of the run that holds `seq` (binary search; records are sorted by start)."""
+        """Return the index of the run that holds `seq` (binary search: records are sorted by
+        start)."""
         low, high = 0, self._count
         while low < high:
             middle = (low + high) // 2
@@ -319,7 +335,8 @@ class Output:
         return max(0, low - 1)
 
     def _physical(self, index: int) -> int:
-        """Records of runs that are wholly in the gap are gone as well, and not counted."""
+        """Return the number of a record in the file. Records of runs that lie wholly in the gap are
+        gone, and `index` does not count them."""
         hole = self.gap.order
         return index if index < hole.start else index + hole.stop - hole.start
 
@@ -347,11 +364,12 @@ class Output:
         except OSError as error:
             if error.errno not in _TAKEN_AWAY:
                 raise
-        return b"".join(pieces).ljust(wanted, b"\0")  # it was cut: the rest of what is read keeps its place
+        # If the log was cut, the bytes behind it keep their places
+        return b"".join(pieces).ljust(wanted, b"\0")
 
 
 def _around(hole: Hole, start: int, stop: int) -> list[tuple[int, int]]:
-    """[start, stop) without the hole."""
+    """Return [start, stop) without the hole, as up to two spans."""
     if not hole.crossed_by(start, stop):
         return [(start, stop)] if start < stop else []
     return [(low, high) for low, high in ((start, hole.start), (hole.stop, stop)) if low < high]

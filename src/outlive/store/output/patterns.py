@@ -1,8 +1,10 @@
-"""Patterns that callers give, matched against lines of output as they were put out and as they are seen.
+"""Patterns from callers, matched against lines of output: as they were printed, and as they look
+without escape sequences.
 
-Regular expressions are RE2's (https://github.com/google/re2/wiki/Syntax): time linear in the text, so that no pattern a
-model thinks up can hang whoever looks. A line is what stands between two newlines or carriage returns: the same on a
-terminal, which ends lines with both, and each state of a progress line is a line of its own.
+Regular expressions are RE2's (https://github.com/google/re2/wiki/Syntax). They take time linear in
+the text, so no pattern that a model thinks up can hang a supervisor. A line is what stands between
+two newlines or carriage returns: so lines are the same on a terminal, which ends them with both,
+and each state of a progress line is a line of its own.
 """
 
 from __future__ import annotations
@@ -19,31 +21,36 @@ REGEX, CONTAINS = "regex", "contains"
 MATCH_TYPES = (REGEX, CONTAINS)
 
 _MULTI_LINE = "(?m)"
-# Escape sequences and control characters, never a newline or a carriage return: what is left can be seen. `re` is imported
-# when it is first used: nine milliseconds of every command line otherwise
+# Escape sequences and control characters, but never a newline or a carriage return: all that is
+# left can be seen. `re` is imported when it is first used; else it would cost every command line
+# nine milliseconds
 _UNSEEN = rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P_^X][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 
 
 class Hit:
-    """One line that matches: `start` and `end` (without its newline) are offsets in the text that was searched."""
+    """One line that matches. `start` and `end` (without its newline) are offsets in the text that
+    was searched."""
 
     __slots__ = ("_seen", "end", "start")
 
     def __init__(self, start: int, end: int, seen: tuple[bytes, int, int, tuple[int, int]]) -> None:
         self.start = start
         self.end = end
-        self._seen = seen  # (text, start and end of the line in it, of the match): most hits of a flood are never shown
+        # (text, start and end of the line in it, (start, end) of the match). Cut out late: most
+        # hits of a flood are never shown
+        self._seen = seen
 
     @property
     def line(self) -> str:
-        """The line as it is seen, cut to what is around the match."""
+        """The line without escape sequences, cut to what is around the match."""
         text, start, end, (low, _) = self._seen
         room = limits.HIT_LINE_BYTES
         first = max(start, min(low - room // 4, end - room))
         return _text(text[first : min(end, first + room)])
 
     def reaches_end_of(self, text: bytes) -> bool:
-        """Does the match touch the end of the text that was searched, so that more of it could change the verdict?"""
+        """Return whether the match touches the end of the text that was searched, so that more text
+        could change it."""
         seen, _, _, (_, high) = self._seen
         return self.end >= len(text) and high >= len(seen)
 
@@ -54,7 +61,8 @@ class Hit:
 
 
 class Pattern:
-    """Errors: invalid_argument (`field`) for one that is empty, too long or no RE2 pattern."""
+    """A compiled pattern. Errors: invalid_argument (`field`) if it is empty, too long or no RE2
+    pattern."""
 
     def __init__(self, pattern: str, match_type: str = REGEX, field: str = "pattern") -> None:
         self.text = pattern
@@ -66,10 +74,12 @@ class Pattern:
             self._regex = compiled(pattern, field)
 
     def hits(self, text: bytes) -> Iterator[Hit]:
-        """The matching lines of `text` in order, each once."""
-        lines = text.replace(b"\r", b"\n") if b"\r" in text else text  # same length: offsets stay what they are
+        """Yield the matching lines of `text` in order, each once."""
+        # The length is the same, so offsets stay what they are
+        lines = text.replace(b"\r", b"\n") if b"\r" in text else text
         for hit in self._seen(lines) if b"\x1b" in text else self._plain(lines):
-            if hit.end > hit.start or text[hit.start - 1 : hit.start] != b"\r":  # nothing stands inside a \r\n
+            # Between \r and \n is no line
+            if hit.end > hit.start or text[hit.start - 1 : hit.start] != b"\r":
                 yield hit
 
     def _plain(self, text: bytes) -> Iterator[Hit]:
@@ -77,7 +87,7 @@ class Pattern:
             yield Hit(start, end, (text, start, end, found))
 
     def _lines(self, text: bytes) -> Iterator[tuple[int, int, tuple[int, int]]]:
-        """(start, end, (from, to) of the match) of each line that matches."""
+        """Yield (start, end, (from, to) of the match) of each line that matches."""
         at = 0
         if self.match_type != CONTAINS:
             text = _valid(text)
@@ -88,7 +98,8 @@ class Pattern:
             start = text.rfind(b"\n", 0, found[0]) + 1
             end = text.find(b"\n", found[1])
             end = len(text) if end < 0 else end
-            if start < len(text):  # `$` also matches behind the last newline, where there is no line yet
+            # `$` also matches behind the last newline, where there is no line yet
+            if start < len(text):
                 yield start, end, found
             at = end + 1
 
@@ -100,7 +111,8 @@ class Pattern:
         return (match.start(), match.end()) if match else None
 
     def _seen(self, text: bytes) -> Iterator[Hit]:
-        """The same where there are escape sequences: a line matches as it came, or as it is seen without them."""
+        """Yield the matching lines of a text with escape sequences: a line matches with them or
+        without them."""
         starts = [0]
         for line in text.split(b"\n"):
             starts.append(starts[-1] + len(line) + 1)
@@ -121,13 +133,15 @@ class Pattern:
 
 
 def seen(data: bytes) -> bytes:
-    """Without escape sequences and control characters, but for newlines, carriage returns and tabs."""
+    """Return `data` without escape sequences and control characters other than newline, carriage
+    return and tab."""
     import re
 
     return re.sub(_UNSEEN, b"", data)
 
 
 def check_length(pattern: str, field: str) -> None:
+    """Raise invalid_argument if the pattern is empty, too long, or holds a newline."""
     if not pattern:
         raise invalid(field, "the pattern is empty: every line would match")
     if len(pattern) > limits.MAX_PATTERN_CHARS:
@@ -137,8 +151,8 @@ def check_length(pattern: str, field: str) -> None:
 
 
 def compiled(pattern: str, field: str) -> Any:
-    """An RE2 pattern over bytes. Errors: invalid_argument."""
-    import re2  # 4 ms and a megabyte, for those who search
+    """Return an RE2 pattern over bytes. Errors: invalid_argument."""
+    import re2  # late: 4 ms and a megabyte, for searches alone
 
     check_length(pattern, field)
     options = re2.Options()
@@ -157,12 +171,14 @@ def compiled(pattern: str, field: str) -> Any:
 
 
 def _valid(data: bytes) -> bytes:
-    """A question mark in place of each byte that is no UTF-8: for RE2 it would be no character, and `.` would not match it."""
+    """Return `data` with a question mark for each byte that is no UTF-8: to RE2 such a byte is no
+    character, and `.` does not match it."""
     return data if data.isascii() else data.decode("utf-8", "surrogateescape").encode("utf-8", "replace")
 
 
 def _of_a_line(pattern: str) -> str:
-    """The text of a match is a line: \\A and \\z are its ends, wherever the piece ends in which it was searched."""
+    """Return the pattern with ^ and $ for \\A and \\z: a pattern is matched against a line, not
+    against the piece of output in which it was searched."""
     import re
 
     return re.sub(r"(?<!\\)((?:\\\\)*)\\([Az])", lambda found: found[1] + {"A": "^", "z": "$"}[found[2]], pattern)

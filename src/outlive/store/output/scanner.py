@@ -1,4 +1,5 @@
-"""Reading one stream's log line by line while it grows, in pieces that take about as long whatever the pattern costs."""
+"""Read one stream's log line by line while it grows, in pieces that take about equally long however
+costly the pattern is."""
 
 from __future__ import annotations
 
@@ -13,13 +14,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
-_SCAN_BYTES = (4_096, 1_048_576)  # of output that is searched in one go: as much as takes about SCAN_S
+# of output that is searched in one go: as much as takes about SCAN_S
+_SCAN_BYTES = (4_096, 1_048_576)
 _LINE_BYTES = 262_144  # a longer line is searched in pieces
 
 
 class Scanner:
-    """`offset` is where the first line begins that was not handed out yet. What is in the gap is passed over. Close it
-    after use."""
+    """`offset`: where the first line begins that was not handed out yet. Bytes in the gap are
+    skipped. Close it after use."""
 
     def __init__(self, job: JobDir, stream: int, offset: int) -> None:
         self._job = job
@@ -33,7 +35,8 @@ class Scanner:
         self._reopen()
 
     def _reopen(self) -> bool:
-        """Open the log, if it is another file than the one we hold: somebody took that away, and it was made again."""
+        """Open the log if it is another file than the open one, which was deleted and made again;
+        return whether it was."""
         try:
             there = os.stat(LOGS[self.stream], dir_fd=self._job.fd, follow_symlinks=False)
             if self._fd >= 0 and os.path.samestat(there, os.fstat(self._fd)):
@@ -53,16 +56,20 @@ class Scanner:
 
     @property
     def behind(self) -> int:
-        """Bytes that were not handed out as whole lines yet; the last of them may be an unfinished line."""
+        """How many bytes were not handed out as whole lines yet; the last of them may be an
+        unfinished line."""
         return max(0, self.end - self.offset)
 
     def whole_lines(self) -> tuple[int, bytes]:
-        """(offset, text) of the next whole lines; empty if there is none yet. Call `searched` when done with it."""
+        """Return the offset and the text of the next whole lines; the text is empty if there are
+        none yet. Call `searched` after they were searched."""
         self._began = time.monotonic()
         data = self._read(self._size)
-        # A progress line may go on for hours without a newline: each state that another one has replaced is whole
+        # A progress line may go on for hours without a newline: each state of it that was replaced
+        # by another one is whole
         cut = data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, -1) + 1
-        if not cut and len(data) == self._size:  # a long line: read on to its end, or to what is too much
+        # A long line: read on to its end, or up to _LINE_BYTES
+        if not cut and len(data) == self._size:
             data = self._read(_LINE_BYTES)
             cut = data.find(b"\n") + 1 or (len(data) if len(data) == _LINE_BYTES else 0)
         at, hole = self.offset, self._gaps.newest().streams[self.stream]
@@ -72,13 +79,15 @@ class Scanner:
         return at, data[:cut]
 
     def _read(self, count: int) -> bytes:
-        """At most so many bytes from `offset` on, up to the gap; where it has grown over them, those behind it."""
+        """Return at most `count` bytes from `offset` on, up to the gap; if the gap has grown over
+        them, bytes behind it."""
         while True:
             hole = self._gaps.newest().streams[self.stream]
             if hole.holds(self.offset):
                 self.skipped += hole.stop - self.offset
                 self.offset = hole.stop
-            # Of the other stream's output alone may be missing: then the hole in this one is empty, and lines go on over it
+            # If only the other stream lost output, the hole in this one is empty, and its lines
+            # continue across it
             most = min(count, hole.start - self.offset) if self.offset < hole.start < hole.stop else count
             data = os.pread(self._fd, most, self.offset) if self._fd >= 0 else b""
             if not data and most and self._reopen():
@@ -88,7 +97,7 @@ class Scanner:
                 return data
 
     def searched(self) -> float:
-        """How many seconds the last piece took; the next one is larger or smaller."""
+        """Return how many seconds the last piece took, and make the next one larger or smaller."""
         took = time.monotonic() - self._began
         low, high = _SCAN_BYTES
         if took > limits.SCAN_S:
@@ -98,12 +107,13 @@ class Scanner:
         return took
 
     def unfinished(self) -> tuple[int, bytes]:
-        """(offset, text) of the unfinished last line, as far as it stands there; call it when no whole line is left."""
+        """Return the offset and the text so far of the unfinished last line. Call it when no whole
+        line is left."""
         data = self._read(_LINE_BYTES)
         return self.offset, data
 
     def line_start(self, offset: int) -> int:
-        """Where the line begins in which byte `offset` stands (at most LINE_BYTES before it)."""
+        """Return where the line begins that holds byte `offset` (at most _LINE_BYTES before it)."""
         hole = self._gaps.newest().streams[self.stream]
         offset = hole.stop if hole.holds(offset) else offset
         first = max(0, offset - _LINE_BYTES, hole.stop if hole.start < hole.stop <= offset else 0)

@@ -72,7 +72,6 @@ def ending(found: Found) -> str:
         "idle_timeout": f"Command was ended{with_signal} because it printed nothing for longer than idle_timeout_ms.",
         "kill": f"Command was killed on request{by}{with_signal}.",
         "oom": f"Command was killed because memory ran out{with_signal}.",
-        "quota": f"Command was ended{with_signal} because its output passed the quota.",
         "launch": f"Command could not be started: {message or found.get('errno') or 'exec failed'}.",
         "lost": f"The outcome is lost: {message or 'nothing was left to read it from'}. It may have run to its end.",
         "reboot": f"The machine was restarted while it ran; the outcome is lost{f': {message}' if message else ''}.",
@@ -89,7 +88,7 @@ def ending(found: Found) -> str:
 
 def short_state(job: Found) -> str:
     state = str(job.get("state"))
-    if job.get("reason") in ("timeout", "idle_timeout", "launch", "lost", "reboot", "oom", "quota"):
+    if job.get("reason") in ("timeout", "idle_timeout", "launch", "lost", "reboot", "oom"):
         return f"{state} ({job['reason']})"
     if state == "exited":
         return f"exited {job.get('exit_code')}"

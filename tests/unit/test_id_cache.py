@@ -76,7 +76,7 @@ def test_the_newest_are_had_without_reading_the_others(many: Root, monkeypatch: 
 
 
 def test_a_small_root_gets_no_further_file(root: Path) -> None:
-    small = Root(root, id_cache._PAYS - 1)
+    small = Root(root, id_cache._WORTH_CACHING - 1)
     with contextlib.closing(small.store):
         small.check()
         assert not (root / id_cache.NAMES).exists()

@@ -1,4 +1,4 @@
-"""A line of JSON-RPC to an MCP server on stdio: as little as can be between the clock and the server, whoever made it."""
+"""A minimal MCP client on stdio for any server: as little as possible stands between the clock and the server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Refused(Exception):
     """The server answered with an error."""
 
 
-class Line:
+class Client:
     """One server, started here in a session of its own. Use as a context manager."""
 
     def __init__(self, words: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> None:
@@ -32,7 +32,7 @@ class Line:
         self._answers: dict[int, dict[str, Any]] = {}
         self._half = b""
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> Client:
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(self._words, start_new_session=True, bufsize=0, **pipes, **self._how)
         assert self.process.stdin
@@ -65,13 +65,13 @@ class Line:
         return found
 
     def begin(self, method: str, params: Mapping[str, Any] | None = None) -> int:
-        """Ask; the number is for `answer`."""
+        """Send a request. Return its number, for `answer`."""
         number = next(self._ids)
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params or {})})
         return number
 
     def answer(self, number: int) -> dict[str, Any]:
-        """The result. Errors: Refused; TimeoutError; EOFError, the server is gone."""
+        """Return the result. Errors: Refused; TimeoutError; EOFError: the server is gone."""
         deadline = time.monotonic() + BOUND_S
         while number not in self._answers:
             self._take(deadline)
@@ -88,16 +88,16 @@ class Line:
         return self.begin("tools/call", {"name": tool, "arguments": arguments})
 
     def call(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
-        """The result of a tool. Errors: Refused, also if the tool says so."""
+        """Return the result of a tool. Errors: Refused, also for a result that is an error."""
         return succeeded(self.answer(self.begin_call(tool, **arguments)))
 
     def structured(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
-        """The structured content of a tool's result."""
+        """Return the structured content of a tool's result."""
         found: dict[str, Any] = self.call(tool, **arguments)["structuredContent"]
         return found
 
     def text(self, tool: str, /, **arguments: Any) -> str:
-        """What a model reads of a tool's result."""
+        """Return what a model reads of a tool's result."""
         return "\n".join(part.get("text", "") for part in self.call(tool, **arguments)["content"])
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -106,7 +106,7 @@ class Line:
             data = data[os.write(self._in, data) :]
 
     def _take(self, deadline: float) -> None:
-        """Read what there is and keep the answers of it."""
+        """Read what has arrived, and keep the answers in it."""
         if not select.select([self._out], [], [], max(0.0, deadline - time.monotonic()))[0]:
             raise TimeoutError(f"no answer from {self._words[0]}")
         data = os.read(self._out, 1 << 20)
@@ -121,7 +121,7 @@ class Line:
 
 
 def succeeded(result: dict[str, Any]) -> dict[str, Any]:
-    """The same. Errors: Refused."""
+    """Return a tool's result as it is. Errors: Refused."""
     if result.get("isError"):
         raise Refused(str(result.get("content")))
     return result

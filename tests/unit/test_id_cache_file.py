@@ -40,8 +40,8 @@ def test_a_damaged_file_is_not_believed(many: Root) -> None:
     places = [*range(id_cache._HEAD_BYTES), *range(id_cache._HEAD_BYTES, len(whole), 997), len(whole) - 1]
     for at in places:
         many.kept.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        assert id_cache._kept(many.fd, newest=True) in (None, _newest(many)), at
-        assert id_cache._kept(many.fd, newest=False) in (None, _every(whole)), at
+        assert id_cache._cached(many.fd, newest=True) in (None, _newest(many)), at
+        assert id_cache._cached(many.fd, newest=False) in (None, _every(whole)), at
         if at < id_cache._HEAD_BYTES:
             assert not many.is_kept(), at
 
