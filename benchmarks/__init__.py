@@ -1,1 +1,3 @@
-"""What outlive costs, against floors measured in the same run and against its peers: `python -m benchmarks`."""
+"""What outlive costs, against floors measured in the same run and against its peers: `python -m
+benchmarks`.
+"""

@@ -1,14 +1,15 @@
 """Measure outlive and print a table; the same as JSON beside it.
 
-    python -m benchmarks                    everything (about ten minutes, 12 GB of disk for a while)
+    python -m benchmarks                    everything (ten minutes, 12 GB of disk for a while)
     python -m benchmarks --quick            the same rows, small: that it runs
     python -m benchmarks --rows exec,list-10000
-    python -m benchmarks --markdown         also write the tables into docs/explanation/performance.md
+    python -m benchmarks --markdown         also write docs/explanation/performance.md
     python -m benchmarks --install-peers    first install the peers into build/peers (npm and pip)
-    python -m benchmarks --against PATH     this checkout and another one, which has its own .venv, in turn
+    python -m benchmarks --against PATH     compare with another checkout, which has its own .venv
 
-Floor and figure of a row are measured in turn, so compare the ratios: on a machine with other load, the milliseconds
-say little. Everything happens in temporary directories (TMPDIR), which are deleted at the end.
+Floor and figure of a row are measured in turn, so compare the ratios: on a machine with other load,
+the milliseconds say little. Everything happens in temporary directories (TMPDIR), which are deleted
+at the end.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from benchmarks.bench import Bench, NoRoom
 from benchmarks.rows import ROWS
 from benchmarks.samples import machine
 
-for _room in ("starts", "output", "waiting", "many", "server"):  # importing a module declares its rows
+# importing a module declares its rows
+for _room in ("starts", "output", "waiting", "many", "server"):
     importlib.import_module(f"benchmarks.rows.{_room}")
 CHECKOUT = Path(__file__).parent.parent
 JSON = CHECKOUT / "build" / "benchmarks.json"

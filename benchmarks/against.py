@@ -1,7 +1,7 @@
 """Compare this checkout with another one, in one run: each figure is measured in turn, new and old.
 
-What else the machine does meets both sides, so the ratio says more than the milliseconds. Each side has a home, a job
-root and an environment (`.venv`) of its own.
+What else the machine does meets both sides, so the ratio says more than the milliseconds. Each side
+has a home, a job root and an environment (`.venv`) of its own.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ def command_of(checkout: Path) -> list[str]:
 
 
 def compare(names: list[str], bench: Callable[..., Bench], other: list[str]) -> list[dict[str, Any]]:
-    """Measure these rows on both sides. `bench` makes the surroundings for a command, without one for this checkout."""
+    """Measure these rows on both sides.
+
+    `bench` makes the surroundings for a command, without one for this checkout.
+    """
     entries = []
     for name in names:
         print(f"{name} …", end=" ", file=sys.stderr, flush=True)

@@ -1,4 +1,6 @@
-"""The surroundings of a benchmark: a scratch directory with a home and a job root, and the ways to call outlive."""
+"""The surroundings of a benchmark: a scratch directory with a home and a job root, and the ways to
+call outlive.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ from typing import Any
 
 from benchmarks.client import Client
 
-# A benchmark belongs to no client: neither variables of outlive nor those that identify a client are passed on.
+# A benchmark belongs to no client: neither variables of outlive nor those that identify a client
+# are passed on.
 _OUTER = tuple("OUTLIVE_ XDG_ CLAUDE CODEX CURSOR OPENCLAW VSCODE MCP_".split())
-_GET_FLAGS, _SET_FLAGS, _TOP_DIRECTORY = 0x80086601, 0x40086602, 0x20000  # ioctl_iflags(2), on 64 bits
+# ioctl_iflags(2), on 64 bits
+_GET_FLAGS, _SET_FLAGS, _TOP_DIRECTORY = 0x80086601, 0x40086602, 0x20000
 TRUE = ["sh", "-c", "true"]
 BARE = [sys.executable, "-I", "-c", "pass"]
 
@@ -77,7 +81,8 @@ class Bench:
         """Check for free disk before anything is written. Errors: NoRoom."""
         found = os.statvfs(self.place)
         free = found.f_bavail * found.f_frsize // 1_000_000
-        if free < megabytes * 2:  # twice: no other program on this machine is to run into a full disk
+        # twice: no other program on this machine is to run into a full disk
+        if free < megabytes * 2:
             raise NoRoom(f"needs {megabytes} MB in {self.place.parent}, and twice that is not free ({free} MB)")
         if found.f_files and found.f_favail < files * 2:
             raise NoRoom(f"needs {files} files in {self.place.parent}, and twice that is not free ({found.f_favail})")
@@ -132,8 +137,8 @@ class Bench:
 def _spread(place: Path) -> None:
     """Let what is made in here lie in parts of the disk of its own (chattr +T).
 
-    An ext4 without journal passes over every inode that was deleted in the last five minutes when it looks
-    for a free one, so the traces of an earlier benchmark would be measured.
+    An ext4 without journal passes over every inode that was deleted in the last five minutes when
+    it looks for a free one, so the traces of an earlier benchmark would be measured.
     """
     fd = os.open(place, os.O_RDONLY)
     try:
@@ -148,6 +153,8 @@ def _spread(place: Path) -> None:
 
 
 def _installed() -> list[str]:
-    """Return the console script beside this Python, which is what people run; without one, the module."""
+    """Return the console script beside this Python, which is what people run; without one, the
+    module.
+    """
     script = Path(sys.executable).parent / "outlive"
     return [str(script)] if script.is_file() else [sys.executable, "-m", "outlive"]

@@ -1,4 +1,6 @@
-"""A minimal MCP client on stdio for any server: as little as possible stands between the clock and the server."""
+"""A minimal MCP client on stdio for any server: as little as possible stands between the clock and
+the server.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Measure how cost grows with the jobs of a root, the output of a job, and clients that start at once: three sizes each."""
+"""Measure how cost grows with the jobs of a root, the output of a job, and clients that start at
+once: three sizes each.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ _CALLS = 20  # of each client
 
 
 def compare(bench: Bench) -> list[dict[str, Any]]:
-    """Return one entry a size: grows, size, and `figures`, name → number with its unit in its name."""
+    """Return one entry a size: grows, size, and `figures`, name with unit → number."""
     return [*_with_jobs(bench), *_with_output(bench), *_with_clients(bench)]
 
 
@@ -42,7 +44,9 @@ def _with_jobs(bench: Bench) -> list[dict[str, Any]]:
 
 
 def _over_python(bench: Bench, root: Path, job: str) -> dict[str, float]:
-    """Return calls of the command line as multiples of a bare Python: in a root at rest, then in one that changes."""
+    """Return calls of the command line as multiples of a bare Python: in a root at rest, then in
+    one that changes.
+    """
 
     def list_jobs() -> float:
         return taken_ms(lambda: bench.outlive("list", "--all", root=root))
@@ -103,7 +107,10 @@ def _with_clients(bench: Bench) -> list[dict[str, Any]]:
 
 
 def _all_at_once(clients: list[Client], calls: int) -> tuple[list[float], float]:
-    """Let all clients call at once, each one call after the other. Return the time of each call, and of all."""
+    """Let all clients call at once, each one call after the other.
+
+    Return the time of each call, and of all.
+    """
     took: list[float] = []
 
     def call_in_turn(client: Client) -> None:

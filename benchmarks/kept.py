@@ -1,4 +1,7 @@
-"""Check what a server keeps: of much output, and of a job whose server was killed. Every server is asked in its own way."""
+"""Check what a server keeps: of much output, and of a job whose server was killed.
+
+Every server is asked in its own way.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ _SLEEPS_S = 300
 
 
 def compare(bench: Bench) -> list[dict[str, Any]]:
-    """Return one entry a server: name, lines, lines_kept, known and runs_on (both None if it starts nothing in the background)."""
+    """Return one entry a server: name, lines, lines_kept, known and runs_on (both None if it starts
+    nothing in the background).
+    """
     return [_of(bench, peer) for peer in (OURS, *peers.installed(bench))]
 
 

@@ -1,4 +1,7 @@
-"""Write the measured part of docs/explanation/performance.md, between two marks. A row that a run left out stays as it was."""
+"""Write the measured part of docs/explanation/performance.md, between two marks.
+
+A row that a run left out stays as it was.
+"""
 
 from __future__ import annotations
 

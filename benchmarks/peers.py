@@ -1,6 +1,7 @@
 """The peers, driven as outlive is: the same client, the same commands.
 
-Each is asked in the way that costs it least. What a peer does not have (a start in the background, say) is left out.
+Each is asked in the way that costs it least. What a peer does not have (a start in the background,
+say) is left out.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ _LONG = 600_000
 
 @dataclass(frozen=True)
 class Peer:
-    """How one server is started and asked. A handle is whatever names a job in its further calls."""
+    """How one server is started and asked.
+
+    A handle is what names a job in further calls.
+    """
 
     name: str
     package: str
@@ -35,7 +39,8 @@ class Peer:
     finish: Callable[[Client, str], object]  # run a command, answer when it has ended
     start: Callable[[Client, str], str] | None = None  # the handle of a command in the background
     knows: Callable[[Client, str], bool] | None = None  # is the handle known?
-    lines_kept: Callable[[Client, str], int] = lambda _client, _command: 0  # of a command's output, after its end
+    # of a command's output, after its end
+    lines_kept: Callable[[Client, str], int] = lambda _client, _command: 0
     npm: bool = False
     prepare: Callable[[Client], object] = lambda _client: None
     after: tuple[str, ...] = ()  # ends what it leaves behind
@@ -50,7 +55,10 @@ class Peer:
 
     @contextlib.contextmanager
     def connected(self, bench: Bench, *, keep: bool = False) -> Iterator[Client]:
-        """A server of it in the benchmark's surroundings, hands shaken. `keep`: what outlives it is not ended yet."""
+        """Start a server of this peer, and shake hands.
+
+        `keep`: what outlives the server is not ended.
+        """
         if self is OURS:
             with bench.server() as client:
                 yield client
@@ -65,13 +73,13 @@ class Peer:
                 subprocess.run(self.after, env=_environment(bench), capture_output=True, check=False)
 
     def server(self, bench: Bench) -> Client:
-        """A server of it that is not started yet."""
+        """Return a server of this peer that is not started yet."""
         assert bench.peers
         return Client(self.command(bench.peers), env=_environment(bench), cwd=bench.work)
 
 
 def _environment(bench: Bench) -> dict[str, str]:
-    # The one that asks which programs may run is told those that are asked for; the one that has one tmux gets its own
+    # mcp-shell-server runs only the programs that it is told of; mcp-tmux gets a tmux of its own
     own = {"ALLOW_COMMANDS": "true,seq,sleep,sh", "TMUX_TMPDIR": str(bench.place)}
     return {name: value for name, value in bench.env.items() if name not in ("PYTHONPATH", "TMUX")} | own
 
@@ -81,7 +89,10 @@ def installed(bench: Bench) -> list[Peer]:
 
 
 def install(place: Path) -> None:
-    """Every peer into a directory of its own below `place`; what cannot be installed is said and left out."""
+    """Install every peer into a directory of its own below `place`.
+
+    A peer that cannot be installed is named and left out.
+    """
     place.mkdir(parents=True, exist_ok=True)
     for peer in PEERS:
         target = place / peer.name
@@ -114,7 +125,7 @@ def _newer_python(least: tuple[int, int]) -> str:
     raise FileNotFoundError(f"needs Python {least[0]}.{least[1]} or later in PATH")
 
 
-# --- the same for ours, so that one driver asks all ------------------------------------------------------------------
+# --- the same for ours, so that one driver asks all -----------------------------------------------
 
 
 def _json(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -123,7 +134,7 @@ def _json(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def _numbers(text: str) -> int:
-    """How many lines of seq(1) are in a text."""
+    """Return how many lines of seq(1) a text has."""
     return len(re.findall(r"^\d+\r?$", text, re.MULTILINE))
 
 
@@ -140,7 +151,7 @@ def _lines_of_ours(client: Client, command: str) -> int:
             return count
 
 
-# --- yieldshell ------------------------------------------------------------------------------------------------------
+# --- yieldshell -----------------------------------------------------------------------------------
 
 
 def _yieldshell(client: Client, command: str, **more: Any) -> dict[str, Any]:
@@ -162,7 +173,7 @@ def _yieldshell_lines(client: Client, command: str) -> int:
         kept, since = kept + found["stdout"], found["next_seq"]
 
 
-# --- mcp-background-job ----------------------------------------------------------------------------------------------
+# --- mcp-background-job ---------------------------------------------------------------------------
 
 
 def _background_job(client: Client, command: str) -> str:
@@ -187,7 +198,7 @@ def _background_job_lines(client: Client, command: str) -> int:
         time.sleep(1)
 
 
-# --- desktop-commander -----------------------------------------------------------------------------------------------
+# --- desktop-commander ----------------------------------------------------------------------------
 
 
 def _commander(client: Client, command: str, wait_ms: int) -> str:
@@ -209,7 +220,7 @@ def _commander_quiet(client: Client) -> None:
         client.call("set_config_value", key="telemetryEnabled", value=False)
 
 
-# --- mcp-shell-server ------------------------------------------------------------------------------------------------
+# --- mcp-shell-server -----------------------------------------------------------------------------
 
 
 def _shell_server(client: Client, command: str) -> str:
@@ -223,13 +234,14 @@ def _shell_server_lines(client: Client, command: str) -> int:
         return 0
 
 
-# --- mcp-tmux --------------------------------------------------------------------------------------------------------
+# --- mcp-tmux -------------------------------------------------------------------------------------
 
 _PANE = "benchmarks"
 
 
 def _tmux_lines(client: Client, command: str) -> int:
-    client.call("tmux_run", target_pane=_PANE, command=command, timeout=20)  # its marks may have scrolled away by then
+    # its marks may have scrolled away by then
+    client.call("tmux_run", target_pane=_PANE, command=command, timeout=20)
     return _numbers(str(_json(client, "tmux_capture_pane", target_pane=_PANE, start="-")["content"]))
 
 

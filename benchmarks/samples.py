@@ -1,4 +1,6 @@
-"""Samples of one figure, and works that are measured in turn, so that other load of the machine meets all alike."""
+"""Samples of one figure, and works that are measured in turn, so that other load of the machine
+meets all alike.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ class Samples:
 
 @dataclass
 class Found:
-    """What a row measured. `notes` are further figures of it, each a number with its unit in its name."""
+    """What a row measured.
+
+    `notes` are further figures of it, each a number with its unit in its name.
+    """
 
     ours: Samples
     floor: Samples | None = None
@@ -65,7 +70,9 @@ def interleaved(works: dict[str, Work], rounds: int) -> dict[str, Samples]:
 
 
 def compared(works: dict[str, Work], rounds: int) -> Found:
-    """Measure works in turn as the result of a row: `ours`, `floor` if there is one, and every other name is a peer."""
+    """Measure works in turn as the result of a row: `ours`, `floor` if there is one, and every
+    other name is a peer.
+    """
     found = interleaved(works, rounds)
     return Found(found.pop("ours"), found.pop("floor", None), found)
 

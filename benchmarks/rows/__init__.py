@@ -13,7 +13,10 @@ Measure = Callable[[Bench], Found]
 
 @dataclass(frozen=True)
 class Row:
-    """One row. Its goal is at most `ratio` times the floor, or at most `most` of the unit, or there is none."""
+    """One row.
+
+    Its goal is at most `ratio` times the floor, or at most `most` of the unit, or there is none.
+    """
 
     name: str
     title: str

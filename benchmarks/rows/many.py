@@ -23,7 +23,8 @@ _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def populate(bench: Bench, root: Path, count: int) -> None:
-    """Fill a root with finished jobs: real directories whose files are hard links of one job's, and take no room.
+    """Fill a root with finished jobs: real directories whose files are hard links of one job's, and
+    take no room.
 
     outlive trusts the name of a job's directory, so it sees that many jobs of one definition.
     """
@@ -93,7 +94,9 @@ def _listed(bench: Bench, count: int) -> Found:
 
 
 def keep_names(list_jobs: Work) -> None:
-    """List twice: the first call makes the file for the names, which changes the root; a later call fills it."""
+    """List twice: the first call makes the file for the names, which changes the root; a later call
+    fills it.
+    """
     for _ in range(2):
         list_jobs()
         time.sleep(_SETTLED_S)
@@ -106,7 +109,9 @@ def change(root: Path) -> None:
 
 
 def _after_a_change(bench: Bench, root: Path, ours: Work) -> dict[str, float]:
-    """Measure the two calls after a change: both read the directory, and the second stores the names."""
+    """Measure the two calls after a change: both read the directory, and the second stores the
+    names.
+    """
 
     def changed() -> float:
         change(root)
@@ -125,7 +130,9 @@ def _after_a_change(bench: Bench, root: Path, ours: Work) -> dict[str, float]:
 
 
 def burst_once(bench: Bench, client: Client) -> Work:
-    """Return the work: start many jobs in the background with requests that do not wait for each other."""
+    """Return the work: start many jobs in the background with requests that do not wait for each
+    other.
+    """
     count = bench.size(*_BURST)
 
     def work() -> float:
@@ -151,7 +158,7 @@ def burst(bench: Bench) -> Found:
         return compared(works, bench.rounds(7))
 
 
-# --- memory --------------------------------------------------------------------------------------------------------
+# --- memory ---------------------------------------------------------------------------------------
 
 
 @row("memory-server", "memory of a running job started by a server, 100 at once (PSS)", unit="MB", most=2)
@@ -187,7 +194,7 @@ def _memory(bench: Bench, jobs: list[str]) -> Found:
 
 
 def _memory_mb(pid: int) -> tuple[float, float]:
-    """Return the share of what a process maps (PSS), and what it alone has written (private dirty)."""
+    """Return the share of what a process maps (PSS), and what it alone wrote (private dirty)."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
     found = dict(re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE))
     return int(found["Pss"]) / 1024, int(found["Private_Dirty"]) / 1024

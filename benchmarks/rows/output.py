@@ -29,14 +29,17 @@ NOTHING = "(?i)error|failed|panic"
 
 
 def printer(bench: Bench, size: int) -> list[str]:
-    """Return the argv of a program that prints this many bytes of 80-column lines, 1 MiB a write."""
+    """Return the argv of a program that prints 80-column lines, 1 MiB a write."""
     script = bench.place / "printer.py"
     script.write_text(PRINTER.format(line=LINE, block=1 << 20, length=len(LINE)), encoding="utf-8")
     return [sys.executable, "-I", "-S", str(script), str(size)]
 
 
 def stored_ms(bench: Bench, size: int, *flags: str) -> float:
-    """Print through a job: from the start of `outlive run` to its answer. The job is checked and deleted."""
+    """Print through a job: from the start of `outlive run` to its answer.
+
+    The job is checked and deleted.
+    """
     words = printer(bench, size)
     answers: list[dict[str, object]] = []
 
@@ -96,7 +99,7 @@ def _watched(bench: Bench, flags: list[str]) -> Found:
     return compared(works, bench.rounds(3, quick=1))
 
 
-# --- a large job ---------------------------------------------------------------------------------------------------
+# --- a large job ----------------------------------------------------------------------------------
 
 
 def _large_job(bench: Bench) -> tuple[str, int]:

@@ -18,8 +18,8 @@ SHELL = '`subprocess.run(["sh", "-c", "true"])`'
 PYTHON = "`python -I -c pass`"
 
 
-# The pause between two calls: a model does not call again within the millisecond. What back-to-back calls cost is in
-# the row `burst`, and in how cost grows with clients.
+# The pause between two calls: a model does not call again within the millisecond. What back-to-back
+# calls cost is in the row `burst`, and in how cost grows with clients.
 PAUSE_S = 0.02
 
 
@@ -65,7 +65,8 @@ def _started(peer: Peer, client: Client) -> Work:
         assert peer.start
         assert peer.knows
         took = taken_ms(lambda: jobs.append(peer.start(client, "true")))  # type: ignore[misc]
-        peer.knows(client, jobs[0])  # one peer notices the end of a job only when it is asked, and takes ten jobs
+        # one peer notices the end of a job only when it is asked, and takes ten jobs
+        peer.knows(client, jobs[0])
         return took
 
     return work
@@ -76,7 +77,10 @@ def _finished(answer: dict[str, object]) -> None:
 
 
 def background_once(bench: Bench, client: Client) -> Work:
-    """Return the work: start `true` in the background. Its end does not count, and is over before the next start."""
+    """Return the work: start `true` in the background.
+
+    Its end does not count, and is over before the next start.
+    """
 
     def work() -> float:
         jobs: list[str] = []

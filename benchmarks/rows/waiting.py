@@ -59,7 +59,7 @@ def _printed(bench: Bench, job: str) -> int:
     return int(found[1])
 
 
-# --- doing nothing -------------------------------------------------------------------------------------------------
+# --- doing nothing --------------------------------------------------------------------------------
 
 
 @row("idle-server", "a server, its fork server and a job that sleeps: wake-ups in 10 s", unit="wake-ups", most=0)
@@ -82,7 +82,8 @@ def idle_waiter(bench: Bench) -> Found:
 
 def _at_rest(bench: Bench, pids: list[int]) -> Found:
     seconds = bench.size(10, 1)
-    time.sleep(bench.size(4, 3))  # what follows a start is over by then: syncs, the spare pair, the login shell
+    # what follows a start is over by then: syncs, the spare pair, the login shell
+    time.sleep(bench.size(4, 3))
     before = [(_switches(pid), _ticks(pid)) for pid in pids]
     time.sleep(seconds)
     after = [(_switches(pid), _ticks(pid)) for pid in pids]

@@ -1,7 +1,7 @@
 """Show with real processes that a job outlives the MCP server that started it, then prove it.
 
-The MCP client is the SDK's, the command line is the installed one, and every number that is printed was
-measured in this run. All files lie in one temporary directory, which is deleted at the end.
+The MCP client is the SDK's, the command line is the installed one, and every number that is printed
+was measured in this run. All files lie in one temporary directory, which is deleted at the end.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ EXPECTED = [f"line {number} of {LINES}" for number in range(1, LINES + 1)]
 
 @dataclass
 class Evidence:
-    """What this run observed; the verdict uses nothing else. `received`: the output in each answer, in order."""
+    """What this run observed; the verdict uses nothing else.
+
+    `received`: the output in each answer, in order.
+    """
 
     job_id: str = ""
     log_path: str = ""
@@ -61,8 +64,9 @@ def show() -> int:
 
     SIGINT, SIGTERM and SIGHUP end it with KeyboardInterrupt, after the same clean-up.
     """
-    # The event loop turns SIGINT into a cancellation, but only with Python's own handler in place, and a
-    # shell script starts its background commands with SIGINT ignored. A closed terminal sends SIGHUP.
+    # The event loop turns SIGINT into a cancellation, but only with Python's own handler in place,
+    # and a shell script starts its background commands with SIGINT ignored. A closed terminal sends
+    # SIGHUP.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -71,7 +75,8 @@ def show() -> int:
         faults = demo.run()
         demo.judge(faults)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient second ^C must not leave the job behind
+        # an impatient second ^C must not leave the job behind
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         left = demo.clean_up()
     demo.say(left or "Cleaned up: the job, its processes and the temporary directory are gone.")
     return 1 if faults or left else 0
@@ -157,7 +162,8 @@ class _Demo:
         self.say("No server runs now. The command line reads the same files:", typed, *table)
         found = json.loads(self._cli("status", self.seen.job_id))
         running = found["state"] == "running" and process.is_alive(found["pid"])
-        # On a machine so busy that all this took longer than the job, the time of its end is proof as well.
+        # On a machine so busy that all this took longer than the job, the time of its end is proof
+        # as well.
         finished = found["finished_at"]
         self.seen.outlived = running or bool(finished and seconds_of(finished) > killed_at)
         how = f"still runs (pid {found['pid']})" if running else f"has {found['state']}"
@@ -195,7 +201,10 @@ class _Demo:
         return done.stdout
 
     def clean_up(self) -> str:
-        """Remove every job, also that of a call that was interrupted. Return what is left, in words."""
+        """Remove every job, also that of a call that was interrupted.
+
+        Return what is left, in words.
+        """
         with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
             for job in json.loads(self._cli("list", "--all", "--limit", "0")).get("jobs", []):
                 self._cli("remove", job["job_id"], "--grace-ms", "0")

@@ -218,7 +218,7 @@ def test_a_job_that_was_sent_to_both_is_seen_through_though_the_guardian_is_kill
 
 
 def test_a_job_that_is_sent_in_the_moment_a_pair_stops_to_wait_is_seen_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "_ready", lambda *_: [])  # the wait is over, and then it comes
+    monkeypatch.setattr(pairs, "ready", lambda *_: [])  # the wait is over, and then it comes
     (server, sock), (line, supervisor) = fds.pair(), fds.pair()
     with guard(sock, line) as guardian:
         guardian._idle_s = 0.0

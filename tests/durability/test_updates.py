@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from outlive.core.ids import new_id
 from support import pair
+from support.aged import aged as aged_job
 from support.cli import Cli
 from support.installed import Installed
 from support.mcp_client import RawMcp
@@ -89,7 +89,7 @@ def test_a_job_goes_on_with_everything_that_it_was_asked_for(
     by = {"cli": cli, "server": server}[starter]
     job = _start(by, old, WORKER, watch=watch, quota_bytes=QUOTA, **sinks)
     _begun(server, job)
-    aged = _aged(cli)
+    aged = aged_job(cli)
     old.change(change)
     _kill_supervisor(job, both)
     assert server.call("process", action="status", job_id=job)["state"] == "running"
@@ -105,19 +105,6 @@ def test_a_job_goes_on_with_everything_that_it_was_asked_for(
     assert "watch_failed" not in kinds
     until(lambda: not (cli.root / aged).exists(), what="the deletion of what is too old")
     server.call("process", action="remove", job_id=job)
-
-
-def _aged(cli: Cli) -> str:
-    """A finished job that says it ended in 2020."""
-    job = cli.ok("run", "--wait", "true", env={"OUTLIVE_GC_AUTOMATIC": "false"})["job_id"]
-    until(lambda: not cli.ok("status", job)["supervised"])
-    old = new_id(1_577_836_800_000)
-    (cli.root / job).rename(cli.root / old)
-    path = cli.root / old / "state.json"
-    state = json.loads(path.read_bytes())
-    state.pop("checksum")
-    path.write_text(json.dumps(state | {"job_id": old, "finished_at": "2020-01-01T00:00:00.000Z"}), encoding="utf-8")
-    return old
 
 
 # Asks for its cursor, prints the answer without its escape, and echoes a line

@@ -51,7 +51,7 @@ def test_every_verb_has_a_line_and_one_without_a_group_is_shown_with_the_others(
     other = text.partition("\nOther:\n")[2]
     assert "odd" in other
     assert "mcp" in text.partition("\nServe:\n")[2].partition("\nOther:\n")[0]
-    assert "\nTalk to a job:" not in text
+    assert "\nWrite to a job:" not in text
 
 
 def test_the_overview_shows_examples_and_the_global_options() -> None:

@@ -12,7 +12,7 @@ from outlive.cli import human
 from outlive.core.units import seconds_of
 
 NOW = "2026-03-15T12:00:00.000Z"
-LOOK = human.Look(now=seconds_of(NOW))
+STYLE = human.Style(now=seconds_of(NOW))
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31mred\x08\r\u202egpj.exe\x7f\ud800"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -38,11 +38,11 @@ def listed(*jobs: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def shown(type_: str, **fields: Any) -> str:
-    return human.answer({"schema_version": "0.1", "ok": True, "type": type_, **fields}, LOOK)
+    return human.answer({"schema_version": "0.1", "ok": True, "type": type_, **fields}, STYLE)
 
 
 def test_a_list_is_a_table_with_one_line_a_job() -> None:
-    text = human.answer(listed(job(), job(state="running", exit_code=None, reason=None, name="npm run dev")), LOOK)
+    text = human.answer(listed(job(), job(state="running", exit_code=None, reason=None, name="npm run dev")), STYLE)
     assert text.splitlines() == [
         "JOB       STATE    RESULT  AGE   NAME         TAGS",
         "00ABCDEF  exited   0       3min  make test    ci build.x",
@@ -61,34 +61,34 @@ def test_a_list_is_a_table_with_one_line_a_job() -> None:
     ],
 )
 def test_a_timeout_looks_like_a_timeout_and_a_code_like_a_code(fields: dict[str, Any], result: str) -> None:
-    assert human.answer(listed(job(**fields)), LOOK).splitlines()[1].split()[2] == result
+    assert human.answer(listed(job(**fields)), STYLE).splitlines()[1].split()[2] == result
 
 
 def test_an_empty_list_says_what_was_looked_at() -> None:
-    assert "--all" in human.answer(listed() | {"hint": "`list` with all"}, LOOK)
-    assert human.answer(listed(), LOOK) == "There is no such job.\n"
+    assert "--all" in human.answer(listed() | {"hint": "`list` with all"}, STYLE)
+    assert human.answer(listed(), STYLE) == "There is no such job.\n"
 
 
 def test_a_list_that_was_cut_says_so() -> None:
-    text = human.answer(listed(job(), truncated=True, skipped=2), LOOK)
+    text = human.answer(listed(job(), truncated=True, skipped=2), STYLE)
     assert "--limit 0" in text
     assert "2 could not be read" in text
 
 
 def test_rows_are_cut_at_the_width_of_the_terminal() -> None:
-    look = human.Look(now=LOOK.now, width=40)
-    for row in human.answer(listed(job(name="長い名前" * 9), job(name="é" * 90)), look).splitlines():
+    style = human.Style(now=STYLE.now, width=40)
+    for row in human.answer(listed(job(name="長い名前" * 9), job(name="é" * 90)), style).splitlines():
         assert human.columns(row) <= 40
 
 
 def test_wide_and_combining_characters_keep_the_columns_straight() -> None:
-    rows = human.table(("A", "B"), [["日本", "x"], ["e\u0301", "x"], ["abcd", "x"]], LOOK).splitlines()
+    rows = human.table(("A", "B"), [["日本", "x"], ["e\u0301", "x"], ["abcd", "x"]], STYLE).splitlines()
     assert {human.columns(row[: row.rindex("x")]) for row in rows[1:]} == {6}
 
 
 def test_colours_are_there_only_where_they_are_asked_for() -> None:
-    assert "\x1b" not in human.answer(listed(job()), LOOK)
-    coloured = human.answer(listed(job()), human.Look(colour=True, now=LOOK.now))
+    assert "\x1b" not in human.answer(listed(job()), STYLE)
+    coloured = human.answer(listed(job()), human.Style(colour=True, now=STYLE.now))
     assert "\x1b[32m" in coloured
     assert coloured.count("\x1b[0m") == len(coloured.splitlines())
 
@@ -101,14 +101,14 @@ def test_only_a_terminal_gets_colours_and_no_color_is_respected(
     monkeypatch: pytest.MonkeyPatch, tty: bool, env: dict[str, str], colour: bool
 ) -> None:
     monkeypatch.setattr("os.isatty", lambda fd: tty)
-    assert human.Look.of_stdout(env).colour is colour
+    assert human.Style.of_stdout(env).colour is colour
 
 
 @pytest.mark.fault("F70")
 @pytest.mark.parametrize(
     "text",
     [
-        human.answer(listed(job(name=EVIL, tags=[EVIL], state="x" + EVIL, reason=EVIL, short_id=EVIL)), LOOK),
+        human.answer(listed(job(name=EVIL, tags=[EVIL], state="x" + EVIL, reason=EVIL, short_id=EVIL)), STYLE),
         shown("status", job_id=EVIL, name=EVIL, command=[EVIL, EVIL], tags=[EVIL], nested={EVIL: EVIL}, **{EVIL: 1}),
         shown("run", job_id="J", output=EVIL, hint=EVIL, snapshot={"stdout_tail": EVIL}),
         shown("tail", stdout_tail=EVIL, stderr_tail=EVIL),
@@ -122,7 +122,7 @@ def test_no_control_character_reaches_the_terminal(text: str) -> None:
 
 
 def test_a_name_with_a_line_break_stays_in_its_row() -> None:
-    assert len(human.answer(listed(job(name="a\nb\u2028c")), LOOK).splitlines()) == 2
+    assert len(human.answer(listed(job(name="a\nb\u2028c")), STYLE).splitlines()) == 2
     assert human.line("a\nb\t\x1b") == "a\\nb\\t\\x1b"
 
 
@@ -187,7 +187,7 @@ def test_the_schema_is_json_for_a_person_too() -> None:
 
 def test_an_error_is_its_message_and_its_hint() -> None:
     assert human.error({"message": "no job 'x'", "hint": "Try list."}) == "error: no job 'x'\nhint: Try list.\n"
-    assert human.answer({"ok": False, "type": "error", "error": {"message": "m"}}, LOOK) == "error: m\n"
+    assert human.answer({"ok": False, "type": "error", "error": {"message": "m"}}, STYLE) == "error: m\n"
 
 
 def test_an_ambiguous_name_lists_what_it_may_mean() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from outlive.cli.main import main
 from outlive.mcp.caller import owner_of
 from outlive.mcp.job_environment import JobEnvironment, job_directory, merged_path
-from outlive.mcp.stdio import main
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_an_agent_a_profile_leaves_behind_holds_up_nothing(place: Path) -> None:
 
 @pytest.mark.parametrize("argv", [["--tols", "exec"], ["--tools"], ["--tools", "shell"], ["--tools="], ["x"]])
 def test_a_wrong_flag_is_a_usage_error(argv: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(argv, {}) == 2
+    assert main(["mcp", *argv]) == 2
     out, err = capfd.readouterr()
     assert out.startswith('{"schema_version":"0.1","ok":false,"type":"error"')
     assert out.count("\n") == 1
-    assert err.startswith("Usage: outlive mcp")
+    assert err.startswith("usage: outlive mcp")
 
 
 def test_help_needs_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["--root", "/x", "--help"], {}) == 0
-    assert capfd.readouterr().out.startswith("Usage: outlive mcp")
+    assert main(["mcp", "--root", "/x", "--help"]) == 0
+    assert capfd.readouterr().out.lower().startswith("usage: outlive mcp")

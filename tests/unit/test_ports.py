@@ -369,4 +369,4 @@ def test_meeting_oneself_is_no_answer(stack: contextlib.ExitStack, monkeypatch: 
     sock.bind(("127.0.0.1", 0))
     sock.connect(sock.getsockname())  # TCP's simultaneous open, with itself
     monkeypatch.setattr(socket, "create_connection", lambda *_: sock)
-    assert ports.refusal("127.0.0.1", 1, 5) == "nobody listens"
+    assert ports.refusal("127.0.0.1", 1, 5) == "no process listens"

@@ -1,4 +1,4 @@
-"""`outlive attach JOB`: a person's terminal becomes the job's, beside whoever else uses it."""
+"""`outlive attach JOB`: join a person's terminal to the job's. Others can use it at the same time."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 PREFIX, DETACH = b"\x1d", b"d"  # Ctrl-] as in telnet(1)
 CHORD = "Ctrl-] d"
-_NOTE_S = 3.0  # how long the line that names the chord covers the last row
-_LOOK_S = 1.0  # a look at the job at least so often, should a hint be lost
-_WRITE_S = 30.0  # what is typed is taken within this or dropped
+_NOTE_S = 3.0  # how long a note about the chord covers the last row
+_INSPECT_S = 1.0  # the job is inspected at least this often, in case a hint is lost
+_WRITE_S = 30.0  # input that the job does not read within this is dropped
 
 
 def main(values: dict[str, Any], options: dict[str, Any]) -> int:
@@ -68,7 +68,7 @@ def main(values: dict[str, Any], options: dict[str, Any]) -> int:
 
 @contextlib.contextmanager
 def _raw(fd: int) -> Iterator[None]:
-    """Every key as it is pressed; back to normal however this ends."""
+    """Put the terminal into raw mode, and back into its old mode however the block ends."""
     before = termios.tcgetattr(fd)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(1))
@@ -83,13 +83,13 @@ def _raw(fd: int) -> Iterator[None]:
 
 
 class Session:
-    """One person at one job."""
+    """One terminal attached to one job."""
 
     def __init__(self, ctx: Context, job: JobDir, *, read_only: bool) -> None:
         self._ctx = ctx
         self._job = job
         self._read_only = read_only
-        self._line = ControlClient(job, output=True)
+        self._control = ControlClient(job, output=True)
         self._unasked = WithoutQueries()
         self._shown = 0  # output position
         self._prefixed = False
@@ -104,16 +104,15 @@ class Session:
             self._follow_size()
             self._paint(note=True)
             while not self._detached:
-                found = adoption.inspect_and_adopt(
-                    self._ctx, self._job
-                )  # first: what was printed before the end is shown below
+                # Inspect first: what was printed before the end is then shown below
+                found = adoption.inspect_and_adopt(self._ctx, self._job)
                 self._show()
                 if found.state.finished:
                     return
                 self._wait(wakeup)
         finally:
             self._give_back_size()
-            self._line.close()
+            self._control.close()
 
     def epitaph(self) -> str:
         name = short_id(self._job.job_id)
@@ -124,8 +123,8 @@ class Session:
         return f"[job {name} {state.state} {how}]"
 
     def _wait(self, wakeup: int) -> None:
-        deadline = time.monotonic() + _LOOK_S
-        for pause in self._line.pause(min(deadline, self._note_until or deadline)):
+        deadline = time.monotonic() + _INSPECT_S
+        for pause in self._control.pause(min(deadline, self._note_until or deadline)):
             left = max(0.0, (pause.deadline or deadline) - time.monotonic())
             ready, _, _ = select.select([*pause.fds, 0, wakeup], [], [], left)
             if wakeup in ready:
@@ -133,7 +132,7 @@ class Session:
                 self._follow_size()
             if 0 in ready:
                 self._type(os.read(0, 4096))
-        self._line.forget_answers()
+        self._control.forget_answers()
         if self._note_until is not None and time.monotonic() >= self._note_until:
             self._paint()
 
@@ -143,13 +142,13 @@ class Session:
         with Output(self._job) as out:
             while self._shown < out.end:
                 begin, data = out.take(self._shown, 1 << 16)
-                if not data:  # somebody shortened the log
+                if not data:  # the log was cut short
                     break
                 self._shown = begin + len(data)
                 stdio.write(self._unasked.feed(data))
 
     def _paint(self, *, note: bool = False) -> None:
-        """The job's screen as it stands; with `note`, the chord on the last row."""
+        """Draw the job's screen; with `note`, also a note about the chord on the last row."""
         state = adoption.inspect_and_adopt(self._ctx, self._job).state
         sizes = [(seq, cols, rows) for seq, cols, rows in (state.terminal or {}).get("sizes", [])]
         with Output(self._job) as out:
@@ -189,8 +188,8 @@ class Session:
     def _send(self, data: bytes) -> None:
         memory = fds.memory_file("keys", data)
         try:
-            while not self._line.request({"op": "write", "wait_s": _WRITE_S}, (memory,)):
-                time.sleep(0.02)  # its supervisor was just killed; another one listens in milliseconds
+            while not self._control.request({"op": "write", "wait_s": _WRITE_S}, (memory,)):
+                time.sleep(0.02)  # its supervisor was just killed; the next one listens within milliseconds
                 if adoption.inspect_and_adopt(self._ctx, self._job).state.finished:
                     return
         finally:
@@ -212,7 +211,7 @@ class Session:
         self._size = (cols, rows)
 
     def _give_back_size(self) -> None:
-        """As it was before, unless somebody else has changed it since."""
+        """Set the size from before, unless it was changed by another terminal since."""
         found = adoption.inspect_and_adopt(self._ctx, self._job)
         known = found.state.terminal or {}
         if self._size_before and not found.state.finished and (known.get("cols"), known.get("rows")) == self._size:

@@ -1,4 +1,4 @@
-"""`outlive --help` and `outlive VERB --help`, made from the declarations: an option cannot be without its line."""
+"""`outlive --help` and `outlive VERB --help`, made from the declarations, so no option lacks its line."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _COLUMN = 30  # where the explanations begin
 # Heading → verbs, in this order. A verb that no heading names is shown under the last one.
 _GROUPS = (
     ("Start", ("run", "create", "start", "restart")),
-    ("Look and wait", ("list", "status", "wait", "poll", "log", "tail", "screen", "events")),
-    ("Talk to a job", ("write", "send-keys", "submit", "paste", "resize", "attach")),
+    ("Read and wait", ("list", "status", "wait", "poll", "log", "tail", "screen", "events")),
+    ("Write to a job", ("write", "send-keys", "submit", "paste", "resize", "attach")),
     ("End and delete", ("kill", "clear", "remove", "gc")),
     ("Mark", ("tag set", "notify set")),
     ("Serve", ("mcp", "serve", "token add", "token list", "token revoke")),
@@ -35,7 +35,7 @@ _INTRO = (
     "Every answer is one JSON object on stdout; logs go to stderr."
 )
 _EXAMPLES = (
-    ("outlive run make test", "answers when it ended, or after 10 s"),
+    ("outlive run make test", "answers when it has ended, or after 10 s"),
     ("outlive run --wait --propagate -- make test", "waits, and exits like make"),
     ("outlive run --snapshot-after 0 'npm run dev'", "one word is a shell string; answers at once"),
     ("outlive wait JOB --timeout-ms 30s", "until it ends, at most 30 seconds"),
@@ -47,7 +47,7 @@ _JOB = "JOB: an id, or any unique beginning or end of it of at least 6 character
 
 
 def terminal_width() -> int:
-    """Columns to write in: COLUMNS, else the terminal's, at most and by default 100."""
+    """Return the columns to write in: COLUMNS, else the terminal's; at most and by default 100."""
     found = os.environ.get("COLUMNS", "")
     if found.isascii() and found.isdigit() and int(found):
         return max(40, min(int(found), WIDTH))
@@ -58,14 +58,14 @@ def terminal_width() -> int:
 
 
 def short_usage(verb: Verb | None) -> str:
-    """What stderr says after a usage error."""
+    """Return what stderr says after a usage error."""
     if verb is None:
         return "usage: outlive [--root PATH] VERB …\n`outlive --help` lists the verbs.\n"
     return f"usage: {_usage(verb)}\n`outlive {verb.name} --help` explains the options.\n"
 
 
 def overview(verbs: Iterable[Verb], width: int) -> str:
-    """The text of `outlive --help`."""
+    """Return the text of `outlive --help`."""
     lines = {verb.name: verb.help for verb in verbs}
     column = max(map(len, lines)) + 4
     parts = ["usage: outlive [GLOBAL OPTIONS] VERB [OPTIONS] …", textwrap.fill(_INTRO, width)]
@@ -82,14 +82,14 @@ def overview(verbs: Iterable[Verb], width: int) -> str:
 
 
 def of_several(word: str, verbs: Iterable[Verb], width: int) -> str:
-    """The text of `outlive token --help`: of the verbs that begin with `word`."""
+    """Return the text of `outlive token --help`, about the verbs that begin with `word`."""
     rows = [(verb.name, verb.help) for verb in verbs]
     usage = f"usage: outlive {word} {'|'.join(name.partition(' ')[2] for name, _ in rows)} …"
     return "\n\n".join([usage, _table("Verbs", rows, width), f"`outlive {rows[0][0]} --help` explains one."]) + "\n"
 
 
 def of_verb(verb: Verb, width: int) -> str:
-    """The text of `outlive VERB --help`."""
+    """Return the text of `outlive VERB --help`."""
     shown = [arg for arg in verb.args if arg.cli and arg.hidden is not True]
     parts = [_fill(f"usage: {_usage(verb)}", width, indent="  "), _fill(verb.help, width)]
     parts += [_fill(paragraph, width) for paragraph in verb.detail.split("\n\n") if paragraph.strip()]
@@ -117,7 +117,7 @@ def _usage(verb: Verb) -> str:
 
 
 def _place(arg: Arg) -> str:
-    """A positional as the usage line writes it."""
+    """Return a positional as the usage line writes it."""
     if arg.kind == WORDS:
         return f"[--] {_name(arg)}"
     return _name(arg) if arg.required else f"[{_name(arg)}]"
@@ -132,7 +132,7 @@ def _signature(arg: Arg) -> str:
 
 
 def _explained(arg: Arg) -> str:
-    words = [arg.help]
+    words = [arg.help.replace("CLI also: ", "Also ").replace("CLI: ", "")]
     if arg.kind in (STRS, ENV) and not is_positional(arg):
         words.append("May be repeated.")
     if arg.required and not is_positional(arg):
@@ -162,7 +162,7 @@ def _default(arg: Arg) -> str | None:
 
 
 def _amount(arg: Arg, number: Any) -> str:
-    """A number with its unit: `10000 ms (10s)`, `50`."""
+    """Return a number with its unit: `10000 ms (10s)`, `50`."""
     if arg.kind != MS or not number:
         return str(number)
     for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)):
@@ -193,7 +193,7 @@ def _table(heading: str, rows: list[tuple[str, str]], width: int, column: int | 
 
 
 def _row(left: str, right: str, width: int, column: int) -> str:
-    """Two columns; an entry too long for the left one has its explanation below it."""
+    """Return a row of two columns; the explanation of an entry too long for the left one starts below it."""
     indent = " " * column
     start = f"  {left}"
     if len(start) + 2 > column:

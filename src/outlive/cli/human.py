@@ -1,4 +1,4 @@
-"""Answers for a person: `--human`. Nothing a job prints or is called reaches the terminal as a control character."""
+"""Render answers for a person: `--human`. Output and names of jobs reach the terminal without control characters."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _HIDDEN = frozenset({"schema_version", "ok", "type", "short_id", "encoding", "sn
 _TEXT_ONLY = frozenset({"log", "tail"})  # asked for to be read, so nothing stands above it
 
 
-class Look:
-    """What the terminal can show."""
+class Style:
+    """What the terminal can show: colours, width, and the time to count from."""
 
     __slots__ = ("colour", "now", "width")
 
@@ -42,7 +42,7 @@ class Look:
         self.now = time.time() if now is None else now
 
     @classmethod
-    def of_stdout(cls, env: Mapping[str, str]) -> Look:
+    def of_stdout(cls, env: Mapping[str, str]) -> Style:
         if not os.isatty(1):
             return cls()
         try:
@@ -55,28 +55,28 @@ class Look:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code else text
 
 
-def answer(found: dict[str, Any], look: Look) -> str:
-    """The text of an answer, or of an error, with a newline at its end."""
+def answer(found: dict[str, Any], style: Style) -> str:
+    """Return the text of an answer or an error, with a newline at its end."""
     if not found["ok"]:
         return error(found["error"])
     if found["type"] == "list":
-        return _jobs(found, look)
+        return _jobs(found, style)
     if found["type"] == "events":
-        return _events(found, look)
+        return _events(found, style)
     if found["type"] == "doctor":
-        return _checks(found, look)
+        return _checks(found, style)
     if found["type"] in ("install", "uninstall"):
         return _client(found)
     if found["type"] == "schema":
         return json.dumps(found.get("schema"), indent=2, ensure_ascii=False) + "\n"
-    parts = [] if found["type"] in _TEXT_ONLY else [_fields(found, look)]
+    parts = [] if found["type"] in _TEXT_ONLY else [_fields(found, style)]
     parts += _texts(found)
     parts += [f"({line(found['hint'])})\n"] if found.get("hint") else []
     return "\n".join(part for part in parts if part) or "(no output)\n"
 
 
 def error(found: dict[str, Any]) -> str:
-    """The `error` member as one or two lines."""
+    """Return the `error` member as one or two lines."""
     text = f"error: {line(found['message'])}\n"
     candidates = (found.get("details") or {}).get("candidates") or []
     text += "".join(f"  {line(str(candidate))}\n" for candidate in candidates)
@@ -84,7 +84,7 @@ def error(found: dict[str, Any]) -> str:
 
 
 def line(text: str) -> str:
-    """One line without control characters: each is shown as an escape, because dropping it would hide that it is there."""
+    """Return one line with control characters shown as escapes; dropping them would hide that they are there."""
     return "".join(char if _is_shown(char) else _escape(char) for char in text)
 
 
@@ -101,7 +101,7 @@ def _escape(char: str) -> str:
 # --- list ----------------------------------------------------------------------------------------------------------
 
 
-def _jobs(found: dict[str, Any], look: Look) -> str:
+def _jobs(found: dict[str, Any], style: Style) -> str:
     jobs = found["jobs"]
     if not jobs:
         return (
@@ -109,7 +109,7 @@ def _jobs(found: dict[str, Any], look: Look) -> str:
             if found.get("hint")
             else "There is no such job.\n"
         )
-    text = table(_HEAD, [_job_row(job, look.now) for job in jobs], look, colours=[_colour(job) for job in jobs])
+    text = table(_HEAD, [_job_row(job, style.now) for job in jobs], style, colours=[_colour(job) for job in jobs])
     if found.get("truncated"):
         text += f"({len(jobs)} shown, there are more: --limit 0 shows all)\n"
     if found.get("skipped"):
@@ -121,7 +121,7 @@ _CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed fr
 
 
 def _client(found: dict[str, Any]) -> str:
-    """The configuration of an MCP client: what was done, or, where nothing was written, what to do."""
+    """Tell what was done to the configuration of an MCP client, or what to do where nothing was written."""
     change = found["change"]
     if found["written"] or change == "none":
         text = f"{_CHANGES[change]} {line(found['path'])} (server {line(found['name'])}).\n"
@@ -135,20 +135,20 @@ def _client(found: dict[str, Any]) -> str:
     return text + (f"({line(found['hint'])})\n" if found.get("hint") else "")
 
 
-def _events(found: dict[str, Any], look: Look) -> str:
+def _events(found: dict[str, Any], style: Style) -> str:
     from outlive.render import events
 
     rows = [[event["at"], str(event["seq"]), event["type"], events.about(event)] for event in found["events"]]
-    text = table(("TIME", "SEQ", "EVENT", "ABOUT"), rows, look) if rows else "No events yet.\n"
+    text = table(("TIME", "SEQ", "EVENT", "ABOUT"), rows, style) if rows else "No events yet.\n"
     return text + (f"({line(found['hint'])})\n" if found.get("hint") else "")
 
 
-def _checks(found: dict[str, Any], look: Look) -> str:
-    """One line a check, with what to do below it."""
+def _checks(found: dict[str, Any], style: Style) -> str:
+    """Return one line for each check, with what to do below it."""
     width = max(len(check["name"]) for check in found["checks"])
     lines = []
     for check in found["checks"]:
-        status = look.paint(check["status"].ljust(4), _STATUS_COLOURS.get(check["status"]))
+        status = style.paint(check["status"].ljust(4), _STATUS_COLOURS.get(check["status"]))
         lines.append(f"{status}  {line(_label(check['name'])).ljust(width)}  {line(check['found'])}")
         if check.get("advice"):
             lines.append(f"{' ' * (width + 8)}→ {line(check['advice'])}")
@@ -177,7 +177,7 @@ def _aside(job: dict[str, Any]) -> str:
 
 
 def _result(job: dict[str, Any]) -> str:
-    """One word for how it ended: the code, or why there is none."""
+    """Return one word for how a job ended: its exit code, or why it has none."""
     if job.get("reason") in (None, "exit") and job.get("exit_code") is not None:
         return str(job["exit_code"])
     if job.get("reason") in (None, "signal"):
@@ -190,20 +190,22 @@ def _colour(job: dict[str, Any]) -> str | None:
     return "31" if bad_exit else _COLOURS.get(job["state"])
 
 
-def table(head: tuple[str, ...], rows: list[list[str]], look: Look, *, colours: list[str | None] | None = None) -> str:
-    """Left-aligned columns; the last one is cut at the width of the terminal. Colours go to the whole row."""
+def table(
+    head: tuple[str, ...], rows: list[list[str]], style: Style, *, colours: list[str | None] | None = None
+) -> str:
+    """Return left-aligned columns; rows are cut at the width of the terminal. A colour applies to its whole row."""
     shown = [list(head), *([line(cell) for cell in row] for row in rows)]
     widths = [max(map(columns, cells)) for cells in zip(*shown, strict=True)]
     lines = []
     for at, row in enumerate(shown):
         text = "  ".join(cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True))
         code = "1" if at == 0 else (colours[at - 1] if colours else None)
-        lines.append(look.paint(cut(text.rstrip(), look.width), code))
+        lines.append(style.paint(cut(text.rstrip(), style.width), code))
     return "\n".join(lines) + "\n"
 
 
 def columns(text: str) -> int:
-    """How many columns a terminal needs for it."""
+    """Return how many columns a terminal needs for the text."""
     if text.isascii():
         return len(text)
     return sum(_char_columns(char) for char in text)
@@ -226,18 +228,18 @@ def cut(text: str, width: int | None) -> str:
 # --- the others ----------------------------------------------------------------------------------------------------
 
 
-def _fields(found: dict[str, Any], look: Look) -> str:
-    """`name  value` lines; what is null or empty is left out."""
+def _fields(found: dict[str, Any], style: Style) -> str:
+    """Return `name  value` lines without fields that are null or empty."""
     names = [name for name in _FIRST if name in found] + [name for name in found if name not in _FIRST]
     pairs = [(name, found[name]) for name in names if name not in _HIDDEN and name not in _OUTPUTS]
-    shown = [(_label(name), _value(name, value, look)) for name, value in pairs if value not in (None, "", [], {})]
+    shown = [(_label(name), _value(name, value, style)) for name, value in pairs if value not in (None, "", [], {})]
     if not shown:
         return ""
     width = max(len(label) for label, _ in shown)
     lines = []
     for label, value in shown:
-        value = look.paint(value, _colour(found)) if label == "state" else value
-        lines.append(f"{look.paint(label.ljust(width), '1')}  {value}")
+        value = style.paint(value, _colour(found)) if label == "state" else value
+        lines.append(f"{style.paint(label.ljust(width), '1')}  {value}")
     return "\n".join(lines) + "\n"
 
 
@@ -248,7 +250,7 @@ def _label(name: str) -> str:
     return line(name.replace("_", " "))
 
 
-def _value(name: str, value: Any, look: Look) -> str:
+def _value(name: str, value: Any, style: Style) -> str:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if number and name.endswith("_ms"):
         return duration(value)
@@ -259,18 +261,18 @@ def _value(name: str, value: Any, look: Look) -> str:
     if name == "command" and isinstance(value, list):
         return line(shlex.join(value) if len(value) > 1 else " ".join(value))
     if isinstance(value, list):
-        return _list(value, look)
+        return _list(value, style)
     return line(json.dumps(value) if isinstance(value, dict) else str(value))
 
 
-def _list(values: list[Any], look: Look) -> str:
+def _list(values: list[Any], style: Style) -> str:
     if all(isinstance(value, str) for value in values):
         return ", ".join(map(line, values))
     if not all(isinstance(value, dict) for value in values):
         return line(json.dumps(values))
     head = tuple(dict.fromkeys(name for value in values for name in value))
     rows = [[_cell(value.get(name)) for name in head] for value in values]
-    indented = table(tuple(line(name).upper() for name in head), rows, Look(now=look.now)).rstrip("\n")
+    indented = table(tuple(line(name).upper() for name in head), rows, Style(now=style.now)).rstrip("\n")
     return "\n    " + indented.replace("\n", "\n    ")
 
 
@@ -281,7 +283,7 @@ def _cell(value: Any) -> str:
 
 
 def _texts(found: dict[str, Any]) -> list[str]:
-    """What the job printed. The tails only where the merged output is missing: it is the same text."""
+    """Return what the job printed. The tails are used only without merged output, because they are the same text."""
     if isinstance(found.get("lines"), list) and found["type"] == "screen":
         return ["".join(readable(str(row)) + "\n" for row in found["lines"])]
     texts = {**(found.get("snapshot") or {}), **found}

@@ -1,5 +1,7 @@
-"""argv → verb → one JSON object on stdout and an exit status. No verb's logic is here, and what one verb does not need
-is not imported for it: `outlive status` may take 2.5 times as long as a bare python.
+"""argv → verb → one JSON object on stdout and an exit status.
+
+No logic of a verb is here. A verb imports only what it needs: `outlive status` may take 2.5 times as long as a bare
+Python.
 """
 
 from __future__ import annotations
@@ -33,14 +35,14 @@ PROGRAMS = {
     "serve": "outlive.mcp.http.serve:main",
     "demo": "outlive.demo:main",
 }
-# These answer also where the root is unsafe or full
+# These answer even where the root is unsafe or full
 _STORELESS = frozenset({"schema", "doctor", "install", "uninstall"})
-_FORGIVING = frozenset({"doctor"})  # answer also where the configuration is broken
+_FORGIVING = frozenset({"doctor"})  # answer even where the configuration is broken
 _WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
 
 
 class _Call:
-    """What is known so far: error answers and ^C need it wherever the call stopped."""
+    """What is known of the call so far; error answers and ^C need it wherever the call stopped."""
 
     __slots__ = ("context", "cwd", "env", "launcher", "options", "started", "values", "verb")
 
@@ -60,7 +62,7 @@ class _Call:
 
 
 def main(argv: list[str], launcher: Launcher | None = None) -> int:
-    """`launcher`: one that has a pair under way, if there is one."""
+    """Run one command line and return the exit status. `launcher` is one that already starts a pair, if there is one."""
     stdio.open_standard_fds()
     call = _Call(launcher)
     try:
@@ -69,7 +71,7 @@ def main(argv: list[str], launcher: Launcher | None = None) -> int:
         return _interrupted(call)
     except OutliveError as error:
         status = _failed(call, error)
-    except OSError as error:  # of a system call no action gave words to: full disk, no more descriptors
+    except OSError as error:  # of a system call that no verb expects to fail: a full disk, no more descriptors
         _trace(call)
         status = _failed(call, from_os(_doing(call), error, on="store"))
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an error object
@@ -125,7 +127,7 @@ def _verb(words: list[str], call: _Call) -> int:
 
 
 def _follow(verb: Verb, call: _Call) -> int:
-    """One JSON object a line instead of one in all, as long as there is something to come."""
+    """Print one JSON object a line until none can come any more."""
     assert verb.follow is not None
     values = {name: value for name, value in call.values.items() if name != "follow"}
     _run(verb, call, lambda ctx: verb.follow and verb.follow(ctx, _print_line, **values))
@@ -141,7 +143,7 @@ def _print_line(found: dict[str, Any]) -> None:
 
 
 def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> Any:
-    """What the verb answers. `start(context)` instead of `verb.run` with the values of the call."""
+    """Return what the verb answers. `start(context)` is run instead of `verb.run`, if given."""
     from outlive.jobs import context, waiting
 
     found = _configuration(verb, call)
@@ -187,7 +189,7 @@ def _open_store(verb: Verb, call: _Call) -> Any:
 
 
 class _Launcher:
-    """`launch.fork.Launcher`, imported at its first use: most verbs start nothing."""
+    """`launch.from_cli.Launcher`, imported at its first use: most verbs start nothing."""
 
     def __getattr__(self, name: str) -> Any:
         from outlive.launch.from_cli import Launcher
@@ -207,7 +209,7 @@ def _program(verb: Verb, call: _Call) -> int:
 
 
 def _collect_again() -> None:
-    """What is loaded by now stays, and is not looked through any more."""
+    """Enable garbage collection again. Objects loaded so far stay for good and are not searched."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
@@ -221,10 +223,10 @@ def _print(call: _Call, found: dict[str, Any]) -> None:
         if call.options["human"]:
             from outlive.cli import human
 
-            stdio.text(human.answer(found, human.Look.of_stdout(call.env)))
+            stdio.text(human.answer(found, human.Style.of_stdout(call.env)))
         else:
             stdio.write(envelope.encoded(found) + b"\n")
-    except OSError as error:  # a full disk behind stdout: the caller sees half an object, so say why
+    except OSError as error:  # stdout may be on a full disk: the caller sees half an object, so say why
         stdio.note(f"outlive: while writing the answer: {error.strerror}\n")
         raise SystemExit(ERROR) from None
 
@@ -263,7 +265,7 @@ def _help(verb: Verb | None) -> int:
 
 
 def _asks_about_several(words: list[str], call: _Call) -> bool:
-    """Is it `outlive token --help` or `outlive help token`, where `token` begins several verbs?"""
+    """Return whether this is `outlive token --help` or `outlive help token`, where `token` begins several verbs."""
     asks = words[1:] in (["--help"], ["-h"]) or (call.options["help"] and len(words) == 1)
     return asks and bool(parse.second_words(words[0]))
 
@@ -282,7 +284,7 @@ def _verbs() -> list[Verb]:
 
 
 def _interrupted(call: _Call) -> int:
-    """The action's generator is closed by now: what it held is given back, the job goes on."""
+    """Report ^C. The verb's generator is closed by now and has given back what it held; the job goes on."""
     text = "interrupted"
     if call.verb and call.verb.name in _WAITING:
         job = getattr(call.context, "job_id", None) or call.values.get("job") or call.values.get("jobs")
@@ -323,7 +325,7 @@ def _check_propagate(values: dict[str, Any]) -> None:
 
 
 def _propagated(result: dict[str, Any]) -> int:
-    """What a shell would have answered for the same command."""
+    """Return the exit status that a shell would have for the same command."""
     if result.get("exit_code") is not None:
         return int(result["exit_code"]) & 0xFF
     if result.get("signal"):
@@ -337,6 +339,6 @@ def _signal_number(name: str) -> int:
     from outlive.system.signals import number_of
 
     base, _, above = name.partition("+")  # SIGRTMIN+3
-    if not above and base[3:].isdigit():  # SIG42: one without a name
+    if not above and base[3:].isdigit():  # SIG42: a signal without a name
         return int(base[3:])
     return (number_of(base) or 0) + int(above or 0)

@@ -1,4 +1,4 @@
-"""argv → the verb, its arguments by name, and the global options; made from `Verb.args` alone.
+"""Parse argv into the verb, its arguments by name, and the global options, from `Verb.args` alone.
 
 Not argparse: importing it costs 6-10 ms, which is most of what `outlive status` may take in all, and it cannot end our
 options at the first word of the command (REMAINDER swallows options that stand before it), name the nearest option, or
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from outlive.verbs.spec import Verb
 
 GLOBALS = (
-    Arg("root", PATH, "The job root, instead of OUTLIVE_ROOT or the platform's place."),
-    Arg("config", PATH, "The configuration file, instead of the one in the configuration directory."),
-    Arg("human", BOOL, "Tables and text for a person instead of JSON.", default=False),
-    Arg("verbose", BOOL, "Log to stderr; -v what was done, -vv more.", default=False),
+    Arg("root", PATH, "Job root, instead of OUTLIVE_ROOT or the default place."),
+    Arg("config", PATH, "Configuration file, instead of the one in the configuration directory."),
+    Arg("human", BOOL, "Print tables and text for a person instead of JSON.", default=False),
+    Arg("verbose", BOOL, "Log to stderr: -v what was done, -vv more.", default=False),
     Arg("version", BOOL, "Print the version.", default=False),
     Arg("help", BOOL, "Print this help.", default=False),
 )
@@ -35,12 +35,12 @@ _GLOBAL_FLAGS = {arg.cli: arg for arg in GLOBALS} | {"-h": GLOBALS[-1]}
 
 
 def no_options() -> dict[str, Any]:
-    """The global options when none is given; `verbose` counts."""
+    """Return the global options when none is given; `verbose` is a count."""
     return {**{arg.name: arg.cli_default for arg in GLOBALS}, "verbose": 0}
 
 
 def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, Any], dict[str, Any]]:
-    """Verb, arguments by name, global options. Errors: invalid_argument with `usage` set."""
+    """Return the verb, its arguments by name, and the global options. Errors: invalid_argument with `usage` set."""
     options = no_options()
     words = leading(argv, options, cwd)
     name, words = verb_name(words)
@@ -49,7 +49,7 @@ def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, Any], dict[
 
 
 def leading(argv: list[str], options: dict[str, Any], cwd: str | None) -> list[str]:
-    """Reads the global options in front of the verb into `options`; what is left begins with the verb."""
+    """Read the global options in front of the verb into `options`. Return the words from the verb on."""
     return _Reader((), options, cwd, before_verb=True).read(argv)
 
 
@@ -73,14 +73,14 @@ def verb_name(words: list[str]) -> tuple[str, list[str]]:
 
 
 def second_words(word: str) -> list[str]:
-    """What may follow the first word of a verb of two words; none if it is not one."""
+    """Return the words that may follow `word` as the second word of a verb."""
     return [name.partition(" ")[2] for name in verbs.names() if name.startswith(f"{word} ")]
 
 
 def arguments(verb: Verb, words: list[str], options: dict[str, Any], cwd: str | None) -> dict[str, Any]:
-    """Every argument of the verb by name, defaults applied; global options found go into `options`.
+    """Return every argument of the verb by name, with defaults. Global options go into `options`.
 
-    At `--help` and `--version` the reading stops, and nothing is asked for: the caller looks at `asks_only(options)`.
+    Parsing stops at `--help` and `--version`, and nothing is required then; `asks_only(options)` tells the caller.
     """
     reader = _Reader(verb.args, options, cwd, verb=verb.name)
     reader.read(words)
@@ -88,7 +88,7 @@ def arguments(verb: Verb, words: list[str], options: dict[str, Any], cwd: str | 
 
 
 def asks_only(options: dict[str, Any]) -> bool:
-    """Is this a question about outlive itself?"""
+    """Return whether `--help` or `--version` was given."""
     return bool(options["help"] or options["version"])
 
 
@@ -114,7 +114,7 @@ class _Reader:
         self.slots = [arg for arg in args if is_positional(arg)]
 
     def read(self, words: list[str]) -> list[str]:
-        """What is left: nothing, but in front of the verb everything from the verb on."""
+        """Take the words. Return the words from the verb on when reading in front of the verb, else none."""
         at = 0
         while at < len(words):
             word = words[at]
@@ -135,7 +135,7 @@ class _Reader:
         return self.before_verb or bool(self.slots and self.slots[0].kind == WORDS)
 
     def _rest(self, words: list[str]) -> list[str]:
-        """What follows the end of our options."""
+        """Take the words after the end of our options."""
         if self.before_verb:
             return words
         while words:
@@ -156,7 +156,7 @@ class _Reader:
             self.slots.pop(0)
 
     def flag(self, words: list[str], at: int) -> int:
-        """Takes the flag at `at` and its value; the place of the next word."""
+        """Take the flag at index `at` and its value. Return the index of the next word."""
         count = _verbosity(words[at])
         if count:
             self.options["verbose"] += count
@@ -212,7 +212,7 @@ class _Reader:
         return f"{advice}.{dashed}" if any(arg.kind == WORDS for arg in self.args) else f"{advice}."
 
     def finish(self) -> dict[str, Any]:
-        """The values in the order of the declarations. One offered here goes before its namesake of another face."""
+        """Return the values in the order of the declarations. Of two arguments with one parameter, the CLI's counts."""
         found = {arg.name: self._value(arg) for arg in self.args if arg.cli}
         for arg in self.args:
             found.setdefault(arg.name, _fresh(arg.cli_default))
@@ -239,12 +239,12 @@ def _is_flag(word: str) -> bool:
 
 
 def _verbosity(word: str) -> int:
-    """How often `-v` is in `-v`, `-vv`, `--verbose`; 0 for every other word."""
+    """Return how often `-v` is in `-v`, `-vv` or `--verbose`; 0 for every other word."""
     if word == "--verbose":
         return 1
     return len(word) - 1 if word[:2] == "-v" and not word[1:].strip("v") else 0
 
 
 def _fresh(default: Any) -> Any:
-    # A declaration is shared by every call of this process; its list must not be.
+    # Every call of this process shares the declaration, but each needs a list of its own
     return default.copy() if isinstance(default, (list, dict)) else default

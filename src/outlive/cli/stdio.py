@@ -1,4 +1,4 @@
-"""The CLI's own writing: answers on stdout, everything else on stderr."""
+"""Write answers to stdout and everything else to stderr."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LEVELS = {"warning": WARNING, "warn": WARNING, "info": INFO, "debug": DEBUG}
 
 
 def level(verbose: int, env: Mapping[str, str]) -> int:
-    """How much is logged: the larger of -v and OUTLIVE_LOG (an unknown word there is `warning`)."""
+    """Return the log level: the larger of -v and OUTLIVE_LOG, where an unknown word means `warning`."""
     return max(min(verbose, DEBUG), _LEVELS.get(env.get("OUTLIVE_LOG", "").lower(), WARNING))
 
 
 def write(data: bytes, fd: int = 1) -> None:
-    """All of `data` to a standard stream. A reader that is gone is no error; OSError for everything else.
+    """Write all of `data` to a standard stream. A reader that is gone is no error. Errors: OSError.
 
     Not sys.stdout: it raises BlockingIOError half way through where a terminal shared with node is non-blocking, and
     complains about a broken pipe again at exit.
@@ -37,12 +37,12 @@ def write(data: bytes, fd: int = 1) -> None:
 
 
 def text(shown: str) -> None:
-    """Text to stdout; what UTF-8 cannot carry is shown as an escape."""
+    """Write text to stdout; what UTF-8 cannot encode is shown as an escape."""
     write(shown.encode("utf-8", "backslashreplace"))
 
 
 def note(shown: str) -> None:
-    """Text to stderr. Nobody is left to hear that this failed."""
+    """Write text to stderr. A failure is ignored: there is no stream left to report it on."""
     try:
         write(shown.encode("utf-8", "backslashreplace"), 2)
     except OSError:
@@ -50,7 +50,7 @@ def note(shown: str) -> None:
 
 
 def open_standard_fds() -> None:
-    """Takes the places of closed standard streams, or a file of the store would get fd 1 and our answer with it."""
+    """Open /dev/null for each closed standard stream; else a file of the store would become fd 1 and get our answer."""
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)

@@ -1,5 +1,7 @@
-"""One word of the command line → the value an argument's kind asks for. Errors: invalid_argument with `usage` set,
-the message says the flag as typed, `details.field` the argument."""
+"""Convert one word of the command line to the value of an argument's kind.
+
+Errors: invalid_argument with `usage` set. The message names the flag as typed, `details.field` the parameter.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +32,19 @@ _METAVARS = {
 
 
 def metavar(arg: Arg) -> str:
-    """What help and hints write in the value's place."""
+    """Return what help and hints write in place of the value."""
     if arg.metavar:
         return arg.metavar
     return "|".join(arg.choices) if arg.choices else _METAVARS[BYTES if _is_size(arg) else arg.kind]
 
 
 def _is_size(arg: Arg) -> bool:
-    """64K is as good for one number of bytes as for another."""
+    """Return whether sizes such as 64K are taken: for every number of bytes."""
     return arg.kind == BYTES or (arg.kind == INT and arg.name.endswith("_bytes"))
 
 
 def checked(arg: Arg, text: str, cwd: str | None) -> Any:
-    """The value of one word for this argument, inside its choices and bounds."""
+    """Return the value of one word, checked against the choices and bounds of the argument."""
     if arg.choices and text not in arg.choices:
         near = nearest(text, list(arg.choices))
         hint = f"Did you mean {near}?" if near else None
@@ -55,7 +57,7 @@ def checked(arg: Arg, text: str, cwd: str | None) -> Any:
 
 
 def variable(arg: Arg, text: str) -> tuple[str, str]:
-    """Name and value of `NAME=VALUE`."""
+    """Return name and value of `NAME=VALUE`."""
     name, equals, value = text.partition("=")
     if not equals:
         hint = f"Write {arg.cli} {name}=VALUE; nothing is taken from the caller's environment by name."

@@ -1,1 +1,3 @@
-"""What is known of MCP clients: where each keeps its configuration, in which shape, and how to change it and nothing else."""
+"""The configuration files of MCP clients: where each client keeps its file, in which shape, and how
+one entry is changed.
+"""

@@ -1,4 +1,4 @@
-"""Which clients know outlive, and would its server start there?"""
+"""Find the clients' configuration files, and what they say of outlive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def this_machine(env: Mapping[str, str], cwd: str | None) -> Machine:
 
 
 def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | None) -> ConfigFile:
-    """Return the client's file for the user or for the project in `cwd`. Errors: invalid_argument."""
+    """Return the client's file for the user or for the project in `cwd`.
+
+    Errors: invalid_argument.
+    """
     path = registry.file_of(client, level, this_machine(env, cwd))
     if path is None:
         why = "the current directory does not exist" if client.project else f"{client.title} has no project file"
@@ -34,12 +37,14 @@ def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | N
 
 
 def survey(env: Mapping[str, str], cwd: str | None) -> list[dict[str, Any]]:
-    """One object for each client and scope that it has a file for: {client, title, scope, path, present, configured, name,
-    command, executable, problem}.
+    """Return one object for each client and each file that it may have.
 
-    `present`: is there a file; `configured`: does it have a server of ours, `name` its name there, `command` the words that
-    start it (null for one over HTTP), `executable` whether that can be run (null: nothing to run); `problem`: a sentence, or
-    null. Never raises for what is in a file.
+    client, title, scope (user or project), path
+    present: whether the file exists
+    configured: whether it has a server of outlive; name: that server's name
+    command: the words that start it; null for a server over HTTP
+    executable: whether the command can be run; null if there is none
+    problem: a sentence, or null; the content of a file never raises an error
     """
     machine = this_machine(env, cwd)
     found = []
@@ -73,7 +78,10 @@ def _of_file(client: Client, level: str, path: str, env: Mapping[str, str]) -> l
 
 
 def _is_meant(client: Client, name: str, entry: Any) -> bool:
-    """Return whether this server is meant to be outlive. Nothing is changed here, so a name is enough."""
+    """Return whether this server is meant to be outlive.
+
+    Nothing is changed here, so a name is enough.
+    """
     if not isinstance(entry, dict):
         return False
     return registry.is_ours(client, entry) or ("outlive" in name and registry.address_of(entry) is not None)
@@ -98,12 +106,15 @@ def _runs(command: str, env: Mapping[str, str]) -> tuple[bool, str | None]:
     if os.access(command, os.X_OK) and os.path.isfile(command):
         return True, None
     what = "may not be executed" if os.path.exists(command) else "does not exist"
-    return False, f"{command} {what}: outlive install writes the present place"
+    return False, f"{command} {what}: `outlive install` writes the present path"
 
 
 def own_words(argv: list[str]) -> list[str]:
-    """How a client starts this very outlive: absolute, because desktop programs have a bare PATH. A link to it is kept,
-    it stays where an update changes what it leads to."""
+    """Return the words with which a client starts this installation of outlive.
+
+    The path is absolute, because desktop programs have a bare PATH. A link is not followed: it
+    stays where it is when an update changes its target.
+    """
     called = os.path.abspath(argv[0]) if argv and os.path.dirname(argv[0]) else ""
     beside = os.path.join(os.path.dirname(sys.executable), "outlive")
     for path in (called, beside):

@@ -1,4 +1,4 @@
-"""An entry goes into a client's configuration, or out of it."""
+"""Put an entry into a client's configuration, or take it out."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ ADDED, UPDATED, REMOVED, NONE = "added", "updated", "removed", "none"
 
 
 class Change:
-    """What is to be done to one file. `kind`: added, updated, removed, none. Nothing is written before `write`."""
+    """A change of one file, of the kind `kind`: added, updated, removed, none.
+
+    Nothing is written before `write`.
+    """
 
     def __init__(self, client: Client, file: ConfigFile, name: str, url: str | None = None) -> None:
         """Read the file. `url`: the address at which a server is outlive's, as the caller says.
 
-        Errors: invalid_state if the server `name` is not provably outlive's; io_error, also for a file
-        that cannot be parsed: the error names the line.
+        Errors: invalid_state if the server `name` is not provably outlive's; io_error, also for a
+        file that cannot be parsed: the error names the line.
         """
         self.client = client
         self.file = file
@@ -38,39 +41,46 @@ class Change:
         self.kind = NONE
         self._path = (*client.keys, name)
         self._before = file.read()
-        with _told(self.file.path, client):
+        with _explained(self.file.path, client):
             self._document = parsed(client, self._before or b"")
             self.old: Any = self._document.get(self._path)
         if self.old is not None and not registry.is_ours(client, self.old, url):
             raise self._not_ours()
 
     def put(self, entry: Entry) -> Entry:
-        """The entry as it will stand there, with what else was in it."""
+        """Add or update the entry.
+
+        Return it as it will stand in the file, with other members that it had.
+        """
         wanted = registry.merged(self.old, entry)
         before = self._document.text
-        with _told(self.file.path, self.client):
+        with _explained(self.file.path, self.client):
             if self.old is None:
                 self._document.set(self._path, wanted)
             else:
                 self._rewrite(wanted)
             if registry.uses_input(self.client, self.name, wanted):
-                self._ask_for_token()
+                self._add_token_input()
             else:
-                self._ask_no_more()
+                self._drop_token_input()
         self._check({**self._others(), self.name: wanted})
         if before != self._document.text:
             self.kind = ADDED if self.old is None else UPDATED
         return wanted
 
     def take_out(self) -> None:
-        with _told(self.file.path, self.client):
+        """Remove the entry."""
+        with _explained(self.file.path, self.client):
             if self._document.remove(self._path):
                 self.kind = REMOVED
-            self._ask_no_more()
+            self._drop_token_input()
         self._check(self._others())
 
     def write(self) -> str | None:
-        """The path of the backup; None: there was nothing to keep. Errors: io_error."""
+        """Write the file.
+
+        Return the path of the original, or None if there was no file. Errors: io_error.
+        """
         text = self._document.text
         return self.file.write(self._before, text.encode("utf-8", "surrogateescape"))
 
@@ -84,7 +94,7 @@ class Change:
         return OutliveError("invalid_state", message, hint=hint, details={"path": self.file.path})
 
     def _rewrite(self, wanted: Entry) -> None:
-        """Member by member, so that comments inside of the entry stay too."""
+        """Change the entry member by member, so that comments inside it stay too."""
         for key in self.old:
             if key not in wanted:
                 self._document.remove((*self._path, key))
@@ -92,13 +102,13 @@ class Change:
             if key not in self.old or self.old[key] != value:
                 self._document.set((*self._path, key), value)
 
-    def _ask_for_token(self) -> None:
+    def _add_token_input(self) -> None:
         asked = self._document.get(("inputs",))
         if registry.input_id(self.name) not in _ids(asked):
             self._document.append(("inputs",), registry.token_input(self.name))  # type: ignore[union-attr]
 
-    def _ask_no_more(self) -> None:
-        """VS Code's question for our token goes with the entry that used it."""
+    def _drop_token_input(self) -> None:
+        """Remove VS Code's input for our token, together with the entry that used it."""
         if self.old is None or not registry.uses_input(self.client, self.name, self.old):
             return
         for index in reversed(_places(self._document.get(("inputs",)), registry.input_id(self.name))):
@@ -109,7 +119,7 @@ class Change:
         return {name: entry for name, entry in (servers or {}).items() if name != self.name}
 
     def _check(self, servers: Entry) -> None:
-        """What was made of the text is read once more, before it replaces anything: nothing else may have changed."""
+        """Read the new text before it replaces the file: nothing else may have changed."""
         before = parsed(self.client, self._before or b"").value
         after = parsed(self.client, self._document.text.encode("utf-8", "surrogateescape")).value
         found = _at(after, self.client.keys) or {}
@@ -126,7 +136,7 @@ class Change:
 
 
 def parsed(client: Client, data: bytes) -> Document:
-    """Errors: Unreadable, Misfit."""
+    """Return the client's configuration as a document. Errors: Unreadable, Misfit."""
     from outlive.client_config import jsonc, toml
 
     text = data.decode("utf-8", "surrogateescape")
@@ -139,8 +149,8 @@ def parsed(client: Client, data: bytes) -> Document:
 
 
 @contextmanager
-def _told(path: str, client: Client) -> Iterator[None]:
-    """Errors of a text as ours, with what to do."""
+def _explained(path: str, client: Client) -> Iterator[None]:
+    """Turn an error of the text into one with a hint. Errors: io_error."""
     try:
         yield
     except (Unreadable, Misfit) as error:

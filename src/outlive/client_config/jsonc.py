@@ -1,6 +1,8 @@
-"""Changing one member of a JSON text and not a character more: comments, order and indentation of the rest stay.
+"""Change one member of a JSON text and leave every other character as it is: comments, order,
+indentation.
 
-Reads JSON, JSON with comments and trailing commas (VS Code, Cursor, Gemini CLI) and JSON5 (OpenClaw).
+It reads JSON, JSON with comments and trailing commas (VS Code, Cursor, Gemini CLI) and JSON5
+(OpenClaw).
 """
 
 from __future__ import annotations
@@ -21,14 +23,13 @@ _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|Infinity|NaN|(?:\d+\.?\d*|\.\d+
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(\r\n|.))", re.DOTALL)
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
-_BEHIND = re.compile(
-    r"[ \t]*(?://[^\n]*|/\*[^\n]*?\*/[ \t]*)?(?=\r?\n)"
-)  # a comment that belongs to the line before it
+# A comment that belongs to the line before it
+_BEHIND = re.compile(r"[ \t]*(?://[^\n]*|/\*[^\n]*?\*/[ \t]*)?(?=\r?\n)")
 _MOST_LEVELS = 200
 
 
 class Unreadable(ValueError):
-    """`why`, and where: `line` and `column` count from 1."""
+    """The text cannot be parsed: `why`, at `line` and `column` from 1."""
 
     def __init__(self, text: str, at: int, why: str) -> None:
         self.line = text.count("\n", 0, at) + 1
@@ -38,11 +39,11 @@ class Unreadable(ValueError):
 
 
 class Misfit(ValueError):
-    """What stands where an object or a list belongs is something else."""
+    """A value is not the object or the list that has to be there."""
 
 
 class _Node:
-    """A value and where it stands. `children`: of an object or list, else None."""
+    """A value and its place in the text. `children`: of an object or list, else None."""
 
     __slots__ = ("start", "end", "value", "children", "is_object")
 
@@ -55,7 +56,10 @@ class _Node:
 
 
 class _Child:
-    """A member of an object, or an item of a list. `comma`: where its comma stands, -1: there is none."""
+    """A member of an object, or an item of a list.
+
+    `comma`: the place of its comma; -1: it has none.
+    """
 
     __slots__ = ("key", "start", "node", "comma")
 
@@ -67,7 +71,7 @@ class _Child:
 
 
 class Document:
-    """A text that is changed. Errors: Unreadable."""
+    """A JSON text that is changed. Errors: Unreadable."""
 
     def __init__(self, text: str, *, strict: bool = False) -> None:
         """`strict`: the client reads no comments and no trailing commas."""
@@ -86,7 +90,10 @@ class Document:
         return _python(self._root)
 
     def get(self, path: Path) -> Any:
-        """The value at a path; None if there is none. Errors: Misfit for a list or text on the way."""
+        """Return the value at a path, or None if there is none.
+
+        Errors: Misfit for a list or text on the way.
+        """
         node = self._find(path)
         return None if node is None else _python(node)
 
@@ -104,7 +111,7 @@ class Document:
         self._replace(at.start, at.end, self._rendered(value, _line_indent(self.text, at.start)))
 
     def append(self, path: Path, item: Any) -> None:
-        """One more item of a list, which is made if there is none. Errors: Misfit."""
+        """Add an item to a list, which is made if there is none. Errors: Misfit."""
         node = self._find(path)
         if node is None:
             self.set(path, [item])
@@ -114,7 +121,10 @@ class Document:
             self._insert(node, None, item)
 
     def remove(self, path: Path) -> bool:
-        """Take a member out, and whatever else has its name. False: there was none. Errors: Misfit."""
+        """Take out a member, and every other one with its name.
+
+        Return False if there was none. Errors: Misfit.
+        """
         found = False
         while (parent := self._find(path[:-1])) is not None:
             child = self._member(parent, path[-1], path[:-1])
@@ -182,7 +192,7 @@ class Document:
             self._replace(ends, at, "," + self.text[ends:at] + body)
 
     def _cut(self, parent: _Node, child: _Child) -> None:
-        """Its line goes with it, and the comma that is one too many; comments stay."""
+        """Remove the member with its line, and the comma that is one too many; comments stay."""
         text, children = self.text, parent.children or []
         end = child.comma + 1 if child.comma >= 0 else child.node.end
         start = child.start
@@ -204,7 +214,7 @@ class Document:
         return "\r\n" if "\r\n" in self.text else "\n"
 
     def _unit(self) -> str:
-        """One level of indentation, as the text has it."""
+        """Return one level of indentation, as the text has it."""
         first = re.search(r"^([ \t]+)\S", self.text, re.MULTILINE)
         return first[1] if first else "  "
 
@@ -214,7 +224,7 @@ class Document:
 
 
 def _short(lines: list[str]) -> list[str]:
-    """Lists of a few words stand on one line."""
+    """Put lists of strings on one line."""
     text = "\n".join(lines)
     return re.sub(
         r'\[\n\s*("[^"\n]*"(?:,\n\s*"[^"\n]*")*)\n\s*\]',
@@ -251,7 +261,7 @@ class _Parser:
         return node
 
     def _skip(self) -> str:
-        """The next character that counts; empty at the end."""
+        """Skip blanks and comments. Return the next character; empty at the end."""
         found = _SPACE.match(self._text, self._at)
         self._at = found.end() if found else self._at
         return self._text[self._at : self._at + 1]
@@ -316,7 +326,7 @@ class _Parser:
         try:
             return json.loads(found[0])
         except ValueError:
-            return found[0]  # a number that only JSON5 has; we only ask whether it stays
+            return found[0]  # a number that only JSON5 has: it is only checked that it stays
 
     def _string(self) -> str:
         found = _STRING.match(self._text, self._at)

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from outlive.client_config.registry import Client
 
-# What the server has to be told, because the client may not be started from this shell: the flag, the
-# variable of ours, and the general variable with its usual place below HOME, which goes without saying.
+# What the server has to be told, because the client may not be started from this shell: the flag,
+# the variable of ours, and the general variable with its usual place below HOME, which goes without
+# saying.
 _PASSED = (
     ("root", "OUTLIVE_ROOT", "XDG_DATA_HOME", ".local/share"),
     ("config", "OUTLIVE_CONFIG", "XDG_CONFIG_HOME", ".config"),
@@ -51,7 +52,8 @@ def on_stdio(
 ) -> dict[str, Any]:
     """Return the entry for a server that the client starts as `WORDS mcp ARGS`.
 
-    `env` and `flags` are those of this call: what they say of the job root and the configuration is passed on.
+    `env` and `flags` are those of this call: what they say of the job root and the configuration is
+    passed on.
     """
     return registry.stdio_entry(client, words[0], [*words[1:], "mcp", *args], _environment(env, flags))
 
@@ -68,7 +70,10 @@ def _environment(env: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, 
 
 
 def check_arguments(words: list[str], args: Sequence[str]) -> None:
-    """Ask the server now whether it takes these arguments: a client may hide its refusal. Errors: invalid_argument."""
+    """Ask the server now whether it takes these arguments: a client may hide its refusal.
+
+    Errors: invalid_argument.
+    """
     asked = [*words, "mcp", *args, "--help"]
     done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ASK_S, check=False)
     if done.returncode == 0:

@@ -1,8 +1,10 @@
-"""The clients: where their configuration is, and what a server looks like in it. Facts alone; nothing here touches a file.
+"""The clients: where each keeps its configuration, and what a server looks like in it. Nothing here
+touches a file.
 
-Files are written instead of calling `claude mcp add`, `codex mcp add` and their like: a desktop client has no command, commands
-differ from version to version, refuse what is there already, may ask or log in, and cannot say what they would do. What
-a person would type instead is `own_command`.
+outlive writes the files and does not call `claude mcp add`, `codex mcp add` and the like: a desktop
+client has no such command; the commands differ from version to version, refuse what is there
+already, may ask or log in, and cannot say what they would do. What a person would type instead is
+`own_command`.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 USER, PROJECT = "user", "project"
 LEVELS = (USER, PROJECT)
 JSON, JSONC, TOML = "json", "jsonc", "toml"  # JSONC: with comments and trailing commas, up to JSON5
-# Of an entry these are ours; what else is in one is the user's, or the client's.
+# The members of an entry that outlive writes; every other one is the user's, or the client's.
 OURS = ("type", "command", "args", "env", "url", "httpUrl", "transport", "headers", "bearer_token_env_var")
 _CREDENTIALS = ("headers", "bearer_token_env_var")
 _VARIABLE = re.compile(r"Bearer \$\{[^{}]+\}\Z")
@@ -70,7 +72,10 @@ CLIENTS = {
 
 
 class Machine:
-    """Whose files: `system` is what platform.system() says. `home` and the paths in `env` are absolute."""
+    """The machine and user of the files.
+
+    `system`: platform.system(). `home` and the paths in `env` are absolute.
+    """
 
     __slots__ = ("system", "home", "env", "cwd")
 
@@ -86,7 +91,7 @@ class Machine:
         return posixpath.join(*parts)
 
     def applications(self) -> str:
-        """Where desktop programs keep their settings."""
+        """Return the directory in which desktop programs keep their settings."""
         if self.system == "Darwin":
             return self.join(self.home, "Library", "Application Support")
         if self.system == "Windows":
@@ -95,7 +100,9 @@ class Machine:
 
 
 def file_of(client: Client, level: str, machine: Machine) -> str | None:
-    """The absolute path of the configuration; None: this client has none for that level, or there is no directory."""
+    """Return the absolute path of the configuration; None if the client has none for that level, or
+    `cwd` is None.
+    """
     if level == PROJECT:
         if client.project is None or machine.cwd is None:
             return None
@@ -118,7 +125,7 @@ def file_of(client: Client, level: str, machine: Machine) -> str | None:
     return machine.join(env.get("OPENCLAW_STATE_DIR") or machine.join(home, ".openclaw"), "openclaw.json")
 
 
-# --- what a server looks like ----------------------------------------------------------------------------------------
+# --- what a server looks like ---------------------------------------------------------------------
 
 
 def stdio_entry(client: Client, command: str, args: list[str], env: dict[str, str]) -> Entry:
@@ -127,8 +134,11 @@ def stdio_entry(client: Client, command: str, args: list[str], env: dict[str, st
 
 
 def http_entry(client: Client, name: str, url: str, token_env: str | None) -> Entry | None:
-    """`token_env` names the variable that holds the token, which itself is in no file; None for a client whose
-    configuration has no servers over HTTP."""
+    """Return the entry of a server over HTTP; None if the client's configuration has no such
+    servers.
+
+    `token_env` names the variable that holds the token; the token itself is written into no file.
+    """
     if client.name == "claude-desktop":
         return None
     if client.name == "codex":
@@ -148,7 +158,7 @@ def _reference(client: Client, name: str, token_env: str) -> str:
 
 
 def input_id(name: str) -> str:
-    """Of what VS Code asks its user for, and keeps."""
+    """Return the id of the value that VS Code asks its user for, and keeps."""
     return f"{name}-token"
 
 
@@ -157,7 +167,9 @@ def token_input(name: str) -> dict[str, Any]:
 
 
 def merged(old: Any, new: Entry) -> Entry:
-    """The new entry, with what else a user or client keeps in it: time-outs, permissions, further variables, headers."""
+    """Return the new entry with the other members of the old one: time-outs, permissions, more
+    variables and headers.
+    """
     if not isinstance(old, dict):
         return new
     found = {key: value for key, value in old.items() if key not in OURS}
@@ -218,11 +230,11 @@ def _holds_token(entry: Entry) -> bool:
     return not all(isinstance(value, str) and _VARIABLE.match(value) for value in values)
 
 
-# --- for whoever would rather do it by hand --------------------------------------------------------------------------
+# --- to do it by hand -----------------------------------------------------------------------------
 
 
 def fragment(client: Client, name: str, entry: Entry) -> str:
-    """What to merge into the client's file, as it has to stand there."""
+    """Return the text to merge into the client's file."""
     if client.syntax == TOML:
         from outlive.client_config import toml
 
@@ -239,7 +251,9 @@ def fragment(client: Client, name: str, entry: Entry) -> str:
 
 
 def has_no_token(entry: Entry) -> bool:
-    """Does it lead to a server over HTTP that would refuse it?"""
+    """Return whether the entry leads to a server over HTTP without a token; that server would
+    refuse it.
+    """
     return ("url" in entry or "httpUrl" in entry) and not (
         "bearer_token_env_var" in entry or "Authorization" in (entry.get("headers") or {})
     )
@@ -250,7 +264,7 @@ def uses_input(client: Client, name: str, entry: Entry) -> bool:
 
 
 def own_command(client: Client, level: str, name: str, entry: Entry) -> str | None:
-    """What the client's own command line would be given for a server on stdio; None: it has none."""
+    """Return the client's own command for the same server on stdio; None if the client has none."""
     if "command" not in entry:
         return None
     words, env = (

@@ -1,4 +1,6 @@
-"""Read and replace another program's configuration file as a whole, and keep its first original beside it."""
+"""Read and replace another program's configuration file as a whole, and keep its first original
+beside it.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,19 @@ BACKUP = ".before-outlive"  # appended to the file's name
 
 
 class ConfigFile:
-    """`path` as it is named; `real` is where links lead: a linked dotfile stays a link, its target is changed."""
+    """A file by its `path`.
+
+    `real` is the target of links: a linked dotfile stays a link, and its target is changed.
+    """
 
     def __init__(self, path: str, *, shared: bool = False) -> None:
-        """`shared`: a new one is made as the umask says, not for its owner alone."""
+        """`shared`: a new file gets the mode of the umask; else it is for its owner alone."""
         self.path = path
         self.shared = shared
         self.real = os.path.realpath(path)
 
     def read(self) -> bytes | None:
-        """None: there is none yet. Errors: io_error."""
+        """Return the content, or None if there is no file. Errors: io_error."""
         try:
             fd = os.open(self.real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -32,19 +37,20 @@ class ConfigFile:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
             os.close(fd)
-            raise OutliveError("io_error", f"{self.path} is no file that a configuration could be")
+            raise OutliveError("io_error", f"{self.path} is not a regular file, or too large for a configuration")
         with open(fd, "rb") as file:
             return file.read()
 
     def write(self, before: bytes | None, data: bytes) -> str | None:
-        """Replace `before` by `data`. Return the path of the original, or None if there was no file.
+        """Replace `before` by `data`. Return the path of the original; None if there was no file.
 
-        The original is the file as it was before the first change: a later change does not overwrite it.
-        Errors: io_error, retryable if another program changed the file in the meantime; nothing is written then.
+        The original is the file as it was before the first change; a later change keeps it.
+        Errors: io_error, retryable if another program has changed the file; nothing is written.
         """
         try:
             mode = self._mode(before)
-            if not mode & 0o222:  # rename(2) does not ask for this permission, but the file's owner meant it
+            # rename(2) does not ask for this permission, but the file's owner meant it
+            if not mode & 0o222:
                 raise OutliveError("io_error", f"{self.path} is read-only; nothing was written", hint="Use --print.")
             backup = None
             if before is not None:
@@ -74,14 +80,15 @@ class ConfigFile:
 
 
 def _replace(path: str, data: bytes, mode: int, like: str) -> None:
-    """A new file in the place of an old one, with the owner of the file `like`."""
+    """Write a new file and rename it to `path`, with the owner of the file `like`."""
     temporary = f"{path}.{os.getpid()}.tmp"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         with open(fd, "wb") as file:
             file.write(data)
             file.flush()
-            with contextlib.suppress(OSError):  # not there yet; or not ours to give away
+            # `like` does not exist yet, or we may not give files away
+            with contextlib.suppress(OSError):
                 owner = os.stat(like)
                 os.fchown(fd, owner.st_uid, owner.st_gid)
             os.fchmod(fd, mode)

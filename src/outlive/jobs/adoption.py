@@ -24,7 +24,7 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
     found = inspect.inspect_job(ctx.store, job)
     if found.damage is not None or found.just_ended or found.orphaned:  # as a directory looks that is being deleted
         require_in_place(job)
-    if found.orphaned or _nobody_told(ctx, job, found):
+    if found.orphaned or _end_untold(ctx, job, found):
         _adopt(ctx, job, found)
         found = inspect.inspect_job(ctx.store, job)
     return found
@@ -37,15 +37,15 @@ def require_in_place(job: JobDir) -> None:
         raise OutliveError("job_not_found", f"job {job.job_id} was removed during this call", hint=hint)
 
 
-def _nobody_told(ctx: Context, job: JobDir, found: Inspection) -> bool:
-    """Is it over, has it sinks, and did whoever had to tell them die before?"""
+def _end_untold(ctx: Context, job: JobDir, found: Inspection) -> bool:
+    """Return whether the job has ended, has sinks, and every process that had to tell them of the end is dead."""
     if found.just_ended:
         return inspect.has_sinks(found.definition)
     return found.state.finished and not found.supervised and inspect.is_end_untold(ctx.store, job, found.definition)
 
 
 def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
-    """The same, for whoever wants to end the job: what it left behind gets a supervisor too if its own was killed."""
+    """Inspect a job that is going to be killed. What a finished job left running is given a supervisor if it has none."""
     found = inspect_and_adopt(ctx, job)
     if found.state.finished and not found.supervised and survivors(found, job):
         _adopt(ctx, job, found)
@@ -54,12 +54,12 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
 
 
 def _adopt(ctx: Context, job: JobDir, found: Inspection) -> None:
-    """Start a supervisor that goes on with the job (or only tells its sinks about an end that nobody saw)."""
+    """Start a supervisor that goes on with the job, or only tells its sinks of an end that no process saw."""
     try:
         locks = Locks(job)
     except OSError:
-        return  # another reader was faster; or nobody can write here, and what there is can still be read
-    # Whatever fails: a server that kept them would be taken for the job's supervisor as long as it lives
+        return  # another reader was faster, or the store is read-only and can still be read
+    # The locks are closed whatever fails: while this process holds them, it passes for the job's supervisor
     try:
         fault_points.at("adopt_locked")
         _give_to_adopter(ctx, job, found, locks)
@@ -92,7 +92,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks)
         bounds=ctx.config.bounds(),
     )
     with ExitStack() as stack:
-        # Before anybody is told that it runs: a command may end while its new supervisor is still on its way
+        # First of all: the command may end while its new supervisor is still being started
         held = take_hold(job, command, pty=found.definition.pty)
         for fd in held.values():
             stack.callback(os.close, fd)
@@ -102,6 +102,6 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks)
         memory = request.to_file()
         stack.callback(os.close, memory)
         files = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno(), **held}
-        # Nobody waits for it: the locks are held from here on, by what travels, so the next look says "supervised"
+        # No process waits for it: the message itself holds the locks from here on, so the next reader sees them held
         ctx.launcher.send(files)
         fault_points.at("adopt_sent")

@@ -1,4 +1,4 @@
-"""What a verb knows of its caller."""
+"""Who calls, over which store."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """What an action knows of its caller. `owner` is who the caller's jobs belong to; `client` keys the read position
-    that MCP keeps for each client (None: no position is kept, reading starts at 0). `scope` is recorded with the jobs it
-    makes. `wall` is the scope whose jobs alone exist for this caller (None: all do): actions look up and enumerate jobs
-    through `access` only, which keeps it."""
+    """What a verb knows of its caller.
+
+    `owner` is the name that the caller's jobs belong to. `client` is the key of the read position that MCP keeps for each
+    client; with None no position is kept, and reading starts at 0. `scope` is recorded with the jobs that the caller
+    makes. `wall` is the scope whose jobs alone exist for this caller; with None all jobs do. Jobs are looked up and
+    enumerated in `jobs/lookup.py` alone, which keeps the wall.
+    """
 
     __slots__ = (
         *("store", "config", "face", "owner", "client", "scope", "wall"),
@@ -44,9 +47,9 @@ class Context:
         self.client = client
         self.scope = scope
         self.wall = wall
-        self.cwd = cwd  # where a job runs that names no directory
+        self.cwd = cwd  # the directory of a job that names none
         self.env = env  # what a job inherits
-        self.launcher = launcher  # launch.fork.Launcher or launch.nursery.Launcher
+        self.launcher = launcher  # of launch.from_cli or launch.fork_server_client
         self.shell = shell  # wrapper for shell strings
-        self.flags = flags or {}  # `root` and `config` as they were typed, for who tells where they come from
-        self.job_id: str | None = None  # of the job this call started, set once it is known: ^C names it
+        self.flags = flags or {}  # --root and --config as typed; None where they were not
+        self.job_id: str | None = None  # the job that this call started, once known: ^C names it

@@ -1,4 +1,4 @@
-"""The line to a job's supervisor."""
+"""Talk to a job's supervisor over its control socket."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class ControlClient:
-    """A connection to a job's supervisor: hints that something changed, and answers to requests.
+    """A connection to a job's supervisor, which sends hints that something changed and answers requests.
 
-    While there is nobody to connect to (it is being started, or was just killed) the files are looked at again at
-    growing intervals instead.
+    While no supervisor listens, because one is being started or was just killed, `pause` returns at growing intervals,
+    and the caller inspects the job's files again.
     """
 
     def __init__(self, job: JobDir, *, output: bool, sock: socket.socket | None = None) -> None:
@@ -61,7 +61,7 @@ class ControlClient:
         return self._sock is not None
 
     def request(self, content: dict[str, Any], files: tuple[int, ...] = ()) -> bool:
-        """Ask the supervisor for something; False if there is nobody to ask now."""
+        """Send the supervisor a request. Return False if no supervisor listens now."""
         if self._sock is None:
             self._connect()
         if self._sock is None:
@@ -74,10 +74,10 @@ class ControlClient:
         return True
 
     def pause(self, deadline: float | None) -> Waiting[None]:
-        """Wait until there may be something new, or until `deadline` (time.monotonic seconds)."""
+        """Wait until something may have changed, or until `deadline` (time.monotonic seconds)."""
         if self._sock is None:
             if self._connect():
-                return  # what happened before we were connected was told to nobody: look first
+                return  # no hint was sent of what happened before we were connected: inspect first
             self._retry_s = min(self._retry_s * 2, 0.25)
             again = time.monotonic() + self._retry_s
             yield Pause((), again if deadline is None else min(deadline, again))
@@ -86,17 +86,18 @@ class ControlClient:
         self.drain()
 
     def answer(self, deadline: float) -> Waiting[dict[str, Any] | None]:
-        """The answer to the last request; None if the supervisor went away or was too slow."""
+        """Return the answer to the last request; None if the supervisor went away or `deadline` passed."""
         while not self._answers and self._sock is not None and time.monotonic() < deadline:
             yield Pause((self._sock.fileno(),), deadline)
             self.drain()
         return self._answers.pop(0) if self._answers else None
 
     def forget_answers(self) -> None:
-        """For whoever asks without waiting for what is said."""
+        """Drop the answers that came, for a caller that sends requests without waiting."""
         self._answers.clear()
 
     def drain(self) -> None:
+        """Take what has arrived: hints are dropped, answers are kept."""
         while self._sock is not None:
             try:
                 message = self._sock.recv(limits.CONTROL_BYTES)
@@ -118,7 +119,8 @@ class ControlClient:
         self._hang_up()
 
 
-def require_supervisor(job: JobDir) -> OutliveError:
+def unanswered(job: JobDir) -> OutliveError:
+    """Return the error of a request that the job's supervisor did not answer in time."""
     return OutliveError(
         "io_error",
         f"the supervisor of job {job.job_id} did not answer within {limits.CONTROL_S:.0f} s",

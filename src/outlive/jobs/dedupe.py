@@ -1,4 +1,4 @@
-"""One running job for each `dedupe_key` of an owner in a directory."""
+"""Keep one running job for each `dedupe_key` of an owner in a directory."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def _keyed(definition: Definition) -> tuple[str | None, ...]:
 
 
 class Deduplication:
-    """One start at a time for all jobs with a key: two clients that ask at once get one job."""
+    """A lock around the starts of jobs with a key: two clients that start one at the same moment get one job."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._fd = -1
 
     def acquire(self) -> Waiting[None]:
-        """Errors: io_error, also if somebody else keeps the lock."""
+        """Take the lock. Errors: io_error, also if another process does not release it in time."""
         until = time.monotonic() + limits.CONTROL_S
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -52,7 +52,7 @@ class Deduplication:
             self._fd = -1
 
     def running(self, wanted: Definition) -> str | None:
-        """The id of the running job of this owner and directory with the same key."""
+        """Return the id of the running job with the same key, owner and directory; None if there is none."""
         for job_id in lookup.live_ids(self._ctx):
             try:
                 with lookup.open_known(self._ctx, job_id) as job:

@@ -1,4 +1,4 @@
-"""From the arguments of run and create to a definition: everything that can be wrong is found before anything exists."""
+"""Turn the arguments of run and create into a definition. Every mistake is found before anything is made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _is_env_name(text: str) -> bool:
 
 
 class Plan:
-    """What is to be started: the definition, what the job gets on top of the inherited environment, and its input."""
+    """What is to be started: the definition, the variables on top of the inherited environment, and the input."""
 
     __slots__ = ("definition", "hint", "overrides", "stdin_data", "stdin_fd")
 
@@ -46,7 +46,7 @@ class Plan:
 
 
 def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
-    """Check everything and say what the job is. Errors: invalid_argument, invalid_tag, io_error."""
+    """Check the arguments of run or create and return the plan. Errors: invalid_argument, invalid_tag, io_error."""
     given = args["command"]
     if ctx.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
         given = given[0]
@@ -140,7 +140,7 @@ _WHERE = f"Give an absolute path with {argument('cwd')}."
 
 
 def working_directory(ctx: Context, given: str | None) -> str:
-    """The absolute directory a job runs in. Errors: invalid_argument if it is not one."""
+    """Return the absolute directory that a job runs in. Errors: invalid_argument if it cannot be entered."""
     if given is None:
         if ctx.cwd is None:
             why = "the current one was deleted" if ctx.face == "cli" else "this server has none for jobs"
@@ -174,7 +174,7 @@ def _not_entered(path: str) -> str:
 
 
 def check_env(env: dict[str, str]) -> dict[str, str]:
-    """Errors: invalid_argument for a name or value that no environment can hold."""
+    """Return the variables. Errors: invalid_argument for a name or value that no environment can hold."""
     for name, value in env.items():
         if not _is_env_name(name):
             raise invalid("env", f"not the name of a variable: {name!r}", hint="Letters, digits and _, no digit first.")
@@ -193,7 +193,10 @@ def _mask(names: Any) -> list[str]:
 
 
 def read_env_files(paths: list[str]) -> dict[str, str]:
-    """NAME=VALUE lines; blank and # lines are skipped, a later file wins. Errors: invalid_argument, io_error."""
+    """Return the variables of files with NAME=VALUE lines. Blank and # lines are skipped, and a later file wins.
+
+    Errors: invalid_argument, io_error.
+    """
     found: dict[str, str] = {}
     for path in paths:
         try:
@@ -214,7 +217,7 @@ def read_env_files(paths: list[str]) -> dict[str, str]:
 
 
 def _read_regular(path: str) -> bytes:
-    """The beginning of a plain file; a FIFO or a device could hold us up for ever."""
+    """Return the beginning of a plain file. A FIFO or a device is refused: reading it could block for ever."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -231,7 +234,7 @@ def _systemd_scope(ctx: Context, args: dict[str, Any]) -> bool:
 
 
 def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str, bytes | None, int | None, str | None]:
-    """(kind, data to keep, fd to pass on, path of a file)."""
+    """Return (kind, data to keep, descriptor to pass on, path of a file)."""
     given, data = args.get("stdin") or "closed", args.get("stdin_data")
     if data is not None and given not in ("open", "closed"):
         raise invalid("stdin_data", f"{argument('stdin_data')} goes with {argument('stdin')} open or closed only")
@@ -262,9 +265,9 @@ def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str,
 
 
 def open_stdin(path: str) -> int:
-    """The file a job reads. Errors: io_error."""
+    """Open the file that a job reads. Errors: io_error."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO without a writer would hold us up
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a FIFO without a writer would block
         if stat.S_ISDIR(os.fstat(fd).st_mode):
             os.close(fd)
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
@@ -275,7 +278,7 @@ def open_stdin(path: str) -> int:
 
 
 def _quota(ctx: Context, given: int | None) -> int:
-    """0: everything is kept."""
+    """Return the quota in bytes; 0 keeps everything."""
     found: int = ctx.config.get("exec", "quota_bytes") if given is None else given
     if 0 < found < limits.MIN_QUOTA_BYTES:
         raise invalid(
@@ -315,7 +318,7 @@ def notification(
 
 
 def refuse_unstored(definition: Definition, env: dict[str, str]) -> None:
-    """A masked value is not on disk: whoever starts the job again has to give it again. Errors: invalid_argument."""
+    """Raise invalid_argument for a masked variable without a value in `env`: masked values are not on disk."""
     missing = [name for name in definition.masked_env if name not in env]
     if missing:
         raise OutliveError(

@@ -7,7 +7,7 @@ import time
 from outlive import limits
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, processes
-from outlive.jobs.control_client import ControlClient, require_supervisor
+from outlive.jobs.control_client import ControlClient, unanswered
 from outlive.jobs.waiting import Pause
 from outlive.system.signals import signal
 
@@ -64,12 +64,15 @@ def end(
         asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner, "removing": removing}
         deadline = time.monotonic() + limits.CONTROL_S
         while True:
-            if control.request(asked) and (yield from control.answer(deadline)):
+            answer = (yield from control.answer(deadline)) if control.request(asked) else None
+            if answer is not None and not answer["ok"]:
+                raise OutliveError(answer["code"], answer["message"])
+            if answer is not None:
                 break
             if _is_over(adoption.inspect_and_adopt(ctx, job), job):  # it ended by itself meanwhile
                 return
             if time.monotonic() >= deadline:
-                raise require_supervisor(job)
+                raise unanswered(job)
             yield from control.pause(deadline)
         until = time.monotonic() + wait_s
         while number in ENDING and time.monotonic() < until:
@@ -91,7 +94,9 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[
     Wait for a supervisor that is letting go of the job; with `ending`, also for one that is ending its processes.
     Errors: invalid_state while a process of the job runs, job_not_found if another call deleted it first, io_error.
     """
-    from outlive.store.cleanup import delete as store_delete  # its imports cost a call that only kills 1 ms
+    from outlive.store.cleanup import (
+        delete as store_delete,  # late: it imports contextlib, which a call that only kills does without
+    )
 
     until = time.monotonic() + limits.DELETE_S
     while True:

@@ -1,4 +1,4 @@
-"""The parts that answers share."""
+"""The facts about a job that answers share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
 
-# Names of the fields that `describe` and `run_answer` fill, for the verbs that repeat them.
+# The fields that `describe` and `run_answer` fill, as the `result` of a verb names them.
 DESCRIBING = (
     "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
     "dropped_bytes? missing_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
@@ -33,7 +33,7 @@ RUN = (
 
 
 def describe(found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
-    """Who and what the job is, and how it ended if it did."""
+    """Return what the job is, and how it ended if it has."""
     definition, state = found.definition, found.state
     answer: dict[str, Any] = {
         "short_id": short_id(job.job_id),
@@ -64,28 +64,28 @@ def describe(found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
 
 
 def waiting(found: Inspection, output: Output) -> dict[str, Any]:
-    """Does it wait for input; if so, the prompt (if one stands there) and, on a terminal, whether typing is shown."""
+    """Return whether the job waits for input, and if so its prompt and, on a terminal, whether typing is shown."""
     record = found.state.waiting
-    # Its supervisor clears the record too, but a reader may be faster
+    # The supervisor clears the record, but a reader may be faster
     if not record or found.state.state != "running" or not found.supervised or output.end != record["seq"]:
         return {"waiting_for_input": False}
     answer: dict[str, Any] = {"waiting_for_input": True}
     prompt = _prompt(found, output)
     if prompt:
         answer["prompt"] = prompt
-    if record["echo"] is not None:  # whoever reads key by key shows what is typed itself (an editor, a shell)
+    if record["echo"] is not None:  # a program that reads key by key shows what is typed itself (an editor, a shell)
         answer["echo"] = record["echo"] or not record["canonical"]
     return answer
 
 
 def unresponsive(found: Inspection) -> dict[str, Any]:
-    """Does its supervisor stand still? Then output waits in its pipes, and nothing that is asked of it is done."""
+    """Return the pid of a stopped supervisor: output waits in its pipes, and no request is answered."""
     pid = processes.stopped_supervisor(found)
     return {} if pid is None else {"supervisor": "unresponsive", "supervisor_pid": pid}
 
 
 def input_hint(found: Inspection, answer: dict[str, Any]) -> str | None:
-    """How to answer a job that waits for input, or how to get one to go on whose supervisor does not."""
+    """Return how to answer a job that waits for input, or how to continue a stopped supervisor; else None."""
     if answer.get("supervisor"):
         pid = answer["supervisor_pid"]
         return (
@@ -107,7 +107,7 @@ def input_hint(found: Inspection, answer: dict[str, Any]) -> str | None:
 
 
 def _prompt(found: Inspection, output: Output) -> str:
-    """The unfinished last line; a program that fills the screen has none."""
+    """Return the unfinished last line; empty for a program that fills the screen."""
     terminal = found.state.terminal or {}
     if (terminal.get("modes") or {}).get("alternate_screen"):
         return ""
@@ -119,7 +119,7 @@ def _prompt(found: Inspection, output: Output) -> str:
 
 
 def outcome(found: Inspection) -> dict[str, Any]:
-    """How a finished job ended."""
+    """Return how a finished job ended."""
     state = found.state
     answer: dict[str, Any] = {
         "exit_code": state.exit_code,
@@ -136,7 +136,7 @@ def outcome(found: Inspection) -> dict[str, Any]:
 
 
 def losses(found: Inspection, output: Output) -> dict[str, Any]:
-    """Output that no disk would take, or that somebody cut away: said in every answer that shows output."""
+    """Return what is missing of the output: bytes that could not be stored, and bytes that were cut from a log."""
     found_losses = [*_missing(output), *_dropped(found, output)]
     if not found_losses:
         return {}
@@ -154,7 +154,7 @@ def _missing(output: Output) -> list[tuple[str, int, str]]:
         for start, stop in spans
     ]
     told = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
-    how = f"somebody cut or deleted a log ({told}). Positions still count them."
+    how = f"a log was cut or deleted ({told}). Positions still count them."
     return [("missing_bytes", count, f"{count:,} bytes of output are missing: {how}")]
 
 
@@ -179,7 +179,7 @@ def env_vars(found: Inspection) -> list[str]:
 
 
 def elapsed_ms(found: Inspection) -> int:
-    """Age of the job; once it ended, how long it ran."""
+    """Return the age of the job in milliseconds; once it has ended, how long it ran."""
     state = found.state
     if state.duration_ms is not None:
         return int(state.duration_ms)
@@ -189,7 +189,7 @@ def elapsed_ms(found: Inspection) -> int:
 
 
 def idle_ms(found: Inspection, output: Output) -> int | None:
-    """How long a running job has been quiet."""
+    """Return for how many milliseconds a running job has been quiet; None for other jobs."""
     if found.state.state != "running":
         return None
     last = output.last_time()
@@ -199,7 +199,7 @@ def idle_ms(found: Inspection, output: Output) -> int | None:
 
 
 def retry_after_ms(found: Inspection, output: Output) -> int | None:
-    """Half of the quiet so far, between one second and one minute: it grows with every poll that finds nothing."""
+    """Return half of the quiet so far, at least 1 s and at most 1 min: it grows with each poll that finds nothing."""
     quiet = idle_ms(found, output)
     if quiet is None:
         return None
@@ -210,7 +210,7 @@ def retry_after_ms(found: Inspection, output: Output) -> int | None:
 def run_answer(
     ctx: Context, found: Inspection, job: JobDir, *, began: float, max_bytes: int | None, tail_lines: int, raw: bool
 ) -> dict[str, Any]:
-    """The answer of run, start and restart. `began`: when the call came (time.monotonic)."""
+    """Return the answer of run, start and restart. `began` is when the call came (time.monotonic seconds)."""
     from outlive.render import window
 
     descendants = processes.descendants(found, job)
@@ -246,7 +246,7 @@ def run_answer(
 
 
 def next_step(found: Inspection, descendants: int) -> str | None:
-    """One sentence for whoever has to act on the answer."""
+    """Return one sentence on what to do next, or None."""
     state = found.state
     if not state.finished:
         return "It still runs. Use wait to be told when it ends, poll or log to read on, kill to end it."

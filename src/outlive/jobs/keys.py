@@ -1,4 +1,4 @@
-"""Key tokens to the bytes that xterm sends for them. The tokens are those of tmux's send-keys, and some more."""
+"""Encode key tokens as the bytes that xterm sends. The tokens are those of tmux's send-keys, and some more."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _SHOWN_CHARS = 40  # of a token in a warning; longer ones are no misspelt keys e
 
 
 def encode(tokens: Sequence[str], *, application_cursor: bool, application_keypad: bool) -> tuple[bytes, list[str]]:
-    """What a terminal sends when these keys are pressed, and warnings about what was not sent as it was asked."""
+    """Return what a terminal sends for these keys, and warnings about tokens that were not sent as asked."""
     sent = bytearray()
     doubtful: dict[str, str | None] = {}  # a token, and what was sent for it: a key, or None for text
     for token in tokens:
@@ -86,7 +86,7 @@ def encode(tokens: Sequence[str], *, application_cursor: bool, application_keypa
 
 
 def from_hex(items: Sequence[str]) -> bytes:
-    """The bytes that `41`, `0x41`, `9`, `1b5b41`, `1b 5b 41` and `\\x1b` stand for. Errors: invalid_argument."""
+    """Return the bytes that `41`, `0x41`, `9`, `1b5b41`, `1b 5b 41` and `\\x1b` stand for. Errors: invalid_argument."""
     return b"".join(_unhex(word, item) for item in items for word in _hex_words(item))
 
 
@@ -112,7 +112,7 @@ def _unhex(word: str, item: str) -> bytes:
 
 
 def _key(token: str) -> tuple[int, str] | None:
-    """The modifiers and the name, or the character, of a key; None for text."""
+    """Return the modifiers and the name, or the character, of a key; None for text."""
     held, rest = _split(token)
     if name := _name(rest):
         return held, name
@@ -128,7 +128,7 @@ def _name(word: str) -> str | None:
 
 
 def _split(token: str) -> tuple[int, str]:
-    """The modifiers before a key, and what follows them. What ends in a modifier keeps it: `C--` is Ctrl and `-`."""
+    """Return the modifiers before a key, and the rest. A token that ends in a modifier keeps it: `C--` is Ctrl and `-`."""
     held, at = 0, 0
     while True:
         head = token[at : at + _LONGEST_PREFIX].lower()
@@ -140,7 +140,7 @@ def _split(token: str) -> tuple[int, str]:
 
 
 def _press(held: int, name: str, application_cursor: bool, application_keypad: bool) -> tuple[bytes, int]:
-    """The bytes, and those of the modifiers that they express."""
+    """Return the bytes of a key, and those of its modifiers that the bytes express."""
     if name in _TILDE:
         return f"\x1b[{_TILDE[name]}{f';{held + 1}' if held else ''}~".encode(), held
     if final := _CURSOR.get(name) or _PF.get(name):
@@ -164,7 +164,7 @@ def _character(char: str) -> dict[int, bytes]:
 
 
 def _text(token: str) -> str:
-    """What is sent of a token that is no key."""
+    """Return what is sent of a token that is no key."""
     held, rest = _split(token.strip(_BLANKS))
     return rest if held and not _is_modifier(rest) else token
 
@@ -209,7 +209,7 @@ def _advice(bare: str) -> str:
 
 
 def _respelt(bare: str) -> str | None:
-    """`Ctrl + C`, `<Enter>`, `C+x`, `Page Up`: keys, as others write them."""
+    """Return the key that is meant by `Ctrl + C`, `<Enter>`, `C+x` or `Page Up`, as other programs write them."""
     word = "".join(bare.split()).strip(_BRACKETS)
     word = word if "++" in word else word.replace("+", "-")
     key = _key(word) if len(word) > 1 else None

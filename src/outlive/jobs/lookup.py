@@ -1,4 +1,4 @@
-"""From the text that names a job to the truth about it, and the line to its supervisor."""
+"""Find and enumerate jobs. Every other module goes through here, so the wall between callers holds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def open_job(ctx: Context, text: str) -> JobDir:
-    """Errors: job_not_found, ambiguous_job_id. Of jobs behind the caller's wall neither tells anything."""
+    """Open the job that `text` names. Errors: job_not_found, ambiguous_job_id; neither tells of jobs behind the wall."""
     return JobDir.open(ctx.store, ctx.store.find(text, None if ctx.wall is None else lambda found: _exists(ctx, found)))
 
 
 def open_known(ctx: Context, job_id: str) -> JobDir:
-    """The same for a whole id. Errors: job_not_found, io_error."""
+    """Open the job with this whole id. Errors: job_not_found, io_error."""
     job = JobDir.open(ctx.store, job_id)
     if not _is_inside(ctx, job):
         job.close()
@@ -30,12 +30,12 @@ def open_known(ctx: Context, job_id: str) -> JobDir:
 
 
 def job_ids(ctx: Context) -> Iterator[str]:
-    """The ids of all jobs that exist for this caller, newest first."""
+    """Yield the ids of all jobs that exist for this caller, newest first."""
     return _inside(ctx, ctx.store.newest_ids())
 
 
 def live_ids(ctx: Context) -> Iterator[str]:
-    """Of these the ones that may still run."""
+    """Yield the ids of the jobs that may still run and exist for this caller."""
     return _inside(ctx, ctx.store.live_ids())
 
 
@@ -52,7 +52,7 @@ def _exists(ctx: Context, job_id: str) -> bool:
 
 
 def _is_inside(ctx: Context, job: JobDir) -> bool:
-    """The wall. A job whose definition cannot be read is nobody's: it exists for those alone who see all."""
+    """Return whether the job exists for this caller. A damaged definition tells no scope: it exists for callers without a wall."""
     if ctx.wall is None:
         return True
     try:
@@ -62,7 +62,7 @@ def _is_inside(ctx: Context, job: JobDir) -> bool:
 
 
 def change_meta(job: JobDir, change: Callable[[Definition], Definition]) -> Definition:
-    """`JobDir.change_meta`, with its errors as ours: io_error."""
+    """Change a job's definition as `JobDir.change_meta` does. Errors: io_error."""
     try:
         return job.change_meta(change)
     except atomic_file.Damaged as error:

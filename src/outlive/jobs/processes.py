@@ -1,4 +1,4 @@
-"""Which processes of a job are alive, and whether its supervisor is stopped."""
+"""Find the living processes of a job, and a supervisor that is stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def stopped_supervisor(found: Inspection) -> int | None:
-    """The pid of a job's supervisor if somebody stopped it (SIGSTOP, a debugger). Reads one file of /proc."""
+    """Return the pid of a job's supervisor if it is stopped (SIGSTOP, a debugger), else None. Reads one file of /proc."""
     supervisor, command = found.state.supervisor, found.state.identity
     if not found.supervised or not supervisor:
         return None
@@ -24,7 +24,7 @@ def stopped_supervisor(found: Inspection) -> int | None:
 
 
 def descendants(found: Inspection, job: JobDir) -> list[tree.Member]:
-    """The living processes of a supervised job besides the command itself."""
+    """Return the living processes of a supervised job besides the command itself."""
     supervisor = found.state.supervisor
     if not found.supervised or not supervisor:
         return []
@@ -32,12 +32,12 @@ def descendants(found: Inspection, job: JobDir) -> list[tree.Member]:
         return []
     alive = tree.below(supervisor["pid"])
     if alive and not job.is_supervised():
-        return []  # it was let go meanwhile, which is when none is left: what was found may be the next job of that pair
+        return []  # the supervisor let go of the job, so none is left; these may belong to the pair's next job
     return [m for m in alive if m.pid != found.state.pid and not tree.is_sink(m.pid)]
 
 
 def survivors(found: Inspection, job: JobDir) -> list[tree.Member]:
-    """Everything of the job that is alive, the command too."""
+    """Return all living processes of the job, with the command itself."""
     known = {member.pid: member for member in descendants(found, job)}
     known.update((member.pid, member) for member in tree.with_cookie(job.job_id))
     command = tree.running(found.state.identity)

@@ -1,4 +1,4 @@
-"""Where a client's last answer about a job ended."""
+"""The read position of each client: where its last answer about a job ended."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
 
 
-# --- where a client's last answer ended ---
-
-
 def _seen_name(client: str) -> str:
     from outlive.store.pending_notices import mark_of
 
@@ -21,7 +18,7 @@ def _seen_name(client: str) -> str:
 
 
 def seen(ctx: Context, job: JobDir) -> int:
-    """Where this client's last answer about the job ended; 0 if there was none, or no position is kept."""
+    """Return where this client's last answer about the job ended; 0 if there was none, or no position is kept."""
     if ctx.client is None:
         return 0
     try:
@@ -37,7 +34,7 @@ def seen(ctx: Context, job: JobDir) -> int:
 
 
 def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
-    """Remember where this answer ends. A lost position costs a repetition, so nothing here may fail a call."""
+    """Remember that this answer ends at `next_seq`. A lost position only repeats output, so an error fails no call."""
     if ctx.client is None:
         return
     name = _seen_name(ctx.client)
@@ -45,7 +42,7 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
         try:
             fd = job.open_file(name, os.O_WRONLY | (os.O_CREAT if next_seq else 0))
         except FileNotFoundError:
-            if not next_seq:  # that is what is not noted
+            if not next_seq:  # a client without a position is at 0
                 return
             os.mkdir(SEEN, 0o700, dir_fd=job.fd)
             fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)

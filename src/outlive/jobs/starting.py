@@ -1,4 +1,4 @@
-"""From a plan to a job that runs: the order that must hold is directory and locks, definition, rename, start."""
+"""Turn a plan into a job that runs. The order that must hold: directory and locks, definition, rename, start."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
-    """The job's directory, complete and visible, its locks held. Errors: io_error; then nothing is left of it."""
+    """Make the job's directory, complete and visible, with its locks held. Errors: io_error; nothing is left then."""
     new: NewJob | None = None
     ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
     try:
@@ -62,7 +62,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
 
 
 def _write_new(job: JobDir, name: str, data: bytes) -> None:
-    """In a directory that nobody can see yet: half of it would be nobody's."""
+    """Write a file in a directory that is not visible yet, so it needs no rename."""
     fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
     try:
         fds.write_all(fd, data)
@@ -71,7 +71,7 @@ def _write_new(job: JobDir, name: str, data: bytes) -> None:
 
 
 def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> Waiting[socket.socket]:
-    """Hand the job to a supervisor; the socket hears from it. Errors: launch_failed."""
+    """Hand the job to a supervisor and return the socket on which it reports. Errors: launch_failed."""
     definition = plan.definition
     request = Request(
         root=ctx.store.path,
@@ -142,14 +142,17 @@ def _without_scope(ctx: Context) -> str:
 
 
 def _umask() -> int:
-    """The umask of this process; reading it means setting it (umask(2))."""
+    """Return the umask of this process; reading it means setting it (umask(2))."""
     old = os.umask(0o077)
     os.umask(old)
     return old
 
 
 def started(job: JobDir, sock: socket.socket, locks: Locks) -> Waiting[None]:
-    """Wait for the supervisor's first word; its locks are its own then. Errors: launch_failed; then nothing ran."""
+    """Wait until the supervisor reports that it started the command, and leave the locks to it.
+
+    Errors: launch_failed; nothing ran then.
+    """
     sock.setblocking(False)
     deadline = time.monotonic() + limits.LAUNCH_S
     while time.monotonic() < deadline:
@@ -178,15 +181,15 @@ def started(job: JobDir, sock: socket.socket, locks: Locks) -> Waiting[None]:
 
 
 def _goes_on(job: JobDir) -> bool:
-    """The line broke. Is there a guardian that goes on with the start, or a record that tells the truth?"""
+    """Return whether a guardian goes on with the start, or a record tells how it ended, after the connection broke."""
     try:
         return job.is_supervised() or job.read_state() is not None
     except (OSError, OutliveError):
         return False
 
 
-class Observation:
-    """How a start is watched and shown: the values of `WAITING` and `SHOWN` in verbs.job_args."""
+class Reply:
+    """When a start is answered and how much output the answer shows: `WAITING` and `SHOWN` of verbs/job_args.py."""
 
     NAMES = ("yield_ms", "background", "wait", "propagate", "wait_poll_ms", "tail_lines", "max_bytes", "raw")
 
@@ -207,19 +210,19 @@ class Observation:
         self.show: dict[str, Any] = {"tail_lines": tail_lines, "max_bytes": max_bytes, "raw": raw}
 
     @classmethod
-    def taken_from(cls, args: dict[str, Any]) -> Observation:
-        """Takes its values out of the arguments of a call."""
+    def taken_from(cls, args: dict[str, Any]) -> Reply:
+        """Take the values out of the arguments of a call."""
         return cls(**{name: args.pop(name) for name in cls.NAMES if name in args})
 
 
-def run_job(ctx: Context, plan: Plan, seen: Observation) -> Waiting[dict[str, Any]]:
-    """Make and start a job and answer when it has ended, or when `seen` says."""
+def run_job(ctx: Context, plan: Plan, reply: Reply) -> Waiting[dict[str, Any]]:
+    """Make and start a job, and answer when it has ended or `reply` is due."""
     new = make(ctx, plan, live=True)
-    return (yield from start_made(ctx, plan, new, seen))
+    return (yield from start_made(ctx, plan, new, reply))
 
 
-def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Waiting[dict[str, Any]]:
-    """Start a job whose directory is made. If nothing could be run, the directory is taken back."""
+def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[dict[str, Any]]:
+    """Start a job whose directory is made, and answer. If nothing could be run, the directory is deleted."""
     sock: socket.socket | None = None
     try:
         assert new.locks is not None
@@ -236,7 +239,7 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Wait
     except BaseException as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
         if sock is not None:
             sock.close()
-        elif isinstance(error, GeneratorExit):  # while it waited for its scope: it was sent to nobody
+        elif isinstance(error, GeneratorExit):  # while it waited for its scope: no supervisor has the job
             new.discard()
             ctx.job_id = None
         new.close()
@@ -244,35 +247,37 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, seen: Observation) -> Wait
     job_dir = lookup.open_known(ctx, plan.definition.job_id)
     new.close()
     with job_dir as job:
-        return (yield from watch(ctx, job, sock, seen, hint=plan.hint, told=True))
+        return (yield from wait_and_answer(ctx, job, sock, reply, hint=plan.hint, told=True))
 
 
-def watch(
+def wait_and_answer(
     ctx: Context,
     job: JobDir,
     sock: socket.socket | None,
-    seen: Observation,
+    reply: Reply,
     *,
     hint: str | None = None,
     told: bool = False,
 ) -> Waiting[dict[str, Any]]:
-    """Wait for the end of a started job as long as `seen` says, and answer. `told`: that it runs; its end will be told too."""
-    line = ControlClient(job, output=False, sock=sock)
+    """Wait for the end of a started job or until `reply` is due, and answer.
+
+    `told` says that the supervisor reported the start on `sock`; it will report the end there too.
+    """
+    control = ControlClient(job, output=False, sock=sock)
     try:
-        if told and (
-            seen.until is None or time.monotonic() < seen.until
-        ):  # a look now would take a core from the start
-            yield from line.pause(seen.until)
+        if told and (reply.until is None or time.monotonic() < reply.until):
+            # Inspecting now would take a core from the command that starts
+            yield from control.pause(reply.until)
         while True:
             found = adoption.inspect_and_adopt(ctx, job)
-            if found.state.finished or (seen.until is not None and time.monotonic() >= seen.until):
+            if found.state.finished or (reply.until is not None and time.monotonic() >= reply.until):
                 break
-            if seen.until is not None and _waits_for_input(found, job):
-                break  # nothing will happen before somebody answers it
-            yield from line.pause(seen.until)
+            if reply.until is not None and _waits_for_input(found, job):
+                break  # nothing happens until its question is answered
+            yield from control.pause(reply.until)
     finally:
-        line.close()
-    answer = job_answer.run_answer(ctx, found, job, began=seen.began, **seen.show)
+        control.close()
+    answer = job_answer.run_answer(ctx, found, job, began=reply.began, **reply.show)
     return answer | ({"hint": f"{hint} {answer.get('hint', '')}".strip()} if hint else {})
 
 

@@ -1,4 +1,4 @@
-"""Putting bytes into a job's stdin or terminal: what write, send-keys, submit and paste have in common."""
+"""Put bytes into a job's stdin or terminal, for write, send-keys, submit and paste."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from outlive import limits
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption
-from outlive.jobs.control_client import ControlClient, require_supervisor
+from outlive.jobs.control_client import ControlClient, unanswered
 from outlive.system import fds
 
 TYPE_CHECKING = False
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def deliver(
     ctx: Context, job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False, field: str = "data"
 ) -> Waiting[dict[str, Any]]:
-    """Write, then end the input if `eof`; answers when the job took it all, or after `timeout_ms`.
+    """Write `data`, then end the input if `eof`. Answer when the job has read it all, or after `timeout_ms`.
 
-    Errors: stdin_closed, invalid_state, invalid_argument, io_error.
+    `field` is the argument that holds the data. Errors: stdin_closed, invalid_state, invalid_argument, io_error.
     """
     if len(data) > limits.MAX_STDIN_WRITE_BYTES:
         raise invalid(field, f"at most {limits.MAX_STDIN_WRITE_BYTES:,} bytes can be written at once")
@@ -37,7 +37,7 @@ def deliver(
         asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
         answer = yield from ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in")
     except OutliveError as error:
-        if error.code == "io_error":  # it may have ended since the look, and its supervisor with it
+        if error.code == "io_error":  # the job may have ended meanwhile, and its supervisor with it
             require_open(adoption.inspect_and_adopt(ctx, job))
         raise
     finally:
@@ -58,32 +58,33 @@ def deliver(
 def ask(
     job: JobDir, request: dict[str, Any], files: tuple[int, ...] = (), *, wait_s: float = 0.0, changes: str = ""
 ) -> Waiting[dict[str, Any]]:
-    """One request to a job's supervisor, and its answer. `changes`: what may have happened if it is killed meanwhile.
+    """Send a request with open `files` to a job's supervisor, and return its answer.
 
-    Errors: io_error, and what the supervisor answers.
+    Wait `wait_s` seconds longer than the supervisor itself may take. `changes` says what may have happened if the
+    supervisor is killed meanwhile. Errors: io_error, and those that the supervisor answers.
     """
-    line = ControlClient(job, output=False)
+    control = ControlClient(job, output=False)
     deadline = time.monotonic() + wait_s + limits.CONTROL_S
     try:
-        asked = line.request(request, files)
-        answer = (yield from line.answer(deadline)) if asked else None
-        if answer is None and asked and not line.connected and changes:
+        asked = control.request(request, files)
+        answer = (yield from control.answer(deadline)) if asked else None
+        if answer is None and asked and not control.connected and changes:
             raise OutliveError(
                 "io_error",
                 f"the job's supervisor was killed during the {request['op']}; {changes}",
-                hint="Look at what the job makes of it before you repeat it.",
+                hint="Check with poll what arrived before you repeat it.",
             )
     finally:
-        line.close()
+        control.close()
     if answer is None:
-        raise require_supervisor(job)
+        raise unanswered(job)
     if not answer["ok"]:
         raise OutliveError(answer["code"], answer["message"])
     return answer
 
 
 def require_open(found: Inspection) -> None:
-    """Errors: invalid_state, stdin_closed."""
+    """Raise invalid_state or stdin_closed if nothing can be written to the job."""
     state = found.state
     if state.state == "created":
         raise OutliveError("invalid_state", "the job was not started yet", hint="start runs it.")
@@ -96,11 +97,11 @@ def require_open(found: Inspection) -> None:
             hint=f"To write to it, start it with {argument('stdin')} open, or with {argument('pty')} for a terminal.",
         )
     if state.stdin == "closed":
-        raise OutliveError("stdin_closed", "the job's stdin was ended by an eof, or the job closed it")
+        raise OutliveError("stdin_closed", "the job's stdin was ended by eof, or the job closed it")
 
 
 def require_pty(found: Inspection, *, running: bool = True) -> None:
-    """Errors: not_a_pty, invalid_state, stdin_closed."""
+    """Raise not_a_pty if the job has no terminal; with `running`, also what `require_open` raises."""
     if not found.definition.pty:
         raise OutliveError(
             "not_a_pty",
@@ -115,7 +116,7 @@ def _closed(written: int) -> OutliveError:
     return OutliveError(
         "stdin_closed",
         f"the job closed its input after {written} bytes",
-        hint="It may have ended: poll shows.",
+        hint="It may have ended: poll tells.",
         details={"bytes_written": written},
     )
 
@@ -126,6 +127,6 @@ def _warnings(written: int, wanted: int, not_ended: bool) -> dict[str, Any]:
     lost = "; its input was not ended either" if not_ended else ""
     return {
         "warnings": [
-            f"the job took {written} of {wanted} bytes in time{lost}: write the rest, from byte {written} on, later"
+            f"the job read {written} of {wanted} bytes in time{lost}: write the rest, from byte {written} on, later"
         ]
     }

@@ -1,8 +1,8 @@
-"""How an action waits without knowing whether it runs in a command line or in an event loop.
+"""Wait in a function that does not know whether it runs in a command line or in an event loop.
 
-An action that may have to wait is a generator: it yields a `Pause` (readable when something may have changed, and a
-deadline) and is resumed when either came. `drive` does that with poll(2); the MCP server does the same with its event
-loop. Closing the generator is how a call is cancelled; its `finally` blocks give back what it held, the job goes on.
+A function that may have to wait is a generator. It yields a `Pause`, which holds descriptors and a deadline, and is
+resumed when a descriptor is readable or the deadline has passed. `drive` waits with poll(2); the MCP server waits in its
+event loop. Closing the generator cancels the call: its `finally` blocks give back what it held, and the job goes on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Pause:
-    """Until one of `fds` is readable, or `deadline` (time.monotonic seconds, None: without limit)."""
+    """A wait until one of `fds` is readable or `deadline` has passed (time.monotonic seconds; None: no limit)."""
 
     __slots__ = ("fds", "deadline")
 
@@ -32,12 +32,12 @@ class Pause:
 
 
 def is_waiting(found: Any) -> bool:
-    """Did an action return a generator that has to be driven?"""
+    """Return whether `found` is a generator that has to be driven, not a result."""
     return hasattr(found, "send") and hasattr(found, "close")
 
 
 def drive(found: Any) -> Any:
-    """The result of an action, waiting in poll(2) where it asks for it."""
+    """Return the result of a function, waiting in poll(2) at each of its pauses."""
     if not is_waiting(found):
         return found
     try:

@@ -1,4 +1,4 @@
-"""What is watched for: from the arguments of run, create and notify set to the form in which it is stored."""
+"""Turn the watch arguments of run, create and notify set into watches as they are stored."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MEANT = {"regex": "pattern", "text": "pattern", "line": "pattern", "contains": 
 def parsed(
     ctx: Context, args: dict[str, Any], known: list[Watch], *, number: int = 0, from_seq: int = 0
 ) -> list[Watch]:
-    """`known` and behind them the new ones, with ids of their own. `number`: of the last watch the job ever had.
+    """Return the watches `known`, followed by those of the arguments, each with an id of its own.
 
-    Errors: invalid_argument; nothing is kept then.
+    `number` is the number of the last watch that the job ever had. Errors: invalid_argument.
     """
     given = args.get("watch") or ()
     common = {
@@ -39,7 +39,7 @@ def parsed(
     for sink in ("watch_command", "watch_file"):
         if not given and args.get(sink) is not None:
             message = f"{argument(sink)} needs {argument('watch')}"
-            raise invalid(sink, message, hint=f"Say what it waits for: {argument('watch')} PATTERN.")
+            raise invalid(sink, message, hint=f"Give the pattern with {argument('watch')}.")
     found = list(known)
     for item in given:
         asked = _asked(item)
@@ -54,12 +54,12 @@ def parsed(
 
 
 def _is_same(one: Watch, other: Watch) -> bool:
-    """Would every hit be told twice? A call that is repeated must not do that; `once` may be wanted once more."""
+    """Return whether both watches would tell of the same hits, as after a repeated call. `once` may be asked for again."""
     return not one["once"] and one | {"id": "", "from_seq": 0} == other | {"id": "", "from_seq": 0}
 
 
 def _asked(item: Any) -> Watch:
-    """A pattern, or an object; on a command line and from some clients as a text of JSON."""
+    """Return the members of a watch that is given as a pattern, as an object, or as the JSON text of an object."""
     if isinstance(item, str) and item.lstrip()[:1] == "{":
         try:
             found = fastjson.loads(item)
@@ -134,12 +134,12 @@ def _file(ctx: Context, given: Any, field: str) -> str | None:
 
 
 def last_number(watches: list[Watch], before: int) -> int:
-    """Of the last watch the job ever had: an id is never given twice, because the history tells of it."""
+    """Return the number of the last watch that the job ever had. An id is given once, because the history names it."""
     return max([before, *(int(watch["id"][1:]) for watch in watches)])
 
 
 def without(watches: list[Watch], remove: Any) -> list[Watch]:
-    """Less those named by id or by pattern. Errors: invalid_argument for one that is not there."""
+    """Return the watches without those that `remove` names by id or pattern. Errors: invalid_argument for an unknown one."""
     left = list(watches)
     for name in remove:
         kept = [watch for watch in left if name not in (watch["id"], watch["pattern"])]

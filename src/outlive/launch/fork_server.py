@@ -9,6 +9,7 @@ import select
 from outlive import fastjson, limits
 from outlive.store import preallocated  # noqa: F401 - for its pairs, which may live longer than the file
 from outlive.supervisor.fork_protocol import AHEAD, LEND, NOT_LENT, Pair, read
+from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.worker import fork_pair
 from outlive.system import fault_points, fds, prctl, process, signals, tree
 from outlive.system.signals import signal
@@ -53,9 +54,7 @@ def main() -> None:
         message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
         if not message:
             break
-        fault_points.at("fork_server_asked")
-        _give(spare, *read(message, numbers), sock)
-        fault_points.at("fork_server_given")
+        _give_or_report(spare, *read(message, numbers), sock)
         for fd in numbers:
             os.close(fd)
         if spare is not None:
@@ -77,9 +76,7 @@ def once() -> None:
     fds.send(sock, b"there")
     message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
     if message:
-        fault_points.at("scope_asked")
-        _give(None, *read(message, numbers), None)
-        fault_points.at("scope_given")
+        _give_or_report(None, *read(message, numbers), None)
     os._exit(0)
 
 
@@ -88,6 +85,17 @@ def _fork() -> Pair | None:
         return fork_pair(away=False, spare=True)
     except OSError:
         return None
+
+
+def _give_or_report(spare: Pair | None, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
+    kind = "scope" if server is None else "fork_server"
+    try:
+        fault_points.at(f"{kind}_asked")
+        _give(spare, files, words, server)
+        fault_points.at(f"{kind}_given")
+    except Exception as error:
+        report_fault(Request.from_file(files["request"]), "fork-server", error)
+        raise
 
 
 def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:

@@ -25,6 +25,7 @@ LENT_PAIRS = 16  # idle pairs of a server that wait for another job
 BLANKS = 2  # directories that are made ahead; the pairs that made them wait for ever, to delete them
 
 _SOCKET_FD = 3
+_END_S = 5.0  # a server that ends waits this long for pairs that delete what they made; they need milliseconds
 # It leaves the server's process tree before it imports.
 _CODE = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
 # What a supervisor may import; an update of outlive, or its end, may come before the fork server or another one after it
@@ -155,12 +156,21 @@ class Launcher:
         self._middle = None
 
     def close(self) -> None:
-        """The nursery, and the pairs that wait, end when they see this. Jobs do not notice."""
+        """Let the fork server and the pairs that wait end; jobs do not notice.
+
+        Pairs that have made a directory for the next job, or make one now, are waited for: they delete it, and the
+        caller of the server may delete the root next.
+        """
+        self._look()
         if self._sock is not None:
             self._sock.close()
             self._sock = None
         for blank in self._blanks:
             blank.close()
+        left = [pair for pair in (*self._free, *self._lent) if pair.leave() or pair in self._free]
+        deadline = time.monotonic() + _END_S
+        for pair in left:
+            pair.wait(deadline)
         for pair in (*self._lent, *self._free):
             pair.close()
         self._blanks, self._lent, self._free = [], [], []

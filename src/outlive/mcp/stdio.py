@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from outlive.mcp.job_environment import JobEnvironment
 
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
 
 def main(values: dict[str, Any], options: dict[str, Any]) -> int:
     """Serve until the client closes stdin, and return 0. `values` are the arguments of the verb, `options` the global
@@ -31,9 +33,9 @@ def _serve(asked: dict[str, Any]) -> int:
     from outlive.system import pid1
 
     pid1.leave_it()
-    # No state of ours needs a clean-up, so an interrupt ends us at once; asyncio would wait for the thread on stdin.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Until the first request nothing needs a clean-up
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_DFL)
     launcher = start()
     try:
         from outlive import config
@@ -51,6 +53,31 @@ def _serve(asked: dict[str, Any]) -> int:
     return 0
 
 
+async def _serve_until_signalled(built: Any, environment: JobEnvironment, launcher: Any) -> None:
+    import anyio
+
+    from outlive.mcp import server
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(_end_when_signalled, launcher)
+        await server.serve(built, environment)
+        group.cancel_scope.cancel()
+
+
+async def _end_when_signalled(launcher: Any) -> None:
+    """End this process by the signal that it gets, between two steps of its calls: none leaves a file half-made.
+
+    The event loop is not left in good order: asyncio would wait for the thread that reads stdin.
+    """
+    import anyio
+
+    with anyio.open_signal_receiver(*_ENDING) as signals:
+        async for number in signals:
+            launcher.close()
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+
 def _run(asked: dict[str, Any], found: Any, environment: JobEnvironment, launcher: Any) -> None:
     gc.disable()  # half a million objects are made and kept: collecting in between costs 50 ms
     import anyio
@@ -65,7 +92,7 @@ def _run(asked: dict[str, Any], found: Any, environment: JobEnvironment, launche
     calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher)
     try:
         built = server.build(calls, found, os.environ, channel=asked["channel"], isolate=asked["isolate"])
-        anyio.run(server.serve, built, environment)
+        anyio.run(_serve_until_signalled, built, environment, launcher)
     except* (BrokenPipeError, ConnectionResetError):
         pass  # the client went away while we wrote to it: an end like any other
     finally:

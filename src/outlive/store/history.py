@@ -49,6 +49,7 @@ GAP = "output_gap"
 NOTIFIED = "notification_delivered"  # event_type, sink_type, target, watch
 NOT_NOTIFIED = "notification_failed"  # the same, and error
 DESCENDANTS = "descendants_left"  # count
+FAULT = "fault"  # process, error, file: an exception ended a process of ours, or a request to it
 FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, message
 # file, count: so many events in all were left out because the file was full; to_byte: where the
 # file goes on
@@ -57,10 +58,10 @@ LEFT_OUT = "events_left_out"
 _HELD_BYTES = 65_536  # at most so much waits for room on a full disk; no line is longer
 # Written first in every line, so that a reader finds its place without parsing everything before it
 _N, _SEQ, _TYPE = b'{"n":', b'"seq":', b'"type":"'
-_STATES = frozenset({STARTED, ADOPTED, SIGNAL, MISSING, DROPPED, GAP, WATCH_FAILED, DESCENDANTS, FINISHED})
-_STATE_PART = 8  # such events keep at most an eighth of the bound
-_NOTE_BYTES = 512  # more than the line about what was left out has
-_COPY = ".events.new"  # one name: a copy whose writer was killed is written over by the next
+_STATES = frozenset({STARTED, ADOPTED, SIGNAL, MISSING, DROPPED, GAP, WATCH_FAILED, DESCENDANTS, FAULT, FINISHED})
+_STATE_PART = 8  # those that are kept of an older half take at most an eighth of the bound
+_NOTE_BYTES = 512  # longer than any `events_left_out` line
+_COPY = ".events.new"  # always the same name: the next copy replaces one whose writer was killed
 
 
 class History:
@@ -153,8 +154,8 @@ def _leave_out(job: JobDir, fd: int, size: int, gone: int) -> tuple[int, int]:
     newer = os.pread(fd, size - at, at)
     cut = newer.find(b"\n") + 1 or len(newer)
     at, newer = at + cut, newer[cut:]
-    # A file that an older version wrote may have grown for weeks: no more of it is read than is
-    # kept of one of ours
+    # An older version set no bound, and its file may have grown for weeks: read no more of it than
+    # a file of this version can hold
     older = os.pread(fd, min(at - gone, limits.EVENTS_BYTES), gone)
     kept, last = _states_of([*_lines_before_hole(fd, gone)[1:], *older.splitlines()])
     first = _place(newer[: newer.find(b"\n") + 1]) or (last[0] + 1, last[1])
@@ -178,11 +179,11 @@ def _leave_out(job: JobDir, fd: int, size: int, gone: int) -> tuple[int, int]:
 
 
 def _states_of(lines: list[bytes]) -> tuple[list[bytes], tuple[int, int]]:
-    """Return the lines that are kept of an older half, and `n` and `seq` of the last one that is
-    not.
+    """Return the lines of an older half that are kept, and `n` and `seq` of the last line that
+    is not.
 
-    Kept are what became of the job, and the first hit of each watch: a watch that tells its first
-    hit alone must not tell another one after a takeover.
+    Events that say what became of the job are kept, and the first hit of each watch: after a
+    takeover, a watch that reports only its first hit must not report another one.
     """
     kept, last, room, hits = [], (0, 0), limits.EVENTS_BYTES // _STATE_PART, set()
     for line in lines:

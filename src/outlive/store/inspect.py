@@ -188,15 +188,19 @@ def _write_down(store: Store, job: JobDir, ended: State, definition: Definition)
 
 def _record_end(job: JobDir, ended: State) -> None:
     """Add the end to the history, unless an earlier reader did and was killed afterwards."""
-    from outlive.store import history as history_module  # rare
+    from outlive.store import fault_report  # rare
+    from outlive.store import history as history_module
     from outlive.store.output.merged import Output
 
     with Output(job) as output:
         seq = output.end
+    faults = fault_report.untold(job)
     # Opened before the file is read: a file that is too long is cut down now
     history = history_module.History(job)
     # Else an earlier reader was killed here
     if not history_module.has(job, history_module.FINISHED):
+        for fault in faults:
+            history.add(history_module.FAULT, seq, **fault)
         history.add(history_module.FINISHED, seq, **history_module.outcome_of(ended))
     history.close()
 

@@ -34,6 +34,7 @@ IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
 WATCHED = ".watched"  # how far each log was searched for the patterns of watches
 # Empty files of a preallocated directory: they become the job's marks elsewhere
 SPARES = (".spare0", ".spare1")
+FAULT = "fault-"  # <process>.txt: the traceback of a process of ours (store/fault_report.py)
 SEEN = ".seen"  # a directory: <hash of a client> holds where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 
@@ -199,6 +200,10 @@ class JobDir:
         except FileNotFoundError:
             return False
         return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+
+    def fault_names(self) -> list[str]:
+        """Return the names of the tracebacks that processes of ours left."""
+        return sorted(name for name in os.listdir(self.fd) if name.startswith(FAULT))
 
     # --- sizes ---
 

@@ -53,7 +53,7 @@ class PreallocatedJob:
             store.close()
 
     def claimed(self, store: Store, job_id: str) -> NewJob | None:
-        """Make it the directory of this job and return that; None if it is not, or no longer, in
+        """Return it as the directory of this job; None if it is not, or no longer, in
         this root. Either way this object is used up."""
         try:
             here, there = os.fstat(self.fd), os.stat(self.name, dir_fd=store.fd, follow_symlinks=False)

@@ -62,8 +62,8 @@ class Store:
 
     @classmethod
     def existing(cls, path: str) -> Store:
-        """Open a root that was open before, by the path it had then. Errors: OSError if it is gone
-        or a link, store_unsafe."""
+        """Open a root by the real path that it had when it was opened before. Errors: OSError if
+        it is gone or a link, store_unsafe."""
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             _check(path, os.fstat(fd))

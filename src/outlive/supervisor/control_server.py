@@ -12,6 +12,7 @@ import time
 
 from outlive import __version__, fastjson, limits
 from outlive.store.job_dir import CONTROL, IO
+from outlive.supervisor.control_requests import BadRequest, checked
 from outlive.system import fds
 
 TYPE_CHECKING = False
@@ -72,17 +73,20 @@ class Connection:
 
 
 class Control:
-    """All readers of one job. `serve` handles a request: (connection, request, fds)."""
+    """All readers of one job. `serve` handles a checked request: (connection, request, fds); `on_fault` records an exception
+    that it raised."""
 
     def __init__(
         self,
         loop: Loop,
         listener: socket.socket,
         serve: Callable[[Connection, dict[str, Any], list[int]], None],
+        on_fault: Callable[[Exception], None],
     ) -> None:
         self._loop = loop
         self._listener = listener
         self._serve = serve
+        self._on_fault = on_fault
         self._connections: dict[int, Connection] = {}
         self._hinted = 0.0
         loop.read(listener.fileno(), self._accept)
@@ -139,16 +143,19 @@ class Control:
             self._drop(connection)
             return
         try:
-            request = fastjson.loads(message)
+            request = checked(message)
             if request["op"] == "watch":
-                connection.wants_output = bool(request.get("output"))
+                connection.wants_output = request["output"]
                 connection.tell(STATE)  # what happened between its last look and now was told to nobody
             elif request["op"] == "ping":
                 connection.answer(ok=True, version=__version__)
             else:
                 self._serve(connection, request, files)
-        except (ValueError, KeyError, TypeError) as error:
-            connection.answer(ok=False, code="invalid_argument", message=f"not a request: {error}")
+        except BadRequest as error:
+            connection.answer(ok=False, code="invalid_argument", message=str(error))
+        except Exception as error:  # noqa: BLE001 - no request may cost the job its supervisor
+            self._on_fault(error)
+            connection.answer(ok=False, code="internal_error", message=f"{type(error).__name__}: {error}"[:400])
         finally:
             for fd in files:
                 os.close(fd)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 _EPOLL = hasattr(select, "epoll")  # Linux
 
 
+_LONGEST_S = 86_400.0
+
+
 class Loop:
     """Calls back until `stop`. Timers are named: setting one again moves it. Times are time.monotonic seconds."""
 
@@ -82,7 +85,8 @@ class Loop:
     def _timeout(self) -> float | None:
         if not self._timers:
             return None
-        return max(0.0, min(when for when, _ in self._timers.values()) - time.monotonic())
+        # epoll takes at most 2^31 milliseconds (24.8 days), and raises for more
+        return min(_LONGEST_S, max(0.0, min(when for when, _ in self._timers.values()) - time.monotonic()))
 
     def _fire_timers(self) -> None:
         now = time.monotonic()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 from outlive import limits
 from outlive.system import fault_points, fds
 
@@ -21,6 +24,9 @@ FREE = "free"
 # supervisor: make a blank when the job is over.
 LEND, AHEAD = "lend", "ahead"
 LENT, NOT_LENT = b"lent", b"none"
+# What a supervisor tells its server before it makes a directory for the next job: a server that ends waits for it
+MAKING = b"making"
+_SHUT_WR, _SHUT_RDWR = 1, 2  # sys/socket.h
 
 
 class Pair:
@@ -58,7 +64,41 @@ class Pair:
             return None
         except ConnectionResetError:
             return "", []
+        if message:
+            self._is_making()  # it was, and is not any more
         return message.decode(), numbers
+
+    def leave(self) -> bool:
+        """Say that no other job will come. Return whether the pair has to be waited for: it makes a directory just now,
+        or has just offered one.
+
+        A supervisor says that it makes one, and then looks whether this was said: it either hears it or is heard.
+        """
+        try:
+            self._supervisor.shutdown(_SHUT_WR)
+            self._guardian.shutdown(_SHUT_RDWR)  # an offer from here on would hold the locks of what is to be deleted
+        except OSError:  # it has ended
+            pass
+        said, numbers = self.said() or ("", ())
+        for number in numbers:
+            os.close(number)
+        return bool(said) or self._is_making()
+
+    def wait(self, deadline: float) -> None:
+        """Wait until the supervisor has ended, after `leave`, and no longer than `deadline` on the monotonic clock."""
+        while (left_s := deadline - time.monotonic()) > 0 and ready(left_s, self._supervisor):
+            try:
+                if not fds.receive(self._supervisor, limits.CONTROL_BYTES, wait=False)[0]:
+                    return
+            except OSError:
+                return
+
+    def _is_making(self) -> bool:
+        """Take what the supervisor has said; return whether that was MAKING."""
+        try:
+            return fds.receive(self._supervisor, limits.CONTROL_BYTES, wait=False)[0] == MAKING
+        except OSError:  # it has said nothing, or has ended
+            return False
 
     def lend(self, borrower: socket.socket) -> None:
         """Hand our lines to somebody else, who may give it further jobs. Errors: OSError, BlockingIOError among them."""
@@ -92,6 +132,16 @@ def read(message: bytes, numbers: list[int]) -> tuple[dict[str, int], list[str]]
     """(files by name, the words behind them) of a message with open files."""
     names = message.decode().split(",")
     return dict(zip(names, numbers, strict=False)), names[len(numbers) :]
+
+
+def ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:
+    """Return the fds of those sockets that have something to read, none if that took longer than `timeout_s`."""
+    import select  # late: a command line's pair has one job
+
+    poller = select.poll()
+    for sock in socks:
+        poller.register(sock, select.POLLIN)
+    return [fd for fd, _ in poller.poll(None if timeout_s is None else timeout_s * 1000)]
 
 
 def _was_received(sock: socket.socket) -> bool:

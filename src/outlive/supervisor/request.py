@@ -42,3 +42,11 @@ class Request(Record):
     @classmethod
     def from_file(cls, fd: int) -> Request:
         return cls.of(fastjson.loads(fds.read_all(fd)))
+
+
+def report_fault(request: Request | None, process: str, error: Exception) -> None:
+    """Leave a traceback in the directory of the job that a process of ours worked for. Never raises."""
+    if request is not None:
+        from outlive.store import fault_report  # late: hardly ever is there one
+
+        fault_report.write_for(request.root, request.job_id, process, error)

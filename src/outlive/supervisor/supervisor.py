@@ -83,7 +83,7 @@ class Supervisor:
             self._quota,
             self._tell,
         )
-        self._control = Control(self._loop, ends.listener, self._serve)
+        self._control = Control(self._loop, ends.listener, self._serve, self._on_fault)
         self._chronicle = Chronicle(
             job,
             self._loop,
@@ -403,15 +403,18 @@ class Supervisor:
         elif request["op"] == "reload":
             self._chronicle.look_for(self._definition_now())
             connection.answer(ok=True)
-        elif not self._input.serve(connection, request, files_sent):
-            connection.answer(ok=False, code="invalid_argument", message=f"unknown op {request['op']!r}")
+        else:
+            self._input.serve(connection, request, files_sent)
+
+    def _on_fault(self, error: Exception) -> None:
+        self._chronicle.fault(error)
 
     def _kill_request(self, request: dict[str, Any]) -> None:
-        if request.get("removing"):
+        if request["removing"]:
             self._doomed = True
             self._chronicle.silence()
-        number, grace_ms = int(request["signal"]), int(request.get("grace_ms", limits.KILL_GRACE_MS))
-        self._record_ending("kill", str(request.get("by", "")), signals.name_of(number), grace_ms)
+        number, grace_ms = request["signal"], request["grace_ms"]
+        self._record_ending("kill", request["by"], signals.name_of(number), grace_ms)
         if number in (signal.SIGTERM, signal.SIGKILL):
             self._killer.end(number, grace_ms / 1000)
         else:

@@ -19,9 +19,9 @@ from outlive.store.job_dir import SUPERVISOR_BYTE
 from outlive.supervisor import start
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow, adopt_socket
-from outlive.supervisor.fork_protocol import AHEAD, END, FREE, OVER, Pair, read
+from outlive.supervisor.fork_protocol import AHEAD, END, FREE, MAKING, OVER, Pair, read, ready
 from outlive.supervisor.input.stdin import preload
-from outlive.supervisor.request import Request
+from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.supervisor import SURVIVED
 from outlive.system import daemonize, fault_points, fds, held_code, locks, oom, prctl, process, signals, tree
 
@@ -37,7 +37,13 @@ _GC_NICE = 10  # a collection runs behind everything else (nice(2))
 _SHUT_RD = 0  # sys/socket.h
 # What guardian and supervisor import late: few jobs need it, and it may be another version's by then, or gone
 LATE = (
-    *("outlive.store.cleanup", "outlive.store.id_cache", "outlive.store.inspect", "outlive.store.output"),
+    *(
+        "outlive.store.cleanup",
+        "outlive.store.fault_report",
+        "outlive.store.id_cache",
+        "outlive.store.inspect",
+        "outlive.store.output",
+    ),
     *("outlive.store.pending_notices", "outlive.supervisor.events", "outlive.system.mounts"),
 )
 
@@ -90,16 +96,15 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool, 
     keep = {supervisor_sock.fileno(), line_there.fileno()} | escrow.filenos() | stdin_escrow.filenos()
 
     def body() -> int:
-        if spare and not _ready(0, supervisor_sock):  # a job that is there already does not wait for a rehearsal
+        if spare and not ready(0, supervisor_sock):  # a job that is there already does not wait for a rehearsal
             _rehearse()
-        jobs = Jobs(supervisor_sock, line_there, escrow, stdin_escrow)
-        return jobs.all() if lasting else jobs.one()
+        return Jobs(supervisor_sock, line_there, escrow, stdin_escrow).run(lasting=lasting)
 
     child = daemonize.fork_into(body, keep, tree.SUPERVISOR, clean=True)
     supervisor_sock.close()
     line_there.close()
     guard = Guard(sock, line, child, escrow, stdin_escrow)
-    guard.all() if lasting else guard.one()
+    guard.run(lasting=lasting)
     return 0
 
 
@@ -115,6 +120,15 @@ class Guard:
         self._escrow = escrow
         self._stdin_escrow = stdin_escrow
         self._idle_s: float | None = None  # how long to wait for the next one
+        self._request: Request | None = None
+
+    def run(self, *, lasting: bool) -> None:
+        """`lasting`: more jobs than one may come."""
+        try:
+            self.all() if lasting else self.one()
+        except Exception as error:
+            report_fault(self._request, "guardian", error)
+            raise
 
     def one(self) -> None:
         message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
@@ -140,7 +154,7 @@ class Guard:
 
     def _next(self) -> tuple[bytes, list[int]]:
         """The next job. None comes if nobody is there who could give us one, or has for long."""
-        if self._idle_s is not None and not _ready(self._idle_s, self._sock):
+        if self._idle_s is not None and not ready(self._idle_s, self._sock):
             # Who sends from here on is told that nobody hears; what was sent before is received
             self._sock.shutdown(_SHUT_RD)
         return fds.receive(self._sock, limits.CONTROL_BYTES)
@@ -148,7 +162,7 @@ class Guard:
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
         """See a job to its end. May there be another one?"""
         files, _ = read(message, numbers)
-        request = Request.from_file(files["request"])
+        self._request = request = Request.from_file(files["request"])
         preload(request.definition)
         fault_points.at("guardian_told")
         if not fds.receive(self._line, limits.CONTROL_BYTES)[0]:
@@ -188,16 +202,6 @@ class Guard:
         _collect(request)
 
 
-def _ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:
-    """The fds of those that there is something to hear from; empty when it took too long."""
-    import select  # late: a command line's pair has one job
-
-    poller = select.poll()
-    for sock in socks:
-        poller.register(sock, select.POLLIN)
-    return [fd for fd, _ in poller.poll(None if timeout_s is None else timeout_s * 1000)]
-
-
 def _succeed(request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> list[int]:
     """The supervisor was killed: do what it was at. The locks that are still held then."""
     fault_points.succeed()
@@ -232,7 +236,9 @@ def _collect(request: Request) -> bool:
             return False
         os.nice(_GC_NICE)  # for good: only root may go back
         collect_root(store, bounds)
-    except (OSError, OutliveError, ImportError):
+    except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others
+        if not isinstance(error, (OSError, OutliveError)):
+            report_fault(request, "gc", error)
         return True
     return True
 
@@ -258,11 +264,20 @@ class Jobs:
         self._escrow = escrow
         self._stdin_escrow = stdin_escrow
         self._own = {sock.fileno(), line.fileno()} | escrow.filenos() | stdin_escrow.filenos()
-        self._root, self._ahead = "", False
+        self._request: Request | None = None
+        self._ahead = False
         self._guarded = True
         self._made: list[tuple[str, str]] = []  # (root, name) of each blank that nobody has claimed
         signals.survive(SURVIVED)
         prctl.become_subreaper()
+
+    def run(self, *, lasting: bool) -> int:
+        """`lasting`: more jobs than one may come."""
+        try:
+            return self.all() if lasting else self.one()
+        except Exception as error:
+            report_fault(self._request, "supervisor", error)
+            raise
 
     def one(self) -> int:
         message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
@@ -275,7 +290,10 @@ class Jobs:
         for number in range(1, PAIR_JOBS + 1):
             if self._is_to_end():
                 break
-            message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
+            try:
+                message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
+            except ConnectionResetError:  # the server was killed, and had not read what was said to it
+                break
             if not message or not self._see_through(message, numbers):
                 break
             if number == PAIR_JOBS or tree.children(os.getpid()):
@@ -296,8 +314,8 @@ class Jobs:
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
         """See a job to its end. Is nothing left of it in this process but open files and garbage?"""
         files, words = read(message, numbers)
-        request = Request.from_file(files["request"])
-        self._root, self._ahead = request.root, AHEAD in words
+        self._request = request = Request.from_file(files["request"])
+        self._ahead = AHEAD in words
         waiter = adopt_socket(files["waiter"])
         preload(request.definition)  # before anything depends on it
         # lock0 stays open until the job is over: that is the sign of life
@@ -312,16 +330,25 @@ class Jobs:
 
         self._made = [made for made in self._made if preallocated.is_there(*made)]
         new = None
-        if self._ahead and not self._made:
+        if self._ahead and not self._made and self._may_make():
+            assert self._request is not None
             try:
-                new = preallocated.PreallocatedJob.made(self._root)
-                self._made.append((self._root, new.name))
+                new = preallocated.PreallocatedJob.made(self._request.root)
+                self._made.append((self._request.root, new.name))
             except (OSError, OutliveError):  # then it is made when it is needed, and it is said what is wrong
                 pass
         word = " ".join([FREE, *(name for _, name in self._made)])
         fds.send(self._line, word.encode(), () if new is None else (new.fd, *new.locks))
         if new is not None:
             new.close()
+
+    def _may_make(self) -> bool:
+        """Tell the server that a directory is being made; False if the server has ended, or is about to."""
+        try:
+            fds.send(self._sock, MAKING, wait=False)
+        except OSError:
+            return False
+        return not ready(0, self._sock)
 
     def _discard(self) -> None:
         from outlive.store import preallocated
@@ -334,8 +361,8 @@ class Jobs:
 
         A guardian that was killed has not said it: it may have heard of a job that is on its way to us too. Else whoever
         has none to give, or finds our guardian gone, lets go of our own line."""
-        ready = _ready(None, self._sock, *([self._line] if self._guarded else []))
-        if self._sock.fileno() in ready:
+        heard = ready(None, self._sock, *([self._line] if self._guarded else []))
+        if self._sock.fileno() in heard:
             return False
         self._guarded = fds.receive(self._line, len(END))[0] == END
         return self._guarded or self._is_to_end()

@@ -1,13 +1,16 @@
-"""Is a thread of these processes blocked reading the job's input? What the kernel says, and nothing guessed.
+"""Which threads of a job are blocked reading its input, as the kernel says it; nothing is guessed.
 
-/proc/PID/task/TID/syscall (proc_pid_syscall(5)) names the system call a sleeping thread is in and its arguments; what
-its descriptors are, /proc/PID/task/TID/fd tells. Reading these needs what ptrace(2) needs: the same user, not set-uid,
-and with Yama's scope 1 an ancestor, which a supervisor is until it has adopted a job.
+/proc/PID/task/TID/syscall (proc_pid_syscall(5)) names the system call that a sleeping thread is in
+and its arguments; /proc/PID/task/TID/fd says what its descriptors are. Reading these needs what
+ptrace(2) needs: the same user, not set-uid, and under Yama's scope 1 an ancestor, which a
+supervisor is unless it has adopted the job.
 
-Nothing here touches a file of the job: an os.stat() of a descriptor on a dead network file system would hang us with
-the job, so a link is read first and only pipes, sockets and what may be a terminal are looked at.
+No file of the job is touched: os.stat() of a descriptor on a dead network file system would hang
+the supervisor with the job, so a link is read first, and only pipes, sockets and possible terminals
+are examined.
 
-Not seen: io_uring_enter(2); 32-bit processes on aarch64; another devpts that counts its terminals as ours does.
+Not seen: io_uring_enter(2); 32-bit processes on aarch64; another devpts that counts its terminals
+as ours does.
 """
 
 from __future__ import annotations
@@ -30,8 +33,9 @@ def _table(*numbers: str) -> dict[int, int]:
     return {int(number): kind for kind, some in enumerate(numbers) for number in some.split()}
 
 
-# In each: read, pread64, readv, preadv, preadv2, recvfrom, recvmsg, recvmmsg, splice, tee, copy_file_range; sendfile;
-# poll, ppoll; select, pselect6; epoll_wait, epoll_pwait, epoll_pwait2; restart_syscall. (asm/unistd_64.h, _32.h)
+# In each: read, pread64, readv, preadv, preadv2, recvfrom, recvmsg, recvmmsg, splice, tee,
+# copy_file_range; sendfile; poll, ppoll; select, pselect6; epoll_wait, epoll_pwait, epoll_pwait2;
+# restart_syscall. (asm/unistd_64.h, _32.h)
 _X86_64 = _table("0 17 19 295 327 45 47 299 275 276 326", "40", "7 271", "23 270", "232 281 441", "219")
 _I386 = _table("3 180 145 333 378 371 372 337 313 315 377", "187 239", "168 309 414", "142 308 413", "256 319 441", "0")
 # asm-generic/unistd.h: one table for the younger architectures
@@ -40,15 +44,17 @@ _TABLES = {"x86_64": _X86_64, "aarch64": _GENERIC, "riscv64": _GENERIC, "loongar
 _TABLES_32 = {"x86_64": _I386}
 
 _WANTS = select.POLLIN | select.POLLRDNORM  # also as EPOLLIN, EPOLLRDNORM: the same bits
-_TTY = 5 << 8  # /dev/tty, the caller's own terminal whatever it is (tty(4))
-# Majors of terminals (devices.txt): consoles and serial lines, /dev/tty and ptmx, pseudo-terminals, USB, ARM, hvc
+_TTY = 5 << 8  # /dev/tty, the controlling terminal of the process that opens it (tty(4))
+# Majors of terminals (devices.txt): consoles and serial lines, /dev/tty and ptmx, pseudo-terminals,
+# USB, ARM, hvc
 _TERMINALS = frozenset((2, 3, 4, 5, *range(128, 144), 166, 188, 204, 229))
 
-_MOST_FDS = 1024  # looked at in one set: who waits for more is a server
+_MOST_FDS = 1024  # examined in one set: a program that waits for more is a server
 _MOST_BITS = 1 << 16  # of an fd_set
 _MOST_THREADS = 4096  # of one process
 _FDINFO = 1 << 17  # bytes, about 1700 entries of an epoll
-# A thread seen running may be on its way into read(2): it is busy if it is at each of these further looks too.
+# A thread that runs may be on its way into read(2): it is busy if it still runs after each of these
+# pauses (seconds)
 _PAUSES = (0, 0.0005, 0.002)
 
 _GONE = (FileNotFoundError, ProcessLookupError)
@@ -57,7 +63,7 @@ _tables: tuple[dict[int, int], dict[int, int]] | None = None  # for 64-bit and 3
 
 
 class Target:
-    """What the job's input is."""
+    """The input of a job: a pipe, a terminal, or both."""
 
     __slots__ = ("pipe", "terminal")
 
@@ -67,7 +73,7 @@ class Target:
 
 
 class Found:
-    """What the threads of a job were doing."""
+    """What the threads of a job were doing at one moment."""
 
     __slots__ = ("reading", "polling", "others", "busy", "unreadable")
 
@@ -75,8 +81,8 @@ class Found:
         self.reading = False  # blocked in a read of the target
         self.polling = False  # blocked in poll, select or epoll_wait over a set with the target in it
         self.others = False  # such a set also holds a socket to somewhere else, or a terminal that is not the target
-        self.busy = False  # running or in uninterruptible sleep: silence does not mean waiting
-        self.unreadable = False  # something could not be looked into, so it is not known
+        self.busy = False  # running or in uninterruptible sleep, so silence does not mean waiting
+        self.unreadable = False  # some thread could not be inspected, so its state is not known
 
     def __repr__(self) -> str:
         return f"Found({', '.join(name for name in self.__slots__ if getattr(self, name))})"
@@ -88,7 +94,8 @@ def supported() -> bool:
     if _tables is None:
         machine = os.uname().machine
         tables = (_TABLES.get(machine, {}), _TABLES_32.get(machine, {}))
-        # The caller's own entry shows the very read(2) that asks: it proves the file and the table at once
+        # The entry of this thread shows the read(2) that reads it, which proves both the file and
+        # the table
         own = _own_syscall()
         _tables = tables if any(table.get(own) == _READ for table in tables) else ({}, {})
     return bool(_tables[0])
@@ -102,8 +109,8 @@ def _own_syscall() -> int:
 
 
 def inspect_threads(pids: Iterable[int], target: Target) -> Found:
-    """Return what all threads of `pids` do at this moment. Nothing is stopped or changed; processes that vanish are
-    passed over."""
+    """Return what all threads of `pids` do at this moment. Nothing is stopped or changed; processes
+    that vanish are passed over."""
     found = Found()
     if not supported():
         found.unreadable = True
@@ -131,7 +138,8 @@ class _Thread:
 
 
 def _threads(pid: int, found: Found) -> list[str]:
-    # Descriptors too are taken from the thread: those of a leader that has ended are gone while its threads live on
+    # Descriptors too are taken from the thread: those of a leader that has ended are gone while its
+    # threads live on
     leader = f"/proc/{pid}/task/{pid}"
     try:
         fields = _stat(leader)
@@ -146,7 +154,7 @@ def _threads(pid: int, found: Found) -> list[str]:
 
 
 def _settled(where: str, target: Target, found: Found) -> bool:
-    """Note what this thread does; False if it does not sleep."""
+    """Note what this thread does; return False if it does not sleep."""
     try:
         fields = _stat(where)
         if not fields:
@@ -167,7 +175,8 @@ def _settled(where: str, target: Target, found: Found) -> bool:
 
 
 def _is_living(where: str) -> bool:
-    """Whoever is ending may be root's for a moment."""
+    """Return whether the thread still lives: /proc files of an ending process may belong to root
+    for a moment."""
     try:
         fields = _stat(where)
     except OSError:
@@ -176,10 +185,12 @@ def _is_living(where: str) -> bool:
 
 
 def _decode(where: str, terminal: int, words: list[bytes]) -> _Thread | None:
-    """ "NR ARG0 … ARG5 SP PC", or "-1 SP PC" outside of a system call."""
+    """Return the thread if it is in a call of the tables. The words are "NR ARG0 … ARG5 SP PC", or
+    "-1 SP PC" outside of a system call."""
     if len(words) != 9:
         return None
-    # A stack below 4 GiB: a 32-bit program, and other numbers. (Otherwise 3, its read, would be close.)
+    # A stack below 4 GiB means a 32-bit program, which has other numbers (its read is 3, close in
+    # 64 bits)
     table = (_tables or ({}, {}))[int(words[7], 16) <= 0xFFFFFFFF]
     call = table.get(int(words[0]))
     return None if call is None else _Thread(where, terminal, call, [int(word, 16) for word in words[1:7]])
@@ -188,7 +199,8 @@ def _decode(where: str, terminal: int, words: list[bytes]) -> _Thread | None:
 def _note(thread: _Thread, target: Target, found: Found) -> None:
     if thread.call in (_READ, _READ_SECOND):
         fd = thread.args[thread.call == _READ_SECOND]
-        # A splice from an empty pipe waits for input, from a full one for its other end: the caller knows which it is
+        # A splice from an empty pipe waits for input, one from a full pipe for its target: the
+        # caller knows which it is
         found.reading |= _kind(thread, fd & 0xFFFFFFFF, target) == "target"
     elif thread.call == _SELECT:
         _note_set(thread, _select_set(thread), target, found)
@@ -199,10 +211,11 @@ def _note(thread: _Thread, target: Target, found: Found) -> None:
 
 
 def _restarts_poll(thread: _Thread) -> bool:
-    """restart_syscall(2) follows a stop and leaves the registers as they were, but also stands for sleeps and futexes.
+    """Return whether a restart_syscall(2), which follows a stop and leaves the registers as they
+    were, is a poll: it may also be a sleep or a futex.
 
-    Where the kernel hides wchan ("0"), the arguments tell: in place of nfds a sleep has a pointer, and a futex an
-    operation (FUTEX_WAIT, FUTEX_WAIT_BITSET with their flags, futex(2)).
+    Where the kernel hides wchan ("0"), the arguments tell: in place of nfds a sleep has a pointer,
+    and a futex an operation (FUTEX_WAIT, FUTEX_WAIT_BITSET with their flags, futex(2)).
     """
     waits_in = _read(f"{thread.where}/wchan")
     if waits_in in (b"", b"0"):
@@ -211,11 +224,12 @@ def _restarts_poll(thread: _Thread) -> bool:
 
 
 def _note_set(thread: _Thread, entries: list[tuple[int, int]], target: Target, found: Found) -> None:
-    """entries: (fd, whether its becoming readable is awaited). An epoll in a set is opened up, once."""
+    """Note what a set holds. `entries` are (fd, whether the thread waits for it to become
+    readable); an epoll among them adds its own entries, once."""
     polling = others = False
     sockets: list[str] = []
     opened: set[int] = set()
-    for count, (fd, wanted) in enumerate(entries):  # which grow on the way
+    for count, (fd, wanted) in enumerate(entries):  # the loop appends to it
         if count == _MOST_FDS:
             others = True
             break
@@ -231,19 +245,19 @@ def _note_set(thread: _Thread, entries: list[tuple[int, int]], target: Target, f
             entries += _epoll_set(thread, fd)
     if polling:
         found.polling = True
-        # Who asks whom, only where it matters: most sets do not hold the target
-        found.others = found.others or others or any(not _internal(thread, link) for link in sockets)
+        # The sockets are looked up only now, because most sets do not hold the target
+        found.others = found.others or others or any(not _is_internal(thread, link) for link in sockets)
 
 
 def _poll_set(thread: _Thread) -> list[tuple[int, int]]:
-    """poll(2): struct pollfd { int fd; short events, revents; }"""
+    """Return the entries of a poll(2): struct pollfd { int fd; short events, revents; }."""
     count = min(thread.args[1] & 0xFFFFFFFF, _MOST_FDS + 1)
     data = _memory(thread, thread.args[0], count * 8)
     return [(fd, events & _WANTS) for fd, events, _ in struct.iter_unpack("ihh", data[: len(data) & ~7]) if fd >= 0]
 
 
 def _select_set(thread: _Thread) -> list[tuple[int, int]]:
-    """select(2): bitmaps of what is to become readable, writable, exceptional."""
+    """Return the entries of a select(2): bitmaps of fds to become readable, writable, exceptional."""
     bits = min(thread.args[0] & 0xFFFFFFFF, _MOST_BITS)
     size = (bits + 7) // 8
     found: list[tuple[int, int]] = []
@@ -257,14 +271,16 @@ def _select_set(thread: _Thread) -> list[tuple[int, int]]:
 
 
 def _epoll_set(thread: _Thread, fd: int) -> list[tuple[int, int]]:
-    """proc_pid_fdinfo(5): a line "tfd: FD events: HEX data: …" for each. A fired EPOLLONESHOT has no interest left."""
+    """Return the entries of an epoll, which proc_pid_fdinfo(5) has as lines "tfd: FD events: HEX
+    data: …". A fired EPOLLONESHOT has no interest left."""
     lines = _read(f"{thread.where}/fdinfo/{fd}", _FDINFO).split(b"\n")[:-1]  # the last is empty, or was cut
     words = [line.split(maxsplit=4) for line in lines if line.startswith(b"tfd:")]
     return [(int(word[1]), int(word[3], 16) & _WANTS) for word in words if len(word) > 3]
 
 
 def _memory(thread: _Thread, address: int, size: int) -> bytes:
-    """What is readable of it: proc_pid_mem(5). (process_vm_readv(2) would wait where a page waits for userfaultfd(2).)"""
+    """Return what can be read of this memory (proc_pid_mem(5)). process_vm_readv(2) would block on
+    a page that waits for userfaultfd(2)."""
     if not address or not size:
         return b""
     fd = os.open(f"{thread.where}/mem", os.O_RDONLY | os.O_CLOEXEC)
@@ -277,13 +293,13 @@ def _memory(thread: _Thread, address: int, size: int) -> bytes:
 
 
 def _kind(thread: _Thread, fd: int, target: Target) -> str:
-    """ "target", "terminal" (another), "epoll", "socket:[INODE]" or ""."""
+    """Return what an fd is: "target", "terminal" (another one), "epoll", "socket:[INODE]" or ""."""
     path = f"{thread.where}/fd/{fd}"
     try:
         link = os.readlink(path)
         if link.startswith("anon_inode:"):
             return "epoll" if link == "anon_inode:[eventpoll]" else ""
-        if not _is_kernels(link):
+        if not _is_safe_to_stat(link):
             return ""
         info = os.stat(path)
     except _GONE:  # closed
@@ -298,14 +314,16 @@ def _kind(thread: _Thread, fd: int, target: Target) -> str:
     return link if stat.S_ISSOCK(info.st_mode) else ""
 
 
-def _is_kernels(link: str) -> bool:
-    """A pipe, a socket, or what may be a terminal: stat(2) asks no file server. (A sandbox may show /dev/pts/3 as /3.)"""
+def _is_safe_to_stat(link: str) -> bool:
+    """Return whether this is a pipe, a socket or possibly a terminal, so that stat(2) asks no file
+    server. A sandbox may show /dev/pts/3 as /3."""
     name = link.rpartition("/")[2]
     return link.startswith(("pipe:[", "socket:[", "/dev/")) or name.isdigit() or name.startswith(("tty", "ptmx"))
 
 
-def _internal(thread: _Thread, link: str) -> bool:
-    """Is it a socketpair(2) of which the process holds the other end too? Every asyncio loop wakes itself by one."""
+def _is_internal(thread: _Thread, link: str) -> bool:
+    """Return whether this is a socketpair(2) of which the process holds both ends, as every asyncio
+    loop does to wake itself."""
     peer = _unix_peer(int(link[len("socket:[") : -1]))
     if not peer:
         return False
@@ -319,9 +337,11 @@ def _internal(thread: _Thread, link: str) -> bool:
 
 
 def _unix_peer(inode: int) -> int:
-    """The inode at the other end; 0 if it is no UNIX socket, has no peer, or the kernel does not say. (sock_diag(7))
+    """Return the inode of the other end; 0 if it is no UNIX socket, has no peer, or the kernel does
+    not say (sock_diag(7)).
 
-    One question about one socket. /proc/net/unix names no peers, and is as long as the machine is busy.
+    The request is about one socket. /proc/net/unix names no peers, and has a line for every socket
+    of the machine.
     """
     request = struct.pack("=IHHIIBBHIII8s", 40, 20, 1, 0, 0, socket.AF_UNIX, 0, 0, 0xFFFFFFFF, inode, 4, b"\xff" * 8)
     try:
@@ -337,7 +357,7 @@ def _unix_peer(inode: int) -> int:
 
 
 def _stat(where: str) -> list[bytes]:
-    """The fields from 3 (state) on, empty if it is gone. (proc_pid_stat(5))"""
+    """Return the fields from 3 (state) on; none if the thread is gone (proc_pid_stat(5))."""
     try:
         return _read(f"{where}/stat").rpartition(b")")[2].split()
     except _GONE:

@@ -1,4 +1,5 @@
-"""Which control groups a process is in, and what they say of memory. Both versions; files of text only (cgroups(7))."""
+"""The control groups of a process, and what they say of memory: both versions, by their text files
+(cgroups(7))."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ if TYPE_CHECKING:
 
 _V2 = ""  # the name that stands for the one hierarchy of version 2
 _SYSTEMD = "name=systemd"
-# Where hierarchies are mounted nearly everywhere; reading all mounts costs more than starting a command may
+# Where nearly all systems mount the hierarchies: reading all mounts takes too long for the start of
+# a command
 _USUAL = {
     _V2: ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"),
     "memory": ("/sys/fs/cgroup/memory",),
@@ -19,7 +21,8 @@ _USUAL = {
 
 
 class Group:
-    """One control group as a directory of files. `path` is its place in its hierarchy, as /proc/PID/cgroup has it."""
+    """A control group: a directory of files. `path` is its place in its hierarchy, as
+    /proc/PID/cgroup has it."""
 
     __slots__ = ("directory", "path", "version")
 
@@ -29,7 +32,7 @@ class Group:
         self.version = version
 
     def read(self, name: str) -> str | None:
-        """The content of one of its files; None if there is none, or it may not be read."""
+        """Return the content of one of its files; None if it does not exist or may not be read."""
         try:
             with open(os.path.join(self.directory, name), "rb") as file:
                 return file.read().decode("utf-8", "replace").strip()
@@ -40,8 +43,9 @@ class Group:
         return [int(word) for word in (self.read("cgroup.procs") or "").split() if word.isdigit()]
 
     def oom_kills(self) -> int | None:
-        """How many of its processes the kernel has ended for want of memory, its own limit or the machine's; None if it
-        does not say. Each is counted before it gets its SIGKILL (mm/oom_kill.c)."""
+        """Return how many of its processes the kernel has ended for lack of memory, its own limit
+        or the machine's; None if the kernel does not say. Each is counted before it gets its
+        SIGKILL (mm/oom_kill.c)."""
         names = ("memory.events.local", "memory.events") if self.version == 2 else ("memory.oom_control",)
         for name in names:
             for line in (self.read(name) or "").splitlines():
@@ -51,18 +55,21 @@ class Group:
         return None
 
     def memory_limit(self) -> int | None:
-        """Bytes; None if there is none here (one above it may have one)."""
+        """Return its limit in bytes; None if it has none (a group above may have one)."""
         text = self.read("memory.max" if self.version == 2 else "memory.limit_in_bytes") or ""
         return int(text) if text.isdigit() and int(text) < 2**62 else None
 
     def dies_as_one(self) -> bool:
-        """Does the kernel end all of its processes when it ends one for want of memory?"""
+        """Return whether the kernel ends all of its processes when it ends one for lack of memory."""
         return self.version == 2 and self.read("memory.oom.group") == "1"
 
 
 def paths(pid: int | str = "self") -> dict[str, str]:
-    """Controller → path. "" is the hierarchy of version 2, "name=systemd" the one in which systemd keeps its units
-    where version 1 is in use. Empty where there are no control groups."""
+    """Return controller → path of a process; empty where there are no control groups.
+
+    "" is the hierarchy of version 2, "name=systemd" the one in which systemd keeps its units where
+    version 1 is in use.
+    """
     try:
         with open(f"/proc/{pid}/cgroup", "rb") as file:
             text = file.read().decode("utf-8", "replace")
@@ -76,19 +83,20 @@ def paths(pid: int | str = "self") -> dict[str, str]:
 
 
 def unit_path(pid: int | str = "self") -> str:
-    """The path in which systemd and container engines put their names."""
+    """Return the path in which systemd and container engines put the names of their units."""
     found = paths(pid)
     return found.get(_naming(found), "")
 
 
 def _naming(found: dict[str, str]) -> str:
-    """The hierarchy of `unit_path`. Both are there, and the same, where systemd runs with version 1."""
+    """Return the hierarchy in which units have their names. Where systemd runs with version 1 both
+    exist, with the same path."""
     return _SYSTEMD if _V2 not in found or found.get(_SYSTEMD, "/") != "/" else _V2
 
 
 def memory(mine: dict[str, str] | None = None) -> Group | None:
-    """The group that accounts for the memory of a process with these paths (ours, if None); None where nothing does, or
-    its files are not to be seen."""
+    """Return the group that accounts for the memory of a process with these paths, by default this
+    process. None if no group does, or if its files cannot be seen from here."""
     mine = paths() if mine is None else mine
     for controller, version in (("memory", 1), (_V2, 2)):
         if controller not in mine:
@@ -100,8 +108,12 @@ def memory(mine: dict[str, str] | None = None) -> Group | None:
 
 
 def record() -> dict[str, Any] | None:
-    """Where this process is, as far as a later look can make something of it: `path` and `id` of the group of its unit in
-    `hierarchy`, `ns` in which that path means something, `memory` and `oom_kills` of the group that accounts for its memory."""
+    """Return what a later call of `is_gone` or `oom_kills_since` needs to know about the groups of
+    this process.
+
+    `path` and `id` are of the group of its unit in `hierarchy`, and mean something in the namespace
+    `ns`; `memory` and `oom_kills` are of the group that accounts for its memory.
+    """
     mine = paths()
     if not mine:
         return None
@@ -118,7 +130,8 @@ def record() -> dict[str, Any] | None:
 
 
 def is_gone(recorded: dict[str, Any] | None) -> bool:
-    """Has the group of this record ended since, or was it made anew? False also where that cannot be told."""
+    """Return whether the group of this record has ended or was made anew since; False also where
+    that cannot be told."""
     if not recorded or not recorded.get("id") or recorded.get("ns") != _namespace():
         return False
     controller = str(recorded["hierarchy"])
@@ -128,8 +141,8 @@ def is_gone(recorded: dict[str, Any] | None) -> bool:
 
 
 def oom_kills_since(recorded: dict[str, Any] | None) -> tuple[int, Group | None]:
-    """(how many processes of the recorded group the kernel has ended for want of memory since, the group); 0 where that
-    cannot be told."""
+    """Return (how many processes of the recorded group the kernel has ended for lack of memory
+    since, the group); (0, None) where that cannot be told."""
     if not recorded or recorded.get("oom_kills") is None or recorded.get("ns") != _namespace():
         return 0, None
     group = memory(dict.fromkeys((name for name in ("memory", _V2) if name in paths()), str(recorded["memory"])))
@@ -145,7 +158,7 @@ def _namespace() -> str:
 
 
 def _inode(directory: str | None) -> int | None:
-    """A group that is removed and made again has another one."""
+    """Return the inode of a group, which differs after a group was removed and made again."""
     try:
         return None if directory is None else os.stat(directory).st_ino
     except OSError:
@@ -153,7 +166,8 @@ def _inode(directory: str | None) -> int | None:
 
 
 def _directory(controller: str, path: str) -> str | None:
-    """Where the files of the group at `path` are. A mount may show a part of its hierarchy only (its root)."""
+    """Return the directory of the group at `path`. A mount may show only a part of its hierarchy,
+    below its root."""
     for place in _USUAL.get(controller, ()):
         found = os.path.join(place, path.lstrip("/"))
         if os.path.exists(os.path.join(found, "cgroup.procs")):

@@ -1,4 +1,4 @@
-"""File descriptors: who keeps which, and how they travel."""
+"""File descriptors: closing them, keeping them, and passing them between processes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import socket
 else:
     try:
-        # The half that is written in C: what `socket` adds to it loads `selectors` and `enum`, 3 ms of every start, and to
-        # dress the four of a pair costs each guardian 60 pages
+        # The C half: what `socket` adds to it loads `selectors` and `enum`, 3 ms of every start,
+        # and wrapping the four sockets of a pair costs each guardian 60 pages
         import _socket as socket
     except ImportError:
         import socket
@@ -26,7 +26,7 @@ def cloexec_from(first: int) -> None:
 
     `socket.recv_fds` returns inheritable fds whatever flags say, so this runs before each spawn.
     """
-    from outlive.system import prctl  # late: ctypes costs a command line, which spawns nothing, a millisecond
+    from outlive.system import prctl  # late: it costs a command line, which spawns nothing, a millisecond
 
     if prctl.mark_cloexec(first):
         return
@@ -34,12 +34,12 @@ def cloexec_from(first: int) -> None:
         if fd >= first:
             try:
                 os.set_inheritable(fd, False)
-            except OSError:  # the directory's own fd, gone by now
+            except OSError:  # the fd of the listing itself, closed by now
                 continue
 
 
 def open_fds() -> list[int]:
-    """The fds of this process, in ascending order."""
+    """Return the fds of this process in ascending order."""
     try:
         return sorted(int(name) for name in os.listdir("/proc/self/fd"))
     except OSError:
@@ -47,7 +47,8 @@ def open_fds() -> list[int]:
 
 
 def close_others(keep: set[int]) -> None:
-    """Close everything from 3 on but `keep` (an inherited listening socket would keep a port busy for ever)."""
+    """Close all fds from 3 on but `keep`: an inherited listening socket, for example, would keep
+    its port busy for ever."""
     kept = sorted(fd for fd in keep if fd > 2)
     first = 3
     for fd in kept:
@@ -62,7 +63,7 @@ def _highest() -> int:
 
 
 def null_stdio() -> None:
-    """Point 0, 1 and 2 at /dev/null: whoever reads our caller's pipe must see it close."""
+    """Point 0, 1 and 2 at /dev/null, so that a reader of our caller's pipe sees it close."""
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for fd in (0, 1, 2):
         os.dup2(null, fd, inheritable=True)
@@ -71,7 +72,8 @@ def null_stdio() -> None:
 
 
 def memory_file(name: str, data: bytes) -> int:
-    """An fd whose file is only in memory, at offset 0. Messages above a socket's limit travel as one of these."""
+    """Return an fd of a file in memory that holds `data`, at offset 0. Messages above a socket's
+    limit travel in such a file."""
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create(name, os.MFD_CLOEXEC)
     else:
@@ -89,7 +91,7 @@ def memory_file(name: str, data: bytes) -> int:
 
 
 def read_all(fd: int) -> bytes:
-    """The whole file behind `fd`, whatever its offset is."""
+    """Return the whole content of the file behind `fd`, whatever its offset."""
     size = os.fstat(fd).st_size
     pieces = []
     at = 0
@@ -114,28 +116,30 @@ def pair() -> tuple[socket.socket, socket.socket]:
 
 
 def new_socket() -> socket.socket:
-    """One that will carry whole messages, connected to nobody."""
+    """Return an unconnected socket that carries whole messages."""
     return socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
 def socket_of(fd: int) -> socket.socket:
-    """The socket that `fd` is; it closes it."""
+    """Return the socket behind `fd`, which owns the fd from now on."""
     return socket.socket(fileno=fd)
 
 
 def accept(listener: socket.socket) -> socket.socket:
-    """The next connection. Errors: BlockingIOError, OSError."""
+    """Return the next connection. Errors: BlockingIOError, OSError."""
     fd, _ = listener._accept()  # type: ignore[attr-defined]  # all that accept() of socket.socket adds is a class
     return socket_of(fd)
 
 
 def socket_path(dir_fd: int, name: str) -> str:
-    """Return a path for `name` in an open directory that fits into sun_path, which holds 107 bytes (unix(7))."""
+    """Return a path for `name` in an open directory that fits into sun_path, which holds 107 bytes
+    (unix(7))."""
     return f"/proc/self/fd/{dir_fd}/{name}"
 
 
 def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait: bool = True) -> None:
-    """One message with fds (unix(7), SCM_RIGHTS). Never SIGPIPE. Errors: BlockingIOError if it may not wait."""
+    """Send one message with fds (unix(7), SCM_RIGHTS), without SIGPIPE. Errors: BlockingIOError if
+    it may not wait."""
     flags = socket.MSG_NOSIGNAL | (0 if wait else _DONTWAIT)
     if fds:
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(fds)}i", *fds))]
@@ -145,8 +149,9 @@ def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait
 
 
 def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = True) -> tuple[bytes, list[int]]:
-    """One message and its fds; b"" when the other end is gone. A message that was cut is refused, not half obeyed.
-    Errors: BlockingIOError if it may not wait."""
+    """Return one message and its fds; b"" when the other end is gone. A message that was cut is
+    returned as b"\\0" without fds, so that no half of it is obeyed. Errors: BlockingIOError if it
+    may not wait."""
     flags = socket.MSG_CMSG_CLOEXEC | (0 if wait else _DONTWAIT)
     room = socket.CMSG_SPACE(most_fds * _INT_BYTES)
     message, control, answer_flags, _ = sock.recvmsg(size, room, flags)
@@ -163,14 +168,15 @@ def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = T
 
 
 def waiting_bytes(fd: int) -> int:
-    """How many bytes a pipe holds now (FIONREAD, pipe(7))."""
+    """Return how many bytes a pipe holds now (FIONREAD, pipe(7))."""
     import termios  # late: a command line has no use for it
 
     return int(struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(_INT_BYTES)))[0])
 
 
 def set_pipe_size(fd: int, size: int) -> bool:
-    """Change the capacity; False if the kernel will not (EPERM: the user's pipe pages are used up; EBUSY: it is full)."""
+    """Change the capacity of a pipe; return False if the kernel refuses: EPERM, the user's pipe
+    pages are used up; EBUSY, it holds more."""
     try:
         fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, size)
     except OSError:

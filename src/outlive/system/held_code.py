@@ -1,9 +1,10 @@
 """Code that stays within reach when its files are replaced or deleted.
 
-An update of this package must not touch a running process: `pip install -U` replaces every file, `pip uninstall` and
-`pipx uninstall` delete them, and an import that comes later would find another version or nothing. `hold` therefore
-reads the modules that this process may still import and serves them from memory. It reads bytecode as it lies on disk
-(about 8 KB and 40 µs a module, nothing is unmarshalled), and forked processes share the pages.
+An update of this package must not touch a running process: `pip install -U` replaces every file,
+`pip uninstall` and `pipx uninstall` delete them, and an import that comes later would find another
+version or nothing. `hold` therefore reads the modules that this process may still import and serves
+them from memory. It reads bytecode as it lies on disk (about 8 KB and 40 µs a module, nothing is
+unmarshalled), and forked processes share the pages.
 
 The standard library is not held: an update of this package does not touch it.
 """
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     Held = tuple[str, bool, bytes]  # file name, is it a package, its bytecode file or its source
 
 _HEADER_BYTES = 16  # PEP 552: magic number, flags, and of the source the time in seconds and the size
-# Starts an interpreter whose fd 1 is an `image`. It needs no file of ours, and no directory to import from.
+# Starts an interpreter whose fd 1 is an `image`. It needs no file of ours, and no directory to
+# import from.
 BOOT = (
     "import marshal, os, sys\n"
     "held = marshal.loads(os.pread(1, os.fstat(1).st_size, 0))\n"
@@ -39,7 +41,8 @@ _known: set[str] = set()  # modules, and packages with everything below them, th
 
 
 def hold(*names: str) -> None:
-    """Keep within reach what these modules, and packages with everything below them, have not loaded yet.
+    """Keep within reach what these modules, and packages with everything below them, have not
+    loaded yet.
 
     A name that cannot be found is passed over: the import will say why.
     """
@@ -141,7 +144,8 @@ def _files(name: str, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _data(file: str) -> bytes:
-    """Return the bytecode of a source file, or the source where there is none that is up to date. Errors: OSError."""
+    """Return the bytecode of a source file, or the source where there is none that is up to date.
+    Errors: OSError."""
     try:
         data = _contents(cache_from_source(file))
     except (OSError, NotImplementedError):  # none was written; or this Python writes none

@@ -1,4 +1,4 @@
-"""Giving back the disk space of a file's middle: its length and every offset in it stay."""
+"""Give back the disk space of a part of a file, whose length and offsets stay as they are."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import fcntl
 import os
 import struct
 
-# linux/falloc.h: struct space_resv (type, whence, start, length, three that are not looked at), and the request that punches
+# linux/falloc.h: struct space_resv (type, whence, start, length, three that are not looked at), and
+# the request that punches
 _SPACE = struct.Struct("hhqqiI16x")
 _UNRESVSP64 = 1 << 30 | _SPACE.size << 16 | ord("X") << 8 | 43
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
-# The file system, or the system, cannot do it.
+# The file system, or the kernel, cannot do it
 UNSUPPORTED = frozenset({errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOTTY, errno.EINVAL, errno.ENODEV})
 
 
 def punch(fd: int, start: int, stop: int) -> None:
-    """Bytes [start, stop) of the file read as zeros from now on; whole blocks among them take no space any more.
+    """Make bytes [start, stop) of the file zeros; whole blocks among them take no space from now
+    on.
 
-    Errors: OSError; with an errno of UNSUPPORTED there is no way to do it here.
+    Errors: OSError; an errno of UNSUPPORTED means that it cannot be done here.
     """
     if stop <= start:
         return
@@ -31,13 +33,13 @@ def punch(fd: int, start: int, stop: int) -> None:
         except OSError as error:
             if error.errno not in (errno.ENOTTY, errno.EINVAL):
                 raise
-        # A Linux before 5.6, or a machine that counts its requests otherwise
+        # Linux before 5.6, or an architecture with other ioctl numbers
         _fallocate(fd, start, stop - start)
         return
 
 
 def _fallocate(fd: int, start: int, length: int) -> None:
-    """fallocate(2). Errors: as `punch`."""
+    """Do the same by fallocate(2), through ctypes. Errors: as `punch`."""
     try:
         import ctypes  # late: 2 ms of each start, and few kernels are so old
     except ImportError as error:  # the Python that this process was started with is gone

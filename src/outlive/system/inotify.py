@@ -1,10 +1,10 @@
-"""Waiting for one file to appear or to change without asking again and again: inotify(7).
+"""Wait for one file to appear or to change, without polling: inotify(7).
 
-What inotify does not see, and a caller therefore looks for at intervals all the same: changes that another machine
-makes on a network file system, pseudo file systems such as /proc, memory that is mapped and written (mmap(2)), and a
-file system mounted over a directory of the path.
+inotify does not see changes that another machine makes on a network file system, pseudo file
+systems such as /proc, memory that is mapped and written (mmap(2)), or a file system that is mounted
+over a directory of the path. A caller therefore checks at intervals as well.
 
-Apart from the rest, because ctypes costs every command line a millisecond.
+A module of its own, because ctypes costs every command line a millisecond.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ _VANISHED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class _Way:
-    """The way to a file as it is now: which files and directories to watch for what, and whether they are the same."""
+    """The path to a file as it is now, step by step: which files and directories to watch, for
+    which events."""
 
     __slots__ = ("masks", "seen", "names", "file", "last")
 
@@ -59,14 +60,17 @@ class _Way:
 
 
 class Watch:
-    """Becomes readable when the file at `path` may have appeared, changed or gone. What did happen, stat(2) tells.
+    """An fd that becomes readable when the file at `path` may have appeared, changed or gone.
+    stat(2) tells what happened.
 
-    The file's own content is watched on the file, its name in the deepest directory of its path that exists; as missing
-    directories appear, `drain` moves down. A directory above that was moved away or replaced is noticed, and so is a
-    symbolic link anywhere in the path that leads elsewhere now. Of a directory, only coming and going is told.
+    The file's own content is watched on the file, its name in the deepest directory of its path
+    that exists; as missing directories appear, `drain` moves down. It notices a directory above
+    that was moved away or replaced, and a symbolic link anywhere in the path that has another
+    target now. If `path` is a directory, only its coming and going is seen.
 
-    Errors: OSError where this cannot be watched, and the caller has to look from time to time instead: ENOSYS without
-    inotify, EMFILE and ENOSPC at the limits of the user (/proc/sys/fs/inotify), EACCES if a directory may not be read.
+    Errors: OSError where this cannot be watched, so that the caller has to poll: ENOSYS without
+    inotify, EMFILE and ENOSPC at the limits of the user (/proc/sys/fs/inotify), EACCES if a
+    directory may not be read.
     """
 
     def __init__(self, path: str) -> None:
@@ -92,15 +96,17 @@ class Watch:
         return self._fd
 
     def drain(self) -> bool:
-        """Take all events, without waiting, and watch the right directories again.
+        """Take all events, without waiting, and adapt the watched directories.
 
-        False if everything that came was about neighbours of the file. Errors: OSError as for a new one; close it then.
+        Return False if all events were about neighbours of the file. Errors: OSError as for a new
+        watch; close it then.
         """
         ours = moved = False
         for wd, mask, name in self._events():
             mine = name in self._way.names if name else True
             ours |= mine
-            # Content alone moves nothing: not of the file itself, and not of what has its name
+            # A change of content alone, of the file itself or of what has its name, leaves the path
+            # as it is
             itself = not name and self._watches.get(wd) == self._way.file
             moved |= mine and (not itself or bool(mask & ~_CONTENT))
         if moved:
@@ -108,13 +114,14 @@ class Watch:
         return ours
 
     def close(self) -> None:
-        """May be called twice."""
+        """Close the fd. May be called twice."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
     def _events(self) -> list[tuple[int, int, bytes]]:
-        """(watch descriptor, mask, name) of each; the name is empty for what is watched itself."""
+        """Return (watch descriptor, mask, name) of each event; the name is empty for what is
+        watched itself."""
         found: list[tuple[int, int, bytes]] = []
         for _ in range(_MOST_READS):
             try:
@@ -129,9 +136,9 @@ class Watch:
         return found
 
     def _arm(self) -> None:
-        """Watch the way, then look whether it still is the same: what changes after that second look is an event."""
+        """Watch the path, then walk it again: what changes after that second walk is an event."""
         self._way = _way_to(self._path)
-        for _ in range(_MOST_LOOKS):  # where it changes that fast, the next event is under way
+        for _ in range(_MOST_LOOKS):  # a path that changes faster than this has caused another event
             whole = True
             try:
                 self._watch(self._way)
@@ -155,7 +162,8 @@ class Watch:
         self._watches = watches
 
     def _add(self, watches: dict[int, str], path: str, mask: int) -> bool:
-        """False if it may not be read. Watching an inode once more replaces its mask and keeps its descriptor."""
+        """Watch a path; return False if it may not be read. A second watch of an inode replaces its
+        mask and keeps its descriptor."""
         wd = self._libc.inotify_add_watch(self._fd, os.fsencode(path), ctypes.c_uint32(mask))
         if wd >= 0:
             watches[wd] = self._watches[wd] = path
@@ -167,7 +175,7 @@ class Watch:
 
 
 def _way_to(path: str) -> _Way:
-    """Follows an absolute path step by step, as the kernel would, as far as there is something."""
+    """Follow an absolute path step by step, as the kernel would, as far as it exists."""
     way = _Way()
     here = "/"
     directories = [here]
@@ -205,9 +213,10 @@ def _way_to(path: str) -> _Way:
 
 
 def _choose(way: _Way, last: str, directories: list[str]) -> None:
-    """Names are watched in the deepest directory, and in the one above: a directory in which somebody works says
-    nothing when it is deleted (IN_DELETE_SELF comes when the last reference goes). Above, only that one is moved:
-    /tmp would have much to tell."""
+    """Watch names in the deepest directory and in the one above it, because a directory that is
+    some process's working directory reports nothing when it is deleted (IN_DELETE_SELF comes with
+    the last reference). Of those above, only their own moves are watched: /tmp, for example, has
+    many events."""
     for directory in directories:
         way.add(directory, _MOVE_SELF)
     way.add(os.path.dirname(last), _NAMES)
@@ -216,7 +225,7 @@ def _choose(way: _Way, last: str, directories: list[str]) -> None:
 
 
 def _steps(path: str) -> list[str]:
-    """Its names, the first at the end."""
+    """Return the names of a path, the first one last."""
     return [name for name in reversed(path.split("/")) if name not in ("", ".")]
 
 

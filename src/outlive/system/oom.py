@@ -1,4 +1,6 @@
-"""Who is ended first when memory runs out (proc_pid_oom_score_adj(5): from -1000, never, to 1000), and who was."""
+"""Which process the kernel ends when memory runs out (proc_pid_oom_score_adj(5): from -1000, never,
+to 1000), and which it has ended.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FILE = "oom_score_adj"
-_SPARED = (-500, 0)  # what a supervisor asks for, the first that is permitted
+_SPARED = (-500, 0)  # the scores that a supervisor asks for; it gets the first that is permitted
 _LOG = "/dev/kmsg"
 _RECORD_BYTES = 8_192
 _CLOCKS_APART_US = 1_000_000  # between the log's clock and CLOCK_MONOTONIC
@@ -19,7 +21,7 @@ _callers: int | None = None  # the score we came with, if we have a lower one no
 
 
 def score(pid: int | str = "self") -> int | None:
-    """What is added to the process's badness; None where the kernel does not say."""
+    """Return what is added to the badness of a process; None where the kernel does not say."""
     try:
         with open(f"/proc/{pid}/{_FILE}", "rb") as file:
             return int(file.read())
@@ -28,7 +30,8 @@ def score(pid: int | str = "self") -> int | None:
 
 
 def set_score(wanted: int, pid: int | str = "self") -> bool:
-    """False where it is not permitted: lowering it below where it was once set needs CAP_SYS_RESOURCE."""
+    """Set the score; return False where it is not permitted. Lowering it below a value that was set
+    needs CAP_SYS_RESOURCE."""
     try:
         fd = os.open(f"/proc/{pid}/{_FILE}", os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
@@ -43,7 +46,7 @@ def set_score(wanted: int, pid: int | str = "self") -> bool:
 
 
 def may_fall() -> bool:
-    """May this process lower its score? Tried out, and put back."""
+    """Return whether this process may lower its score. It is tried, and put back."""
     now = score()
     if now is None or now <= -1000:
         return now is not None
@@ -54,8 +57,8 @@ def may_fall() -> bool:
 
 
 def spare() -> None:
-    """Let others be ended before this process, as far as that is permitted; what it starts as `AsCaller` is not spared.
-    Where it is not permitted nothing changes."""
+    """Let the kernel end other processes before this one, as far as that is permitted; commands
+    that are started inside `AsCaller` are not spared. Where it is not permitted nothing changes."""
     global _callers
     before = score()
     if before is None or _callers is not None:
@@ -67,8 +70,9 @@ def spare() -> None:
 
 
 class AsCaller:
-    """What is started in here has the score that we were started with. Whoever was permitted to lower it may raise it and
-    lower it again (__set_oom_adj() in fs/proc/base.c)."""
+    """A context in which started processes get the score that this process was started with. A
+    process that was permitted to lower its score may raise it and lower it again (__set_oom_adj()
+    in fs/proc/base.c)."""
 
     __slots__ = ("_spared",)
 
@@ -83,8 +87,9 @@ class AsCaller:
 
 
 def named_since(start_us: int) -> set[int]:
-    """The pids, as the kernel counts them, of processes that its log says were ended for want of memory since then
-    (microseconds of CLOCK_MONOTONIC). Empty where the log may not be read."""
+    """Return the pids, in the first namespace, of processes that the kernel's log says were ended
+    for lack of memory since `start_us` (microseconds of CLOCK_MONOTONIC); none where the log may
+    not be read."""
     try:
         fd = os.open(_LOG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -102,11 +107,12 @@ def named_since(start_us: int) -> set[int]:
 
 
 def _records(fd: int) -> Iterator[bytes]:
-    """One a read, oldest first (Documentation/ABI/testing/dev-kmsg)."""
+    """Yield the records of the log, oldest first: one for each read
+    (Documentation/ABI/testing/dev-kmsg)."""
     while True:
         try:
             record = os.read(fd, _RECORD_BYTES)
-        except BrokenPipeError:  # it was overwritten before we came to it: the next read goes on behind it
+        except BrokenPipeError:  # it was overwritten before this read: the next one goes on after it
             continue
         except OSError:  # EAGAIN: that was all
             return

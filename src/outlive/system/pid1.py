@@ -1,4 +1,4 @@
-"""Being process 1 of a container: whatever loses its parent there becomes ours, and stays a zombie if nobody waits for it."""
+"""Process 1 of a container: it inherits every process that loses its parent, and has to reap them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,23 @@ _PASSED_ON = (
 
 
 def leave_it() -> None:
-    """If this is process 1, go on as its child; what is left at 1 waits for everybody, passes signals on, and ends as the
-    child does. Call it before there are threads or open files that somebody has to see closed."""
+    """Go on as a child, if this is process 1. The process that stays at 1 reaps all others, passes
+    signals on to the child, and ends with its status.
+
+    Call it before there are threads, or open files whose closing another process waits for.
+    """
     if os.getpid() != 1:
         return
     child = os.fork()
     if child == 0:
         return
     try:
-        fds.null_stdio()  # whoever reads our child's output must see it close
+        fds.null_stdio()  # a reader of the child's output must see it close
         fds.close_others(set())
-        for number in _PASSED_ON:  # process 1 has no default dispositions: without a handler TERM would mean nothing
+        for number in _PASSED_ON:  # process 1 has no default dispositions: without a handler TERM would have no effect
             signal.signal(number, lambda number, _: os.kill(child, number))
         code = _wait_for(child)
-    except BaseException:  # noqa: BLE001 - the stack above is the server's, and not ours to unwind
+    except BaseException:  # noqa: BLE001 - the stack above is the server's, which must not be unwound here
         code = 70  # EX_SOFTWARE
     os._exit(code)
 

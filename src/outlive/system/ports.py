@@ -1,8 +1,9 @@
-"""Who listens on a TCP port of this machine, without connecting to it; and whether a port elsewhere answers.
+"""Which process listens on a TCP port of this machine, without connecting to it; and whether a port
+elsewhere answers.
 
-The kernel is asked by sock_diag(7); where it has not learnt that, /proc/net/tcp and tcp6 (proc_net(5)) list all sockets,
-those that listen first, which takes forty times as long. Both tell of our own network namespace. Which process holds a
-socket, the links in /proc/PID/fd tell (proc_pid_fd(5)).
+The kernel answers by sock_diag(7). Where it cannot, /proc/net/tcp and tcp6 (proc_net(5)) list all
+sockets, listening ones first, which takes forty times as long. Both are about our own network
+namespace. The links in /proc/PID/fd say which process holds a socket (proc_pid_fd(5)).
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ _ATTRIBUTE = struct.Struct("=HH")  # length, type
 _V6ONLY = 11  # INET_DIAG_SKV6ONLY
 _ANY_4, _ANY_6 = "0.0.0.0", "::"
 _LOOPBACK = ("127.0.0.1", "::1")
-_MAPPED = "::ffff:"  # an IPv4 address in IPv6's clothes (ipv6(7))
+_MAPPED = "::ffff:"  # an IPv4 address written as an IPv6 one (ipv6(7))
 
 
 class Listener:
-    """A socket that listens. `address` is numeric, IPv4 in dots also where an IPv6 socket serves it. `only_ipv6`: its
-    program said IPV6_V6ONLY (False also where that is not known)."""
+    """A listening socket. `address` is numeric, IPv4 in dots also where an IPv6 socket serves it.
+    `only_ipv6`: its program set IPV6_V6ONLY (False also where that is not known)."""
 
     __slots__ = ("address", "inode", "only_ipv6")
 
@@ -51,7 +52,8 @@ class Listener:
 
 
 def listeners(port: int) -> list[Listener]:
-    """All sockets that listen on this port. Errors: OSError where the kernel does not tell; connecting is left then."""
+    """Return all sockets that listen on this port. Errors: OSError where the kernel does not say,
+    so that the caller has to connect."""
     try:
         return [*_asked(socket.AF_INET, port), *_asked(socket.AF_INET6, port)]
     except (OSError, struct.error):  # not compiled into the kernel, or forbidden in a sandbox
@@ -98,7 +100,8 @@ def _listed(port: int) -> list[Listener]:
 
 
 def _listening(path: str, port: int) -> Iterator[Listener]:
-    """Lines are "SL ADDRESS:PORT PEER:PORT STATE QUEUES TIMER RETRANSMITS UID TIMEOUT INODE …"."""
+    """Yield the listeners of a table with lines "SL ADDRESS:PORT PEER:PORT STATE QUEUES TIMER
+    RETRANSMITS UID TIMEOUT INODE …"."""
     wanted = b"%04X" % port
     with open(path, "rb") as file:
         file.readline()  # the heading
@@ -112,7 +115,8 @@ def _listening(path: str, port: int) -> Iterator[Listener]:
 
 
 def _numeric(digits: bytes) -> str:
-    """The kernel prints words of 32 bits, each in the byte order of the machine."""
+    """Return a numeric address. The kernel prints words of 32 bits, each in the byte order of the
+    machine."""
     raw = bytes.fromhex(digits.decode("ascii"))
     words = struct.unpack(f">{len(raw) // 4}I", raw)
     packed = struct.pack(f"={len(words)}I", *words)
@@ -120,7 +124,8 @@ def _numeric(digits: bytes) -> str:
 
 
 def owner(inode: int, pids: Iterable[int]) -> int | None:
-    """The first of these processes that holds the socket; None if none does, or none may be looked into."""
+    """Return the first of these processes that holds the socket; None if none does, or their files
+    may not be read."""
     link = f"socket:[{inode}]"
     for pid in pids:
         try:
@@ -137,10 +142,11 @@ def owner(inode: int, pids: Iterable[int]) -> int | None:
 
 
 def listens_on(address: str, host: str | None, *, only_ipv6: bool = False) -> bool:
-    """Does a socket that listens on `address` take connections to `host`? None: whatever it is.
+    """Return whether a socket that listens on `address` takes connections to `host`; for None it
+    always does.
 
-    `host` is numeric or localhost; another name fits nothing. 0.0.0.0 and :: as hosts are this machine's loopback, as
-    connect(2) takes them. :: serves IPv4 too unless `only_ipv6`.
+    `host` is numeric or localhost; another name matches nothing. 0.0.0.0 and :: as hosts are this
+    machine's loopback, as for connect(2). A socket on :: serves IPv4 too unless `only_ipv6`.
     """
     if host is None:
         return True
@@ -156,7 +162,8 @@ def _serves(address: str, host: str, only_ipv6: bool) -> bool:
 
 
 def _meant(host: str) -> tuple[str, ...]:
-    """The numeric addresses that a host stands for; empty for a name that would have to be looked up."""
+    """Return the numeric addresses that a host stands for; none for a name that would have to be
+    looked up."""
     if _is_localhost(host):
         return _LOOPBACK
     plain = _plain(host)
@@ -171,7 +178,8 @@ def _is_localhost(host: str) -> bool:
 
 
 def is_local(host: str | None) -> bool:
-    """Is it this machine, so that `listeners` knows of its ports? Names but localhost are taken for elsewhere."""
+    """Return whether a host is this machine, so that `listeners` knows its ports. Names other than
+    localhost count as elsewhere."""
     if host is None:
         return True
     meant = _meant(host)
@@ -179,7 +187,8 @@ def is_local(host: str | None) -> bool:
 
 
 def _is_ours(address: str) -> bool:
-    """Only an address of this machine can be bound to (bind(2), EADDRNOTAVAIL)."""
+    """Return whether this machine has the address: no other one can be bound to (bind(2),
+    EADDRNOTAVAIL)."""
     try:
         with socket.socket(_family(address) or socket.AF_INET, socket.SOCK_DGRAM) as sock:
             sock.bind((address, 0))
@@ -189,7 +198,8 @@ def _is_ours(address: str) -> bool:
 
 
 def _plain(address: str) -> str:
-    """The one way to write an address: no brackets, zeroes left out, IPv4 in dots. A name as it is."""
+    """Return an address in its one form: no brackets, zeroes left out, IPv4 in dots. A name stays
+    as it is."""
     address = address.removeprefix("[").removesuffix("]")
     family = _family(address)
     if not family:
@@ -199,7 +209,7 @@ def _plain(address: str) -> str:
 
 
 def _family(address: str) -> int:
-    """AF_INET or AF_INET6; 0 if it is not numeric."""
+    """Return AF_INET or AF_INET6; 0 if the address is not numeric."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, address)
@@ -210,11 +220,12 @@ def _family(address: str) -> int:
 
 
 def refusal(host: str, port: int, timeout_s: float) -> str | None:
-    """Why nobody takes a connection there; None: somebody does. May take `timeout_s` for each address of a name, and its
-    look-up longer."""
+    """Return why no connection can be made there; None if one can. Takes up to `timeout_s` for each
+    address of a name, and the time of its look-up."""
     try:
         with socket.create_connection((host.removeprefix("[").removesuffix("]"), port), timeout_s) as sock:
-            # Who asks often for a port nobody listens on is given that very port as his own one day, and is answered
-            return "nobody listens" if sock.getsockname() == sock.getpeername() else None
+            # A program that often connects to a port without a listener is given that port as its
+            # own one day, and connects to itself
+            return "no process listens" if sock.getsockname() == sock.getpeername() else None
     except (OSError, UnicodeError) as error:  # UnicodeError: a label that is empty or too long
         return str(error) or type(error).__name__

@@ -1,4 +1,5 @@
-"""Pseudo-terminals (pty(7)): the master stays with a supervisor, the command gets the slave as its terminal."""
+"""Pseudo-terminals (pty(7)): the master stays with a supervisor, the command gets the slave as its
+terminal."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ _LFLAG, _CC = 3, 6  # in what termios.tcgetattr returns
 
 
 def open_pair(cols: int, rows: int) -> tuple[int, int]:
-    """A new terminal as (master, slave), of this size. The master never blocks. Errors: OSError, ENOSPC if the system
-    has no terminal left."""
+    """Return a new terminal of this size as (master, slave). The master never blocks. Errors:
+    OSError, ENOSPC if the system has no terminal left."""
     master, slave = os.openpty()
     try:
         os.set_blocking(master, False)
@@ -31,7 +32,8 @@ def open_pair(cols: int, rows: int) -> tuple[int, int]:
 
 
 def slave_of(master: int) -> int | None:
-    """The other side, opened again and not as our controlling terminal; None where it cannot be."""
+    """Open the slave of a master again, not as our controlling terminal; return None where that is
+    not possible."""
     try:
         return fcntl.ioctl(master, _TIOCGPTPEER, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -43,23 +45,24 @@ def path_of(slave: int) -> str:
 
 
 def device_of(slave: int) -> int:
-    """The device number by which a process's terminal is known (stat(2) st_rdev)."""
+    """Return the device number by which the terminal of a process is known (stat(2) st_rdev)."""
     return os.fstat(slave).st_rdev
 
 
 def set_size(fd: int, cols: int, rows: int) -> None:
-    """The kernel tells the foreground process group by SIGWINCH if it is another size (ioctl_tty(2))."""
+    """Set the size. If it differs, the kernel sends SIGWINCH to the foreground process group
+    (ioctl_tty(2))."""
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
 
 
 def size(fd: int) -> tuple[int, int]:
-    """(columns, rows)."""
+    """Return (columns, rows)."""
     rows, cols, _, _ = struct.unpack("HHHH", fcntl.ioctl(fd, termios.TIOCGWINSZ, bytes(8)))
     return cols, rows
 
 
 class Modes:
-    """What the line discipline does with what is typed. `eof` is the character that ends the input."""
+    """What the line discipline does with typed input. `eof` is the character that ends it."""
 
     __slots__ = ("canonical", "echo", "eof")
 
@@ -70,7 +73,7 @@ class Modes:
 
 
 def modes(master: int) -> Modes:
-    """The slave's, as they are now: asking the master means asking the slave (ioctl_tty(2))."""
+    """Return the present modes of the slave, which the master answers for (ioctl_tty(2))."""
     attributes = termios.tcgetattr(master)
     eof = attributes[_CC][termios.VEOF]
     return Modes(
@@ -81,7 +84,7 @@ def modes(master: int) -> Modes:
 
 
 def is_hung_up(master: int) -> bool:
-    """Has everybody closed the slave? It may be opened again by its name."""
+    """Return whether no process has the slave open. It may be opened again by its name."""
     poll = select.poll()
     poll.register(master, select.POLLIN)
     return any(events & select.POLLHUP for _, events in poll.poll(0))

@@ -1,4 +1,4 @@
-"""Signals: their names, a clean slate, and how they wake a loop."""
+"""Signals: their names, default dispositions, and a pipe by which they wake a loop."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = [
     "all_resettable",
     "clean_slate",
     "forget_wakeup",
+    "is_valid",
     "name_of",
     "names",
     "number_of",
@@ -31,17 +32,19 @@ _resettable: list[int] = []
 
 
 def all_resettable() -> list[int]:
-    """Every signal whose disposition may be set (signal(7)); the two that glibc keeps for itself are left out."""
+    """Return every signal whose disposition may be set (signal(7)), without the two that glibc
+    keeps for itself."""
     if not _resettable:
         _resettable.extend(sorted(map(int, set(signal.valid_signals()) - _UNCATCHABLE)))
     return _resettable
 
 
 def clean_slate() -> None:
-    """Default dispositions and an empty mask.
+    """Set default dispositions and an empty mask.
 
-    A process started by an agent may inherit ignored signals and a blocked mask: with SIGCHLD ignored the kernel throws
-    exit codes away (26 of 40 were lost), with SIGTERM blocked nothing ends politely.
+    A process started by an agent may inherit ignored signals and a blocked mask: with SIGCHLD
+    ignored the kernel throws exit codes away (26 of 40 were lost), with SIGTERM blocked nothing
+    ends politely.
     """
     for number in all_resettable():
         try:
@@ -53,17 +56,18 @@ def clean_slate() -> None:
 
 
 def _ignore(_number: int, _frame: object) -> None:
-    """A handler, not SIG_IGN: an ignored signal stays ignored in every program started from here (execve(2))."""
+    """Do nothing. It is a handler, because an ignored signal (SIG_IGN) stays ignored in every
+    program that this process starts (execve(2))."""
 
 
 def survive(numbers: Iterable[int]) -> None:
-    """These must not end this process, and must reach its children untouched."""
+    """Let these signals not end this process, and keep their dispositions in its children."""
     for number in numbers:
         signal.signal(number, _ignore)
 
 
 def wakeup_pipe(numbers: Iterable[int]) -> int:
-    """A non-blocking fd that gets one byte, the number, for each of these signals."""
+    """Return a non-blocking fd that gets one byte, the number, for each of these signals."""
     read_end, write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     survive(numbers)
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
@@ -71,13 +75,19 @@ def wakeup_pipe(numbers: Iterable[int]) -> int:
 
 
 def forget_wakeup() -> None:
-    """Take back what `wakeup_pipe` did for SIGCHLD, in a child that was forked since."""
+    """Undo `wakeup_pipe` for SIGCHLD, in a child that was forked since."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
+def is_valid(number: int) -> bool:
+    """Return whether there is a signal with this number here (signal(7))."""
+    return number in signal.valid_signals()
+
+
 def number_of(text: str) -> int | None:
-    """The signal that TERM, SIGTERM, sigterm or 15 names; None if there is none."""
+    """Return the number of the signal that TERM, SIGTERM, sigterm or 15 names; None if there is
+    none."""
     word = text.strip().upper()
     if word.isdigit():
         number = int(word)
@@ -86,7 +96,7 @@ def number_of(text: str) -> int | None:
 
 
 def name_of(number: int) -> str:
-    """SIGTERM for 15; SIGRTMIN+n for those without a name of their own."""
+    """Return SIGTERM for 15, SIGRTMIN+n for a signal without a name of its own."""
     name = _names().get(number)
     if name is not None:
         return name
@@ -99,12 +109,13 @@ def names() -> list[str]:
 
 
 def _numbers() -> dict[str, int]:
-    """Every name there is, second names of the same number too."""
+    """Return name → number, with second names of the same number."""
     return {name: int(getattr(signal, name)) for name in dir(signal) if name.startswith("SIG") and name[3] != "_"}
 
 
 def _names() -> dict[int, str]:
-    """One name for each number: of several the first by the alphabet (SIGABRT, not SIGIOT), as signal.Signals has it."""
+    """Return one name for each number: of several the first by the alphabet (SIGABRT, not SIGIOT),
+    as signal.Signals has it."""
     found: dict[int, str] = {}
     for name, number in sorted(_numbers().items()):
         found.setdefault(number, name)

@@ -1,4 +1,5 @@
-"""Starting a program: posix_spawn(3) from a single-threaded process, 0.6 ms instead of 2 for fork and exec."""
+"""Start a program by posix_spawn(3) from a single-threaded process: 0.6 ms instead of 2 for fork
+and exec."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
 
     Action = tuple[Any, ...]  # as posix_spawn(3) of the os module takes them
 
-# Before exec(2): the process could not be made. Everything else is about the program.
+# The process could not be made, so exec(2) was not reached. All other errors are about the program
 NO_PROCESS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 
 
 class BeforeExec(OSError):
-    """It failed before exec(2): nothing ran, and the same may succeed later or elsewhere."""
+    """A failure before exec(2): nothing ran, and the same may succeed later or elsewhere."""
 
 
 def spawn(
@@ -35,9 +36,10 @@ def spawn(
 ) -> int:
     """Start `argv` and return its pid.
 
-    stdio: child fd → our fd; nothing else is inherited. terminal: path of a slave that becomes fds 0, 1 and 2, as far
-    as `stdio` does not name them, and the controlling terminal of the new session. cwd and umask are set on *this* process around the call, which
-    is why it must have one thread. Errors: BeforeExec, OSError of execve(2).
+    `stdio`: child fd → our fd; nothing else is inherited. `terminal`: path of a slave that becomes
+    fds 0, 1 and 2, as far as `stdio` does not name them, and the controlling terminal of the new
+    session. `cwd` and `umask` are set on *this* process around the call, so it must have one thread
+    only. Errors: BeforeExec, OSError of execve(2).
     """
     fds.cloexec_from(3)
     back = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -59,8 +61,9 @@ def spawn(
 
 
 def _opens(terminal: str | None, stdio: Mapping[int, int]) -> list[Action]:
-    """A session leader without terminal gets the first one it opens (tty_ioctl(4), TIOCSCTTY); setsid comes before the
-    file actions (posix_spawn(3))."""
+    """Return the file actions that open the terminal. A session leader without one gets the first
+    that it opens (tty_ioctl(4), TIOCSCTTY), and posix_spawn(3) calls setsid before the file
+    actions."""
     if terminal is None:
         return []
     fds_ = [fd for fd in (0, 1, 2) if fd not in stdio]
@@ -69,7 +72,8 @@ def _opens(terminal: str | None, stdio: Mapping[int, int]) -> list[Action]:
 
 
 def _moves(stdio: Mapping[int, int]) -> list[Action]:
-    """dup2 for each, ordered and duplicated so that no source is overwritten before it is used."""
+    """Return a dup2 for each. Errors: ValueError if a source would be overwritten before it is
+    used."""
     clash = [source for source in stdio.values() if source in stdio and stdio[source] != source]
     if clash:
         raise ValueError(f"fds {clash} are both source and target")
@@ -77,7 +81,8 @@ def _moves(stdio: Mapping[int, int]) -> list[Action]:
 
 
 def _spawn_found(argv: Sequence[str], env: Mapping[str, str], moves: list[Action], new_session: bool) -> int:
-    """execvpe's rules: with a slash the path itself, otherwise along the PATH of the *job's* environment."""
+    """Start a program that is found by the rules of execvpe(3): a path as it is, a name along the
+    PATH of the *job*."""
     path = _find(argv[0], env)
     try:
         return _spawn_at(path, argv, env, moves, new_session)
@@ -88,9 +93,11 @@ def _spawn_found(argv: Sequence[str], env: Mapping[str, str], moves: list[Action
 
 
 def _find(program: str, env: Mapping[str, str]) -> str:
-    """The first candidate that may be run. Looking costs microseconds, a spawn that fails half a millisecond each.
+    """Return the first candidate that may be run: a check costs microseconds, a spawn that fails
+    half a millisecond.
 
-    Where none may be run, the first that is there at all: its error says more than "not found" (execvp(3)).
+    If none may be run, return the first that exists: its error says more than "not found"
+    (execvp(3)).
     """
     there = None
     for path in _candidates(program, env):
@@ -129,7 +136,8 @@ def _spawn_at(path: str, argv: Sequence[str], env: Mapping[str, str], moves: lis
 
 
 def why_not(program: str, env: Mapping[str, str], cwd: str, error: OSError) -> str:
-    """One sentence about a failed exec; ENOENT may also mean that the interpreter of a script is missing."""
+    """Return one sentence about a failed exec; ENOENT may also mean that the interpreter of a
+    script is missing."""
     reason = os.strerror(error.errno or 0)
     for found in _candidates(program, env):
         path = os.path.join(cwd, found)

@@ -51,7 +51,7 @@ def names() -> list[str]:
 
 
 def canonical(name: str) -> str | None:
-    """The verb that `name` means: hyphens, underscores and one space are the same; None if there is none."""
+    """Return the verb that `name` means, or None. Hyphens, underscores and one space are the same."""
     wanted = ALIASES.get(name, name)
     flat = wanted.replace("_", " ").replace("-", " ")
     for known in VERBS:
@@ -61,7 +61,7 @@ def canonical(name: str) -> str | None:
 
 
 def load(name: str) -> Verb:
-    """The declaration of a verb, by its canonical name."""
+    """Return the declaration of a verb, by its canonical name."""
     # Not importlib.import_module: `-X importtime` does not show what that loads, and a test looks there
     module, declaration = VERBS[name]
     verb: Verb = getattr(__import__(f"outlive.verbs.{module}", fromlist=(declaration,)), declaration)

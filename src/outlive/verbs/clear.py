@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def clear(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
-    """Delete the directory of a job that has ended, with its output."""
+    """Delete the directory of a finished job, with its output."""
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
         if not found.state.finished:

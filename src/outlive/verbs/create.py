@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def create(ctx: Context, **args: Any) -> dict[str, Any]:
-    """Store a definition; `start` runs it later, once."""
+    """Store a definition, which `start` runs later, once."""
     plan = definition.plan(ctx, new_id(), start_now=False, **args)
     new = starting.make(ctx, plan, live=False)
     try:

@@ -1,4 +1,4 @@
-"""What is as it should be here, what is not, and what to do about it."""
+"""`doctor`: look for what is wrong here, and say what to do about it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def doctor(ctx: Context) -> dict[str, Any]:
-    """Looks at everything, whatever is wrong: a broken configuration or an unsafe root is a finding, not an error."""
+    """Run every check. A broken configuration or an unsafe root is a finding, not an error."""
     place = Place(ctx.env, ctx.flags, ctx.cwd)
     try:
         place.config = config.load(ctx.env, ctx.flags.get("config"))
@@ -44,6 +44,6 @@ VERB = Verb(
     doctor,
     result="healthy checks",
     mcp=False,
-    detail="Answers also where nothing else does: with a broken configuration or an unsafe root. The exit status is 0 whatever "
-    "it finds; `healthy` is false if a check failed.",
+    detail="It answers even where no other verb does: with a broken configuration or an unsafe root. The exit status is 0 "
+    "whatever it finds; `healthy` is false if a check failed.",
 )

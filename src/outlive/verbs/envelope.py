@@ -1,4 +1,4 @@
-"""The object around every answer, and its bytes. Both faces use it."""
+"""The envelope: the object around every answer, and its bytes. Both faces use it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def failure(error: OutliveError) -> dict[str, Any]:
 
 
 def encoded(envelope: dict[str, Any]) -> bytes:
-    """One line of UTF-8 JSON, without the newline."""
+    """Return the envelope as one line of UTF-8 JSON, without the newline."""
     try:
         return _dumped(envelope, ascii_only=False).encode("utf-8")
     except UnicodeEncodeError:
-        # A path or an argument that is no UTF-8 is a string with lone surrogates here; \udcXX says so in valid JSON.
+        # A path or argument that is no UTF-8 holds lone surrogates here; as \udcXX they are valid JSON.
         return _dumped(envelope, ascii_only=True).encode("ascii")
 
 

@@ -1,4 +1,4 @@
-"""What happened to a job: its events."""
+"""Tell what happened to a job: its events."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ def events(
     limit: int = limits.EVENTS,
     follow: bool = False,
 ) -> Waiting[dict[str, Any]]:
-    """In the order of the output. Without a cursor the newest, else the first ones behind it."""
+    """Return events in the order of the output: without a cursor the newest, else the first ones after it."""
     with lookup.open_job(ctx, job) as found_job:
-        look = adoption.inspect_and_adopt(ctx, found_job)
-        look = yield from _end_told(ctx, found_job, look)
-        state = look.state
+        inspected = yield from _end_told(ctx, found_job, adoption.inspect_and_adopt(ctx, found_job))
+        state = inspected.state
         found, _ = log.read(found_job, after=since_event or 0, since_seq=since_seq or 0)
         more = bool(limit) and len(found) > limit
         if more:
@@ -56,15 +55,15 @@ def events(
         return answer
 
 
-def _end_told(ctx: Context, job: JobDir, look: Inspection) -> Waiting[Inspection]:
-    """The end of a job is visible a moment before it is in its history: whoever knows of it waits for that moment."""
+def _end_told(ctx: Context, job: JobDir, found: Inspection) -> Waiting[Inspection]:
+    """Return the inspection once the history of a finished job has its end, which is visible a moment earlier."""
     until = time.monotonic() + limits.CONTROL_S
-    while look.state.finished and look.supervised and time.monotonic() < until:
+    while found.state.finished and found.supervised and time.monotonic() < until:
         if log.has(job, log.FINISHED):
             break
         yield Pause((), time.monotonic() + limits.HINT_INTERVAL_S)
-        look = adoption.inspect_and_adopt(ctx, job)
-    return look
+        found = adoption.inspect_and_adopt(ctx, job)
+    return found
 
 
 def follow_events(
@@ -76,9 +75,9 @@ def follow_events(
     since_event: int | None = None,
     limit: int = 0,
 ) -> Waiting[None]:
-    """Call `emit` with each event there is and each one that comes, until nothing more can come."""
+    """Call `emit` with every event so far, then with each new one, until none can come any more."""
     with lookup.open_job(ctx, job) as found_job:
-        line = ControlClient(found_job, output=False)
+        control = ControlClient(found_job, output=False)
         after, offset = since_event or 0, 0
         try:
             while True:
@@ -93,14 +92,14 @@ def follow_events(
                     emit({"job_id": found_job.job_id, **event})
                 if not found.supervised and (found.state.finished or found.state.state in ("created", "unknown")):
                     return
-                yield from line.pause(None)
+                yield from control.pause(None)
         finally:
-            line.close()
+            control.close()
 
 
 VERB = Verb(
     "events",
-    "What happened to a job: start, watch hits, prompts, signals, notifications, end.",
+    "Tell what happened to a job: start, watch hits, prompts, signals, notifications, end.",
     events,
     args=(
         JOB,
@@ -108,8 +107,8 @@ VERB = Verb(
             metavar="SEQ"),
         Arg("since_event", INT, "Only events after this one (a next_event): misses and repeats none.", minimum=0,
             metavar="N"),
-        Arg("limit", INT, "At most so many; 0: all.", default=limits.EVENTS, minimum=0, metavar="N"),
-        Arg("follow", BOOL, "Print each event as one line of JSON, also those to come, until the job is over.", default=False,
+        Arg("limit", INT, "At most this many; 0: all.", default=limits.EVENTS, minimum=0, metavar="N"),
+        Arg("follow", BOOL, "Print each event as one line of JSON, and new ones as they come, until the job is over.", default=False,
             mcp=""),
     ),
     result="job_id state events next_event next_seq truncated hint?",

@@ -115,6 +115,7 @@ _EVENTS = {
     "notification_failed": ("event_type", "sink_type", "target", "watch", "error"),
     "finished": ("state", "exit_code", "signal", "reason", "duration_ms", "message"),
     "descendants_left": ("count",),
+    "fault": ("process", "error", "file"),
     "events_left_out": ("file", "count", "to_byte"),
 }
 _MEMBERS = sorted({name for members in _EVENTS.values() for name in members})
@@ -148,13 +149,13 @@ FIELDS: dict[str, Schema] = {
     "signal": _maybe_string("The signal that ended it, as SIGTERM."),
     "reason": _of(["string", "null"], "Why it ended.", enum=[*REASONS, None]),
     "ended_signal": _maybe_string("The signal that ended the command, where one did."),
-    "ended_by": _string("Who asked for the end, where somebody did."),
+    "ended_by": _string("Who asked for the end, if it was asked for."),
     "errno": _string("Why exec(2) failed, as ENOENT."),
     "message": _string("One sentence about its end, where there is more to say."),
     "damage": _string("What could not be read of its directory."),
     "dropped_bytes": _count("Bytes of output that could not be stored."),
     "missing_bytes": _count(
-        "Bytes of output that somebody cut out of the logs, or deleted with them; positions count them."
+        "Bytes of output that were cut out of the logs or deleted with them; positions count them."
     ),
     "adopted": _count("How often supervision was taken over after a supervisor was killed."),
     "timeout_ms": _count("The job is ended so long after its start; 0: never."),
@@ -190,6 +191,19 @@ FIELDS: dict[str, Schema] = {
     "next_seq": _count("Pass this as since_seq to go on."),
     "idle_ms": _maybe_count("How long ago it last put something out (or started); null once it ended."),
     "gaps": _GAPS,
+    "faults": _of(
+        "array",
+        "Processes of outlive that an exception ended while they worked for this job; the newest of each kind.",
+        items=_object(
+            "One.",
+            {
+                "process": _string("supervisor, guardian, fork-server, cursor or gc."),
+                "at": _string("When.", **_TIME),
+                "error": _string("The exception."),
+                "path": _string("The file with the traceback and the versions: what a bug report needs."),
+            },
+        ),
+    ),
     "quota_bytes": _count("Most bytes of output that are kept: of more, the head and the tail; 0: all."),
     "stored_bytes": _count("Bytes of output that are kept now."),
     "stdout_bytes": _count("Bytes of stdout there are, or were."),
@@ -312,7 +326,7 @@ FIELDS: dict[str, Schema] = {
     "healthy": _flag("Did no check fail? Warnings do not count."),
     "checks": {
         "type": "array",
-        "description": "What was looked at.",
+        "description": "What was checked.",
         "items": _object(
             "One check.",
             {
@@ -395,7 +409,7 @@ OVERRIDES: dict[str, dict[str, Schema]] = {
 
 
 def entry_of(names: tuple[str, ...], type_: str) -> Schema:
-    """An object with these fields; a trailing `?` marks one that may be absent."""
+    """Return the schema of an object with these fields; a trailing `?` marks a field that may be absent."""
     plain = [name.removesuffix("?") for name in names]
     return {
         "type": "object",

@@ -29,7 +29,7 @@ def gc(
     max_jobs: int | None = None,
     max_bytes: int | None = None,
 ) -> dict[str, Any]:
-    """Jobs that ended longer ago than the window; beyond `max_jobs` or `max_bytes` those that ended first too."""
+    """Delete jobs that ended before the window, and those that ended first until `max_jobs` and `max_bytes` hold."""
     window, source = _window(ctx, older_than)
     bounds = Bounds(
         duration_ms(window, argument("older_than"), bare_unit=None) / 1000,
@@ -46,7 +46,7 @@ def gc(
         "older_than": window,
         "older_than_source": source,
         **sweep.totals(),
-        # Whose they were cannot be told any more: nobody behind a wall hears of them
+        # Leftovers no longer tell whose they were, so callers behind a wall neither delete nor count them
         "leftovers": store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
         "bounds": _bounds(bounds),
         "automatic": ctx.config.bounds() is not None,
@@ -64,7 +64,7 @@ def _bounds(bounds: Bounds) -> dict[str, int | None]:
 
 
 class _Sweep:
-    """First a look at every job of the root, then the deletions, the job that ended first in front."""
+    """Surveys every job of the root first, then deletes; the job that ended first goes first."""
 
     def __init__(self, ctx: Context, dry_run: bool) -> None:
         self._ctx = ctx
@@ -108,7 +108,7 @@ class _Sweep:
         self._ended.append(Ended(job.job_id, seconds_of(ended), size))
 
     def delete(self, bounds: Bounds) -> None:
-        """What is beyond the bounds, of the caller's jobs."""
+        """Delete those of the caller's jobs that are beyond the bounds."""
         gone = dict(surplus(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes))
         for one, why in gone.items():
             self._delete(one, why)
@@ -128,7 +128,7 @@ class _Sweep:
         except BlockingIOError:
             self._skip(one.job_id, state, "something it started still runs", one.bytes)
             return
-        except OutliveError:  # somebody else was faster
+        except OutliveError:  # another call deleted it first
             return
         except OSError as error:
             self._skip(one.job_id, state, f"it could not be deleted: {error.strerror}", one.bytes)
@@ -147,7 +147,7 @@ class _Sweep:
         self._jobs.append({"job_id": job_id, "state": state, "action": action, "reason": reason, "bytes": size})
 
     def totals(self) -> dict[str, Any]:
-        """The counts, and the jobs they are about: what was deleted first, as many as an answer should hold."""
+        """Return the counts, and as many of the jobs as an answer should hold, deleted ones first."""
         ordered = sorted(self._jobs, key=lambda job: job["action"] == "skipped")
         return {
             "deleted": self._deleted,
@@ -166,15 +166,15 @@ VERB = Verb(
     "Delete jobs that ended long ago.",
     gc,
     args=(
-        Arg("older_than", STR, f"Delete what ended longer ago than this, such as 7d or 24h (default "
+        Arg("older_than", STR, f"Delete jobs that ended longer ago than this, such as 7d or 24h (default "
             f"{limits.GC_OLDER_THAN}).", metavar="DURATION"),
-        Arg("dry_run", BOOL, "Only say what would be deleted.", default=False),
-        Arg("max_jobs", INT, "Keep at most so many finished jobs, the newest.", minimum=0, metavar="N"),
-        Arg("max_bytes", INT, "Keep jobs of at most so many bytes together; what ended first goes first.", minimum=0,
+        Arg("dry_run", BOOL, "Tell what would be deleted, and delete nothing.", default=False),
+        Arg("max_jobs", INT, "Keep at most this many finished jobs, the newest.", minimum=0, metavar="N"),
+        Arg("max_bytes", INT, "Keep jobs of at most this many bytes in all; the job that ended first goes first.", minimum=0,
             metavar="SIZE"),
     ),
     result="root dry_run older_than older_than_source deleted skipped out_of_scope freed_bytes used_jobs used_bytes "
     "bounds automatic jobs truncated leftovers",
-    detail="Running jobs are never touched. A time needs a unit: s, m, h, d or w.",
+    detail="Running jobs are never touched. --older-than needs a unit: s, m, h, d or w.",
     slow=True,
 )  # fmt: skip

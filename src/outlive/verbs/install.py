@@ -1,4 +1,4 @@
-"""`install` and `uninstall`: put outlive into the configuration of an MCP client, or take it out."""
+"""`install` and `uninstall`: an MCP client's configuration gets outlive, or loses it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ def uninstall(
     url: str | None = None,
     show: bool = False,
 ) -> dict[str, Any]:
-    """Take the entry out of the client's file, and leave everything else in it as it is. Jobs are not touched."""
+    """Take the entry out of the client's file, and leave everything else in it as it is.
+
+    Jobs are not touched.
+    """
     target = CLIENTS[client]
     file = config_file(target, level, ctx.env, ctx.cwd)
     change = Change(target, file, name, url)

@@ -11,16 +11,21 @@ WATCHES = (
     Arg(
         "watch",
         ITEMS,
-        "Lines to be told of: RE2 patterns, or {pattern, match_type regex|contains, stream, once, command, file}; "
+        "Output lines to report: RE2 patterns, or {pattern, match_type regex|contains, stream, once, command, file}; "
         "hits are events.",
         default=(),
         metavar="PATTERN",
     ),
     Arg("watch_match_type", STR, "How --watch patterns match.", default=REGEX, choices=MATCH_TYPES, mcp=""),
     Arg(
-        "watch_stream", STR, "Where they are looked for.", default="both", choices=("both", "stdout", "stderr"), mcp=""
+        "watch_stream",
+        STR,
+        "Stream that is searched for them.",
+        default="both",
+        choices=("both", "stdout", "stderr"),
+        mcp="",
     ),
-    Arg("watch_once", BOOL, "Tell of the first hit only.", default=False, mcp=""),
+    Arg("watch_once", BOOL, "Report the first hit only.", default=False, mcp=""),
     Arg("watch_command", STR, "Shell command that gets each hit on its stdin.", mcp="", metavar="COMMAND"),
     Arg("watch_file", PATH, "File that gets each hit as one line.", mcp="", metavar="FILE"),
 )
@@ -40,7 +45,7 @@ DEFINITION = (
         mcp="timeout", aliases=("timeoutSeconds", "timeout_seconds"), mcp_default=limits.MCP_TIMEOUT_S),
     Arg("idle_timeout_ms", MS, "End the job after so long without output; 0: never.", default=0, minimum=0,
         cli="--idle-timeout", metavar="DURATION"),
-    Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends it.", default=0, minimum=0,
+    Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends the job.", default=0, minimum=0,
         cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, metavar="DURATION"),
     Arg("pty", BOOL, "Run it in a terminal (120x30): for programs that ask, edit or draw.", default=False),
     Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (our own stdin), @FILE.",
@@ -55,9 +60,9 @@ DEFINITION = (
         metavar="PROG FLAGS"),
     Arg("progress_every_ms", MS, "Rewrite updated_at this often; 0: never.", default=0, minimum=0,
         cli="--progress-every", mcp="", metavar="DURATION"),
-    Arg("quota_bytes", BYTES, "Most bytes of output to keep: of more, head and tail; 0: all (default: the configuration's, "
-        "10G).", minimum=0, hidden="mcp", metavar="SIZE"),
-    Arg("dedupe_key", STR, "Answer a running job of this directory with the same key instead of starting another.",
+    Arg("quota_bytes", BYTES, "Most bytes of output to keep; of more, the beginning and the end stay. 0: keep all (default: "
+        "the configuration's, 10G).", minimum=0, hidden="mcp", metavar="SIZE"),
+    Arg("dedupe_key", STR, "If a job with this key runs in this directory, answer with it instead of starting another.",
         metavar="KEY"),
     Arg("systemd_scope", BOOL, "Put the job into a transient systemd scope of its own, which outlives a logout and the "
         "restart of the service that starts it (default: the configuration's, off).", mcp=""),
@@ -77,10 +82,10 @@ SHOWN = (
 
 # How long run, start and restart wait before they answer.
 WAITING = (
-    Arg("yield_ms", MS, "Answer after this long if it still runs; 0: at once.", default=limits.YIELD_MS, minimum=0,
+    Arg("yield_ms", MS, "Answer after this long if the job still runs; 0: at once.", default=limits.YIELD_MS, minimum=0,
         cli="--snapshot-after", aliases=("yieldMs",), metavar="DURATION"),
     Arg("background", BOOL, "Answer at once.", default=False, cli=""),
-    Arg("wait", BOOL, "Answer when it has ended.", default=False, mcp=""),
+    Arg("wait", BOOL, "Answer when the job has ended.", default=False, mcp=""),
     Arg("propagate", BOOL, "With --wait: exit with the job's exit code.", default=False, mcp=""),
     Arg("wait_poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--wait-poll-ms",
         hidden=True),

@@ -1,4 +1,4 @@
-"""Which jobs there are."""
+"""List jobs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def list_jobs(
     owner: str | None = None,
     all: bool = False,  # noqa: A002 - the flag's name
 ) -> dict[str, Any]:
-    """Running jobs first, then newest first. Reads no more jobs than it takes to fill the answer."""
+    """Return the jobs, running ones first, then the newest. Reads only as many jobs as fill the answer."""
     if all and (cwd or owner):
         message = f"{argument('all')} goes without {argument('cwd')} and {argument('owner')}"
         raise invalid("all", message, hint="It shows the jobs of every directory and client.")
@@ -58,12 +58,12 @@ def list_jobs(
         except (OSError, OutliveError):  # removed meanwhile, or from a newer version
             skipped += 1
     entries.sort(key=lambda entry: (entry["state"] == "running", entry["job_id"]), reverse=True)
-    hint = {} if entries or all else {"hint": EVERY_JOB}  # who has asked for all is not sent round in circles
+    hint = {} if entries or all else {"hint": EVERY_JOB}
     return {"root": ctx.store.path, "jobs": entries, "truncated": truncated, "skipped": skipped, **hint}
 
 
 def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
-    """Ids worth a look, in the order of the answer: those that may run, then all others from the newest on."""
+    """Yield ids in the order of the answer: jobs that may run, then all others from the newest on."""
     known = set()
     for job_id in lookup.live_ids(ctx):
         known.add(job_id)
@@ -73,7 +73,7 @@ def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
 
 
 class _Filter:
-    """Which jobs the caller asked for. Without a word: the CLI those of its directory, a client its own."""
+    """Decides which jobs were asked for; by default those of the CLI's directory, or the MCP client's own."""
 
     def __init__(
         self, ctx: Context, state: str | None, tags: list[str], cwd: str | None, owner: str | None, everything: bool
@@ -92,7 +92,7 @@ class _Filter:
         definition, state = found.definition, found.state
         if self._state is not None and state.state != self._state:
             return False
-        if found.damage is not None:  # who it belonged to cannot be read: better shown than lost
+        if found.damage is not None:  # its owner cannot be read: better shown than hidden
             return True
         if self._owner is not None and definition.owner != self._owner:
             return False
@@ -140,12 +140,12 @@ def _entry(found: Inspection, job: JobDir) -> dict[str, Any]:
 
 VERB = Verb(
     "list",
-    "Which jobs there are: running ones first, then the newest.",
+    "List jobs: running ones first, then the newest.",
     list_jobs,
     args=(
         Arg("state", STR, "Only jobs in this state.", choices=STATES, metavar="STATE"),
-        Arg("limit", INT, "At most so many; 0: all.", default=limits.LIST_JOBS, minimum=0, metavar="N"),
-        Arg("tags", STRS, "Only jobs with this tag, or below it: project.*; several: all of them.", default=(),
+        Arg("limit", INT, "At most this many; 0: all.", default=limits.LIST_JOBS, minimum=0, metavar="N"),
+        Arg("tags", STRS, "Only jobs with this tag, or a tag below it: project.*; of several, jobs with all.", default=(),
             cli="--tag", aliases=("tag",), metavar="TAG"),
         Arg("cwd", PATH, "Only jobs of this directory (CLI: the current one by default).", metavar="DIR"),
         Arg("owner", STR, "Only jobs of this client (MCP: the caller by default).", metavar="NAME"),

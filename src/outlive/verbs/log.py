@@ -34,7 +34,7 @@ def log(
     max_bytes: int,
     raw: bool = False,
 ) -> dict[str, Any]:
-    """Lines [offset, offset + limit), or what follows `since_seq`, or the lines that match `search`."""
+    """Return lines [offset, offset + limit), the output after `since_seq`, or the lines that match `search`."""
     if since_seq is not None and offset is not None:
         message = f"give {argument('offset')} (lines) or {argument('since_seq')} (position), not both"
         raise invalid("offset", message)
@@ -64,7 +64,7 @@ def log(
 
 
 class _Reader:
-    """Reads the merged stream, or one stream's own log: positions and line numbers are those of what is read."""
+    """Reads the merged stream, or one stream's log. Positions and line numbers are those of what is read."""
 
     def __init__(self, job: JobDir, output: Output, stream: int | None, *, more: bool) -> None:
         self._job = job
@@ -79,7 +79,7 @@ class _Reader:
         total = self.lines.total()
         start, stop, hint = self._range(offset, limit, since_seq, total)
         forward = since_seq is not None or offset is not None
-        if forward:  # reading on: the first part that fits, and where to go on
+        if forward:  # show the first part that fits, and tell where to go on
             shown = self._first(start, stop, max_bytes, raw)
             if shown.next_seq < stop and not (self._more and shown.next_seq + MAX_HELD_BYTES >= self.lines.end):
                 hint = self._go_on(shown.next_seq, since_seq is not None)
@@ -90,7 +90,7 @@ class _Reader:
         return {**shown.to_dict(), "first_line": first, "last_line": last, "total_lines": total, "hint": hint}
 
     def _numbers(self, start: int, stop: int, shown_to: int) -> tuple[int | None, int | None]:
-        """The first and the last line shown, from 1."""
+        """Return the numbers of the first and the last line shown, from 1."""
         hole = self.lines.hole
         if not hole.kept(start, stop):
             return None, None
@@ -101,7 +101,7 @@ class _Reader:
     def _range(
         self, offset: int | None, limit: int | None, since_seq: int | None, total: int
     ) -> tuple[int, int, str | None]:
-        """(start, stop, hint) as positions."""
+        """Return (start, stop, hint); start and stop are positions."""
         end = self.lines.end
         if since_seq is not None:
             start = min(since_seq, end)
@@ -122,7 +122,7 @@ class _Reader:
         return self.lines.start_of(line, behind_gap=True)
 
     def _first(self, start: int, stop: int, max_bytes: int, raw: bool) -> window.Shown:
-        """The beginning of [start, stop), as much as the budget shows."""
+        """Return the beginning of [start, stop), as much as the budget shows."""
         room = max_bytes
         while True:
             fitting = self._fit(start, stop, room)
@@ -133,7 +133,7 @@ class _Reader:
             room = smaller
 
     def _fit(self, start: int, stop: int, max_bytes: int) -> int:
-        """Where the whole lines that fit into the budget end; one line that is too long is cut."""
+        """Return the end of the whole lines that fit into the budget; a line that is too long is cut."""
         hole = self.lines.hole
         if hole.kept(start, stop) <= max_bytes:
             return stop
@@ -145,7 +145,7 @@ class _Reader:
         return hole.plus(start, whole or len(data) + self._rest_of_character(hole.plus(start, len(data))))
 
     def _rest_of_character(self, at: int) -> int:
-        """A budget smaller than one character shows that character all the same: a reader must get on."""
+        """Return the length of the rest of a cut character: even a tiny budget shows one whole, so that readers get on."""
         return leading_cut(self.lines.read(at, at + 3))
 
     def _go_on(self, stop: int, by_position: bool) -> str:
@@ -156,7 +156,7 @@ class _Reader:
         return f"More follows: pass offset={line}." if whole else f"More of this line follows: pass since_seq={stop}."
 
     def _nothing(self, total: int) -> str | None:
-        return f"Nothing is here: there are {total} lines, numbered from 0 for offset." if total else None
+        return f"No line is here: there are {total} lines, and offset counts from 0." if total else None
 
     def _show(self, start: int, stop: int, max_bytes: int, raw: bool) -> window.Shown:
         if self._stream is None:
@@ -175,7 +175,7 @@ VERB = Verb(
         Arg("offset", INT, "First line, from 0.", minimum=0, metavar="LINE"),
         Arg("limit", INT, f"How many lines (default: the last {limits.LOG_LINES}).", minimum=0, metavar="N"),
         SINCE_SEQ,
-        Arg("stream", STR, "Which stream; positions and lines are then those of its own log.", default="both",
+        Arg("stream", STR, "Which stream; positions and lines are then those of that stream's log.", default="both",
             choices=("both", "stdout", "stderr")),
         Arg("search", STR, "Show only lines that match this RE2 pattern, with their numbers.", metavar="PATTERN"),
         Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,

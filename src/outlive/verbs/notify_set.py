@@ -1,4 +1,4 @@
-"""Change what of a job is reported, and where."""
+"""Change what is reported of a job, and where."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def notify_set(
     remove_watch: list[str] | tuple[str, ...] = (),
     **args: Any,
 ) -> Waiting[dict[str, Any]]:
-    """What is not given stays. No sink is executed now, and output that is there already is not looked at again."""
+    """Change what is given and leave the rest. No sink runs now, and output that is already there is not searched."""
     match = {name.removeprefix("output_"): args.pop(name) for name in _MATCH if args.get(name) is not None}
     with lookup.open_job(ctx, job) as found_job:
         end = _end(found_job)
@@ -64,7 +64,7 @@ def _end(job: JobDir) -> int:
 def _on_output_match(
     ctx: Context, old: dict[str, Any] | None, match: dict[str, Any], end: int
 ) -> dict[str, dict[str, Any]]:
-    """The one pattern of agent-exec's flags, in its own form."""
+    """Return the one pattern of agent-exec's flags in the form that agent-exec stores."""
     if not match:
         return {}
     before = old or {"match_type": "contains", "stream": "either", "command": None, "file": None}
@@ -79,7 +79,7 @@ def _on_output_match(
 
 
 def _reload(job: JobDir) -> Waiting[None]:
-    """Have the change take effect now. A supervisor that is just being replaced reads it anyway."""
+    """Have the supervisor read the change now. A supervisor that is starting reads it anyway."""
     try:
         yield from stdin.ask(job, {"op": "reload"})
     except OutliveError as error:
@@ -89,7 +89,7 @@ def _reload(job: JobDir) -> Waiting[None]:
 
 VERB = Verb(
     "notify set",
-    "Change what of a job is reported, and where: its end, and lines of its output.",
+    "Change what is reported of a job and where: its end, and lines of its output.",
     notify_set,
     args=(
         JOB,
@@ -98,16 +98,16 @@ VERB = Verb(
         Arg("file", PATH, "File that gets the event as one line.", mcp="notify_file", aliases=("file",),
             metavar="FILE"),
         *job_args.WATCHES,
-        Arg("remove_watch", STRS, "Watches to end, by id or pattern.", default=(), metavar="WATCH"),
-        Arg("output_pattern", STR, "As --watch, for one pattern a job, in agent-exec's form: every line that has it.",
+        Arg("remove_watch", STRS, "Watches to remove, by id or pattern.", default=(), metavar="WATCH"),
+        Arg("output_pattern", STR, "One pattern in the form of agent-exec; every line that matches is reported.",
             hidden="mcp", metavar="PATTERN"),
-        Arg("output_match_type", STR, "How it matches (default: contains).", choices=MATCH_TYPES, hidden="mcp"),
-        Arg("output_stream", STR, "Where (default: either).", choices=("stdout", "stderr", "either"), hidden="mcp"),
+        Arg("output_match_type", STR, "How the pattern matches (default: contains).", choices=MATCH_TYPES, hidden="mcp"),
+        Arg("output_stream", STR, "Stream to search (default: either).", choices=("stdout", "stderr", "either"), hidden="mcp"),
         Arg("output_command", STR, "Shell command that gets each hit on its stdin.", hidden="mcp", metavar="COMMAND"),
         Arg("output_file", PATH, "File that gets each hit as one line.", hidden="mcp", metavar="FILE"),
     ),
     result="job_id state notification hint?",
     slow=True,
-    detail="Only lines that come from now on are looked at. Hits are events (outlive events), go to the command and the "
+    detail="Only output that comes from now on is searched. Hits are events (outlive events), go to the command and the "
     "file given, and are recorded in notification_events.ndjson.",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""New output and the state, at once or when there is something."""
+"""Read new output and the state, at once or when there is something new."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 def poll(
     ctx: Context, *, job: str, since_seq: int | None = None, timeout_ms: int = 0, max_bytes: int, raw: bool = False
 ) -> Waiting[dict[str, Any]]:
-    """Output since a position. With `timeout_ms`: wait so long for output or the end. Nothing is drained by reading."""
+    """Return the output since a position. Wait at most `timeout_ms` for output or the end. Reading consumes nothing."""
     began = time.monotonic()
     until = began + timeout_ms / 1000
     with lookup.open_job(ctx, job) as found_job:
         since = read_cursor.seen(ctx, found_job) if since_seq is None else since_seq
-        line = ControlClient(found_job, output=True) if timeout_ms else None
+        control = ControlClient(found_job, output=True) if timeout_ms else None
         try:
             while True:
-                answer = _look(ctx, found_job, since, max_bytes, raw)
+                answer = _read(ctx, found_job, since, max_bytes, raw)
                 if (
                     answer["output"]
                     or answer["waiting_for_input"]
@@ -38,17 +38,17 @@ def poll(
                     or time.monotonic() >= until
                 ):
                     break
-                assert line is not None
-                yield from line.pause(until)
+                assert control is not None
+                yield from control.pause(until)
         finally:
-            if line is not None:
-                line.close()
+            if control is not None:
+                control.close()
         read_cursor.mark_seen(ctx, found_job, answer["next_seq"])
         return answer | {"waited_ms": round((time.monotonic() - began) * 1000)}
 
 
-def _look(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> dict[str, Any]:
-    found = adoption.inspect_and_adopt(ctx, job)  # the state first: what was there at the end is then seen below
+def _read(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> dict[str, Any]:
+    found = adoption.inspect_and_adopt(ctx, job)  # first the state: the output read below is then complete at the end
     with Output(job) as output:
         more = not found.state.finished
         shown = window.show(job, output, since, output.end, max_bytes=max_bytes, raw=raw, more=more)
@@ -76,7 +76,7 @@ def _look(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> d
 
 VERB = Verb(
     "poll",
-    "New output since a position, and the state.",
+    "Read new output since a position, and the state.",
     poll,
     args=(
         JOB,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> Waiting[dict[str, Any]]:
-    """kill, wait until all of it is gone, delete."""
+    """Kill the job, wait until all its processes are gone, and delete it."""
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_before_kill(ctx, found_job)
         if found.supervised:

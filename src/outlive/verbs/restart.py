@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def restart(ctx: Context, *, job: str, env: dict[str, str] | None = None, **args: Any) -> Waiting[dict[str, Any]]:
-    """A new job with the same definition; the old one and its output stay."""
-    seen = starting.Observation.taken_from(args)
+    """Start a new job with the same definition. The old job and its output stay."""
+    reply = starting.Reply.taken_from(args)
     with lookup.open_job(ctx, job) as old:
         plan = _plan(ctx, old, definition_module.check_env(env or {}))
-    return (yield from starting.run_job(ctx, plan, seen))
+    return (yield from starting.run_job(ctx, plan, reply))
 
 
 def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.Plan:
@@ -66,7 +66,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.P
 
 
 def _from_the_start(notification: dict[str, Any]) -> dict[str, Any]:
-    """The new job's output begins at 0, and so does what is watched for in it."""
+    """Return the notification with every watch set to position 0, where the new job's output begins."""
     found = dict(notification)
     if found.get("watches"):
         found["watches"] = [{**watch, "from_seq": 0} for watch in found["watches"]]

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def run(ctx: Context, **args: Any) -> Waiting[dict[str, Any]]:
-    """Start a job; answer when it has ended, or after `yield_ms`."""
-    seen = starting.Observation.taken_from(args)
+    """Start a job, and answer when it has ended or after `yield_ms`."""
+    reply = starting.Reply.taken_from(args)
     plan = definition.plan(ctx, new_id(), start_now=True, **args)
     if plan.definition.dedupe_key is None:
-        return (yield from starting.run_job(ctx, plan, seen))
+        return (yield from starting.run_job(ctx, plan, reply))
     keyed = dedupe.Deduplication(ctx)
     try:
         yield from keyed.acquire()
@@ -29,16 +29,16 @@ def run(ctx: Context, **args: Any) -> Waiting[dict[str, Any]]:
     finally:
         keyed.close()
     if new is not None:
-        return (yield from starting.start_made(ctx, plan, new, seen))
+        return (yield from starting.start_made(ctx, plan, new, reply))
     assert other is not None
     with lookup.open_known(ctx, other) as job:
-        answer = yield from starting.watch(ctx, job, None, seen)
+        answer = yield from starting.wait_and_answer(ctx, job, None, reply)
     return answer | {"deduplicated": True}
 
 
 VERB = Verb(
     "run",
-    "Start a command as a job; answer when it ended, or after a while with its output so far.",
+    "Start a command as a job. Answer when it has ended, or after a while with its output so far.",
     run,
     args=(*job_args.DEFINITION, *job_args.WAITING, *job_args.SHOWN),
     result=job_answer.RUN,

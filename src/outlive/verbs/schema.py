@@ -1,4 +1,4 @@
-"""The JSON Schema of every answer, made from the declarations of the verbs."""
+"""Print the JSON Schema of every answer, made from the declarations of the verbs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from outlive.jobs.context import Context
 
-CHANGED = "2026-11-22T09:00:00.000Z"  # when this schema last changed
+CHANGED = "2026-11-22T09:15:00.000Z"  # when this schema last changed
 
 
 def schema(ctx: Context) -> dict[str, Any]:
-    """JSON Schema 2020-12 with one definition a type of answer."""
+    """Return a JSON Schema (2020-12) with one definition for each type of answer."""
     return {"schema_format": "json-schema-2020-12", "schema": document(), "generated_at": CHANGED}
 
 
@@ -78,7 +78,7 @@ def _error() -> dict[str, Any]:
 
 VERB = Verb(
     "schema",
-    "The JSON Schema of every answer.",
+    "Print the JSON Schema of every answer.",
     schema,
     result="schema_format schema generated_at",
     mcp=False,

@@ -1,4 +1,4 @@
-"""What stands on a job's terminal now."""
+"""Show a job's terminal as it is now."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def screen(ctx: Context, *, job: str) -> dict[str, Any]:
-    """The lines, the cursor and the title; of a job that has ended, as it left them. Errors: not_a_pty."""
+    """Return the lines, the cursor and the title; a finished job's as it left them. Errors: not_a_pty."""
     from outlive.render.screen import render  # 40 ms, and no other verb needs it
 
     with lookup.open_job(ctx, job) as found_job:
@@ -25,7 +25,7 @@ def screen(ctx: Context, *, job: str) -> dict[str, Any]:
         sizes = [(seq, cols, rows) for seq, cols, rows in terminal.get("sizes", [])]
         with Output(found_job) as output:
             sizes = sizes or [(0, limits.TERMINAL_COLS, limits.TERMINAL_ROWS)]
-            # What is behind a gap stands alone
+            # Output after a gap is drawn on an empty screen
             shown = output.steady(lambda: render(output.read, output.end, sizes, output.gap.merged.stop))
             end, gone = output.end, output.stored < output.end
             waiting = job_answer.waiting(found, output)
@@ -52,7 +52,7 @@ def screen(ctx: Context, *, job: str) -> dict[str, Any]:
 
 VERB = Verb(
     "screen",
-    "The terminal of a pty job as a person would see it now.",
+    "Show the terminal of a pty job as a person would see it now.",
     screen,
     args=(JOB,),
     result="job_id state timeout_ms lines cursor title alternate_screen cols rows next_seq waiting_for_input prompt? echo? warnings?",

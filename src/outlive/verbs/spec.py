@@ -1,5 +1,6 @@
-"""How a verb is declared: its arguments, its result and its help, once. The CLI parser, the MCP tool schemas, the docs
-and `schema/` are all made from these declarations.
+"""Declare a verb: its arguments, its result and its help, once.
+
+The parser of the command line, the tool schemas of MCP, the docs and `schema/` are made from these declarations.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ PATH = "path"  # a path; the CLI makes it absolute against its own directory
 class Arg:
     """One argument of a verb.
 
-    `name` is the parameter of the action function. `cli`/`mcp` are the names on that face: None is `name` itself
-    (hyphenated with `--` in front on the CLI), "" means not offered there. A CLI name without `--` is positional.
-    `hidden` ones are taken but not shown; "mcp": not shown there, where each one costs every conversation.
-    `default` is what the action gets when the caller leaves it out; `cli_default`/`mcp_default` where the faces differ.
+    `name` is the parameter of the verb's function. `cli` and `mcp` are the names on that face: None stands for `name`
+    itself (with hyphens and `--` in front on the command line), "" for an argument that the face does not offer. A name
+    without `--` is a positional. A `hidden` argument is taken but not shown; "mcp" hides it there alone, where its
+    description costs every conversation. `default` is the value when the caller leaves the argument out;
+    `cli_default` and `mcp_default` are set where the faces differ.
     """
 
     __slots__ = (
@@ -93,9 +95,9 @@ class Arg:
 class Verb:
     """One verb of both faces.
 
-    `run` is a plain function `(ctx, **arguments) -> result`, or a generator function that yields `Pause`s and returns
-    the result (see `jobs/waiting.py`): nothing in it knows which face called. `result` names the fields of the
-    answer, each defined once in `verbs/fields.py`; a trailing `?` marks one that may be absent.
+    `run` is a function `(ctx, **arguments) -> result`, or a generator function that yields `Pause`s and returns the
+    result (see `jobs/waiting.py`). It does not depend on the face. `result` names the fields of the answer, each defined
+    once in `verbs/fields.py`; a trailing `?` marks a field that may be absent.
     """
 
     __slots__ = ("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail", "follow", "program")
@@ -109,12 +111,12 @@ class Verb:
         args: tuple[Arg, ...] = (),
         result: str = "",
         type: str | None = None,
-        mcp: bool = True,  # is it an action of the `process` tool?
+        mcp: bool = True,  # an action of the `process` tool
         cli: bool = True,
         slow: bool = False,  # may touch thousands of files: the server runs it in a thread
         detail: str = "",  # a paragraph below the usage line of --help
         follow: Callable[..., Any] | None = None,  # (ctx, emit, **arguments): the CLI's --follow, one object a line
-        program: bool = False,  # answers with no object: cli/main.py knows the function that takes over the process
+        program: bool = False,  # has no `run`: a function that cli/main.py names takes over the process
     ) -> None:
         self.name = name  # as typed: "status", "tag set"
         self.type = type or name.replace(" ", "_").replace("-", "_")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
-    """Start a created job; answer as run does."""
-    seen = starting.Observation.taken_from(args)
+    """Start a created job, and answer as run does."""
+    reply = starting.Reply.taken_from(args)
     with lookup.open_job(ctx, job) as found:
         locks = _take(found)
         fault_points.at("start_taken")
@@ -36,11 +36,11 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
             raise
         finally:
             locks.close()
-        return (yield from starting.watch(ctx, found, sock, seen, told=True))
+        return (yield from starting.wait_and_answer(ctx, found, sock, reply, told=True))
 
 
 def _take(job: JobDir) -> Locks:
-    """The locks of a created job: only one caller can start it."""
+    """Take the locks of a created job, so that only one caller starts it. Errors: invalid_state, io_error."""
     try:
         return Locks(job)
     except BlockingIOError:

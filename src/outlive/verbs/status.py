@@ -1,4 +1,4 @@
-"""What a job is and how it is doing."""
+"""Tell what a job is and how it is doing."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
+    from outlive.store.job_dir import JobDir
 
 
 def status(ctx: Context, *, job: str) -> dict[str, Any]:
-    """The truth about one job, now."""
+    """Return what is true of a job now."""
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
         notification = found.definition.notification
@@ -41,6 +42,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             "stored_bytes": stored,
             "quota_bytes": found.definition.quota_bytes,
             **({"gaps": gaps} if gaps else {}),
+            **({"faults": faults} if (faults := _faults(found_job)) else {}),
             "descendants": len(processes.descendants(found, found_job)),
             "supervised": found.supervised,
             "env_vars": job_answer.env_vars(found),
@@ -57,12 +59,20 @@ def _gaps(output: Output) -> list[dict[str, Any]]:
     return gaps_in(output.gap.merged, 0, output.end)
 
 
+def _faults(job: JobDir) -> list[dict[str, str]]:
+    if not job.fault_names():
+        return []
+    from outlive.store import fault_report  # late: hardly ever is there one
+
+    return fault_report.read(job)
+
+
 VERB = Verb(
     "status",
-    "What a job is and how it is doing.",
+    "Tell what a job is and how it is doing.",
     status,
     args=(JOB,),
     result="job_id state stdout_log_path stderr_log_path exit_code finished_at updated_at elapsed_ms idle_ms next_seq "
-    "stdout_bytes stderr_bytes stored_bytes quota_bytes gaps? supervised env_vars notification? hint? "
+    "stdout_bytes stderr_bytes stored_bytes quota_bytes gaps? faults? supervised env_vars notification? hint? "
     + job_answer.DESCRIBING.replace("exit_code? ", ""),
 )

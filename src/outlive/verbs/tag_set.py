@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def tag_set(ctx: Context, *, job: str, tags: list[str] | tuple[str, ...] = ()) -> dict[str, Any]:
-    """These tags and no others; none clears them."""
+    """Set exactly these tags; none clears them."""
     wanted = check_tags(list(tags))
     with lookup.open_job(ctx, job) as found_job:
         definition = lookup.change_meta(found_job, lambda old: old.replace(tags=wanted))

@@ -1,4 +1,4 @@
-"""The last lines of both streams."""
+"""Read the last lines of both streams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def tail(ctx: Context, *, job: str, tail_lines: int, max_bytes: int) -> dict[str, Any]:
-    """The end of stdout and of stderr, exact text."""
+    """Return the end of stdout and of stderr as exact text."""
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
         with Output(found_job) as output:
@@ -34,7 +34,7 @@ def tail(ctx: Context, *, job: str, tail_lines: int, max_bytes: int) -> dict[str
 
 VERB = Verb(
     "tail",
-    "The last lines of both streams, exact text.",
+    "Read the last lines of both streams as exact text.",
     tail,
     args=(
         JOB,

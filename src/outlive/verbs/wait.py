@@ -38,7 +38,7 @@ def wait(
     max_bytes: int,
     raw: bool = False,
 ) -> Waiting[dict[str, Any]]:
-    """Until a condition holds for one job, or for all of them. A time-out is a normal answer; no job is ended by it."""
+    """Wait until a condition holds for one job, or for all. A time-out is a normal answer and ends no job."""
     wanted = parse.parsed(until)
     began = time.monotonic()
     limit = None if timeout_ms is None else began + timeout_ms / 1000
@@ -55,7 +55,7 @@ def wait(
             fired = [one for one in jobs if one.fired]
             failed = [one for one in fired if one.in_vain]
             done = bool(fired) if mode == "any" else bool(failed) or len(fired) == len(jobs)
-            # What is true already fires at once, also without any time to wait: but asking somebody else takes a moment
+            # What is true already fires even without time to wait, but a first answer from a port or server takes a moment
             first = any(one.undecided for one in jobs)
             until_then = limit if limit is None or not first else max(limit, began + limits.FIRST_ANSWER_S)
             if done or (until_then is not None and time.monotonic() >= until_then):
@@ -72,7 +72,7 @@ def wait(
 
 
 def _deciding(jobs: list[_Waited], mode: str) -> _Waited:
-    """The job that ended the wait: of several that fired, for `all` the first that failed, else the last."""
+    """Return the job that ended the wait: of several that fired, with `all` the first that failed, else the last."""
     fired = [one for one in jobs if one.fired]
     if mode == "any":
         return fired[0]
@@ -80,11 +80,11 @@ def _deciding(jobs: list[_Waited], mode: str) -> _Waited:
 
 
 def _pause(waiting: list[_Waited], limit: float | None) -> Waiting[None]:
-    """Until one of them has something to tell."""
+    """Wait until something may have changed for one of the jobs."""
     fds: list[int] = []
     deadlines = [] if limit is None else [limit]
     for one in waiting:
-        for pause in one.line.pause(limit):  # one look at what it would wait for
+        for pause in one.control.pause(limit):  # only to learn what it would wait for
             fds += pause.fds
             deadlines += [] if pause.deadline is None else [pause.deadline]
             break
@@ -95,11 +95,11 @@ def _pause(waiting: list[_Waited], limit: float | None) -> Waiting[None]:
             deadlines += [] if probe.again is None else [probe.again]
     yield Pause(tuple(fds), min(deadlines, default=None))
     for one in waiting:
-        one.line.drain()
+        one.control.drain()
 
 
 class _Waited:
-    """One of the jobs that are waited for. `in_vain`: it fired, but what was waited for cannot come any more."""
+    """One of the jobs. `in_vain` says that it fired because what was waited for cannot come any more."""
 
     def __init__(self, ctx: Context, text: str, since_seq: int | None) -> None:
         self.job: JobDir = lookup.open_job(ctx, text)
@@ -113,10 +113,10 @@ class _Waited:
     def connect(self, ctx: Context, wanted: list[Condition]) -> None:
         self._names = {condition.name for condition in wanted}
         self.found = adoption.inspect_and_adopt(ctx, self.job)
-        self.probes = of_job.made(
+        self.probes = of_job.probes_for(
             wanted, self.job, self.found, output_since=self._output_since, match_since=self._match_since
         )
-        self.line = ControlClient(self.job, output=any(probe.needs_output for probe in self.probes))
+        self.control = ControlClient(self.job, output=any(probe.needs_output for probe in self.probes))
 
     def check(self, ctx: Context) -> None:
         if self.fired:
@@ -140,7 +140,7 @@ class _Waited:
         return not self.fired and any(probe.undecided for probe in self.probes)
 
     def _serves(self, found: Inspection) -> bool:
-        """Did it start something in the background, and is that what is waited for? A failure left nothing to wait for."""
+        """Return whether the job left processes in the background that the wait may be for. A failed job leaves none."""
         if "exit" in self._names or not found.supervised or found.state.exit_code != 0:
             return False
         return bool(processes.descendants(found, self.job))
@@ -182,17 +182,19 @@ class _Waited:
         return answer | ({"message": found.state.message} if found.state.message else {})
 
     def _hint(self) -> str | None:
-        """What to think of the end of the wait, where that is not plain."""
+        """Return a sentence on the end of the wait where the answer alone may mislead."""
         fired = self.fired or {}
         if fired.get("condition") == "port" and not fired["owned"] and fired.get("address"):
-            return f"Another process than this job's listens on port {fired['port']}: an older one may still run."
+            return (
+                f"The process that listens on port {fired['port']} is not one of this job; an older one may still run."
+            )
         if self.in_vain and fired["condition"] == "exit":
             wanted = ", ".join(sorted(self._names - {"fail_regex"}))
             return f"The job ended before {wanted} came true."
         return None
 
     def _unsearched(self, hint: str | None, *, done: bool) -> str | None:
-        """A match that did not come may have come in what is gone."""
+        """Add to the hint that bytes were gone before they could be searched: a match may have been in them."""
         skipped = sum(probe.skipped for probe in self.probes if isinstance(probe, of_job.Matches))
         if not skipped or (done and not self.in_vain):
             return hint
@@ -200,7 +202,7 @@ class _Waited:
         return f"{hint} {told}" if hint else told
 
     def _waited_for(self) -> str | None:
-        """What stood in the way so far."""
+        """Return what was seen last of a condition that did not come true."""
         return next((f"Last seen: {probe.last}." for probe in self.probes if probe.last), None)
 
     def summary(self) -> dict[str, Any]:
@@ -215,8 +217,8 @@ class _Waited:
         }
 
     def close(self) -> None:
-        if hasattr(self, "line"):
-            self.line.close()
+        if hasattr(self, "control"):
+            self.control.close()
         for probe in self.probes:
             probe.close()
         self.job.close()
@@ -224,7 +226,7 @@ class _Waited:
 
 VERB = Verb(
     "wait",
-    "Wait until a job ends, or something else comes true: output that matches, a port, a file, silence.",
+    "Wait until a job ends or another condition holds: matching output, a port, a file, silence.",
     wait,
     args=(
         Arg("job", STRS, "The job or jobs.", required=True, cli="JOB", mcp="job_id",

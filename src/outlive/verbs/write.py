@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def write(
     ctx: Context, *, job: str, data: str = "", eof: bool = False, timeout_ms: int = limits.WRITE_MS
 ) -> Waiting[dict[str, Any]]:
-    """Write `data`, then end the input if `eof`. On a terminal the end is a character: more can be typed after it."""
+    """Write `data`, then end the input if `eof`. On a terminal `eof` is a character, and more can be typed after it."""
     sent = data.encode("utf-8", "surrogateescape")
     with lookup.open_job(ctx, job) as found_job:
         too_long = yield from _too_long(ctx, found_job, sent)
@@ -28,7 +28,7 @@ def write(
 
 
 def _too_long(ctx: Context, job: Any, sent: bytes) -> Waiting[list[str]]:
-    """A terminal that reads line by line drops what is too long for one line, and tells nobody (termios(3))."""
+    """Return a warning if the terminal cuts a line: in canonical mode it drops the excess silently (termios(3))."""
     longest = max(map(len, sent.split(b"\n")))
     if longest <= limits.TERMINAL_LINE_BYTES or not adoption.inspect_and_adopt(ctx, job).definition.pty:
         return []
@@ -45,8 +45,8 @@ VERB = Verb(
     write,
     args=(
         JOB,
-        Arg("data", STR, "Text to write, as it is: a line needs its newline.", default="", metavar="TEXT"),
-        Arg("eof", BOOL, "End the input after it.", default=False),
+        Arg("data", STR, "Text to write, as it is; a line needs its newline.", default="", metavar="TEXT"),
+        Arg("eof", BOOL, "End the input after the data.", default=False),
         WRITE_TIMEOUT,
     ),
     result=WRITE_RESULT,

@@ -1,5 +1,4 @@
-"""Does a condition hold for a job now, and when is it worth looking again? One probe a condition and job (the searches of
-one job are one together)."""
+"""The interface of a probe, which checks one condition of one job. The searches of one job share one probe."""
 
 from __future__ import annotations
 
@@ -15,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class Probe(ABC):
-    """Close it after use."""
+    """Checks a condition. Close it after use."""
 
-    needs_output = False  # is it to be told of output?
+    needs_output = False  # whether new output can make it fire
     fds: tuple[int, ...] = ()  # readable when something may have changed
-    again: float | None = None  # when to look in any case (time.monotonic); None: when the job's supervisor tells
-    undecided = False  # was it asked, and has not answered for the first time yet?
-    last: str | None = None  # what it saw last, for whoever waited in vain
+    again: float | None = None  # when to check at the latest (time.monotonic); None: at the next hint of the supervisor
+    undecided = False  # a first question is under way and has no answer yet
+    last: str | None = None  # what it saw last, for the answer to a wait that timed out
 
     @abstractmethod
     def check(self, found: Inspection) -> Fired:
-        """What fired, or None."""
+        """Return what fired, or None."""
 
     def close(self) -> None:
         return

@@ -33,7 +33,7 @@ _PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as
 
 
 class _Polled(Probe):
-    """Something outside the job that the kernel tells nobody of: looked at again and again, less and less often."""
+    """A condition outside the job without a notification from the kernel: checked at growing intervals."""
 
     def __init__(self) -> None:
         self._wait_s = _PROBE_S[0]
@@ -44,7 +44,7 @@ class _Polled(Probe):
 
 
 class File(_Polled):
-    """Fires when the file exists, if it was made or changed after the job's start; else when it changes."""
+    """Fires when the file exists and was made or changed after the job's start; an older file, when it changes."""
 
     def __init__(self, condition: Condition, found: Inspection) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class File(_Polled):
         if now is None:
             self._first = (0,)  # it is gone: whatever comes now is new
         self._later()
-        if self._watch is not None:  # network file systems tell nothing of what other machines do
+        if self._watch is not None:  # inotify does not see what other machines change on a network file system
             self.again = time.monotonic() + _FILE_CHECK_S
         return None
 
@@ -83,7 +83,7 @@ class File(_Polled):
             return
         try:
             self._watch.drain()
-        except OSError:  # a directory on the way that may not be read any more
+        except OSError:  # a directory on the path may no longer be read
             self.close()
             self.fds = ()
 
@@ -101,7 +101,7 @@ class File(_Polled):
 
 
 class _Asked(_Polled):
-    """Asks in a thread of its own: who answers slowly must not hold up others who wait in the same loop."""
+    """Asks in a thread of its own, so that a slow answer does not hold up other waits in the same loop."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class _Asked(_Polled):
         self._answers: list[Any] = []
 
     def _ask(self) -> Any:
-        """The answer, once; None: there is none yet. One question is under way at a time."""
+        """Return the answer, once; None while there is none. One question is under way at a time."""
         if self._answers:
             os.read(self._read, 64)
             self._asking, self.fds = False, ()
@@ -128,14 +128,14 @@ class _Asked(_Polled):
         self._answers.append(self._question())
         try:
             os.write(done, b".")
-        except OSError:  # nobody waits any more
+        except OSError:  # the wait has ended
             return
         finally:
             os.close(done)
 
     @abstractmethod
     def _question(self) -> Any:
-        """In the thread; what `_ask` gives then. May not raise."""
+        """Run in the thread, and return what `_ask` returns. Must not raise."""
 
     def close(self) -> None:
         if self._read >= 0:
@@ -145,7 +145,7 @@ class _Asked(_Polled):
 
 
 class Port(_Asked):
-    """Fires when somebody listens; says whether that is a process of the job."""
+    """Fires when a process listens on the port; tells whether it is a process of the job."""
 
     def __init__(self, condition: Condition, job: JobDir) -> None:
         super().__init__()
@@ -164,7 +164,7 @@ class Port(_Asked):
             return None if answer else told | {"owned": False, "pid": None}
         listening = self._listeners()
         if not listening:
-            self.last = f"nobody listens on port {self._port} of this machine"
+            self.last = f"no process listens on port {self._port} of this machine"
             self._later()
             return None
         pids = [member.pid for member in processes.survivors(found, self._job)]
@@ -177,7 +177,7 @@ class Port(_Asked):
     def _listeners(self) -> list[ports.Listener]:
         try:
             found = ports.listeners(self._port)
-        except OSError:  # a kernel that does not tell: connect instead
+        except OSError:  # the kernel does not tell: connect instead
             self._here = False
             return []
         return [one for one in found if one.serves(self._host)]
@@ -208,8 +208,8 @@ class Http(_Asked):
 
 
 def _status_of(url: str) -> tuple[int | None, str]:
-    """(status of one GET, what to say of it): no redirect is followed, no proxy asked, and no certificate checked,
-    because nothing but the status is looked at."""
+    """Return the status of one GET, and a sentence about it. No redirect is followed, no proxy used and no certificate
+    checked, because only the status counts."""
     import h11  # http.client has a time-out for each byte only: a server that drips would keep the thread for ever
 
     try:
@@ -220,7 +220,7 @@ def _status_of(url: str) -> tuple[int | None, str]:
 
 
 def _get(url: str, until: float) -> int:
-    """The status of the first answer that is no provisional one (1xx). Errors: OSError, h11.ProtocolError, ValueError."""
+    """Return the status of the first final answer (not 1xx). Errors: OSError, h11.ProtocolError, ValueError."""
     from urllib.parse import quote, urlsplit
 
     import h11
@@ -268,7 +268,7 @@ def _connected(parts: SplitResult, until: float) -> socket.socket:
 
 
 def _left(until: float) -> float:
-    """Seconds. Errors: TimeoutError."""
+    """Return the seconds left. Errors: TimeoutError."""
     left = until - time.monotonic()
     if left <= 0:
         raise TimeoutError("timed out")

@@ -1,4 +1,4 @@
-"""Does a condition hold for a job now? What the job's own files tell; what lies outside of them is in outside.py."""
+"""Conditions that the job's own files decide. Those about files, ports and servers are in external.py."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNFINISHED_QUIET_S = 0.1  # a match at the very end of an unfinished line count
 
 
 class _Happened(Probe):
-    """exit, output, input: what the job's own files tell."""
+    """exit, output and input."""
 
     def __init__(self, name: str, job: JobDir, since: int) -> None:
         self._name = name
@@ -58,7 +58,7 @@ class Idle(Probe):
 
 
 class Matches(Probe):
-    """All regex and fail_regex conditions of one job together: the match that came first in the output counts."""
+    """All regex and fail_regex conditions of one job: the match that comes first in the output counts."""
 
     needs_output = True
 
@@ -73,8 +73,8 @@ class Matches(Probe):
     def check(self, found: Inspection) -> Fired:
         until = time.monotonic() + limits.SCAN_S
         over = is_over(found) and not found.supervised
-        waits = [stream.look(until, final=over) for stream in self._streams]
-        if any(wait == 0 for wait in waits):  # more to search: let others have a turn
+        waits = [stream.search(until, final=over) for stream in self._streams]
+        if any(wait == 0 for wait in waits):  # more to search: give other waits a turn
             self.again = time.monotonic()
             return None
         hits = [stream.hit for stream in self._streams if stream.hit is not None]
@@ -87,7 +87,7 @@ class Matches(Probe):
 
     @property
     def skipped(self) -> int:
-        """Bytes that were gone before they could be searched."""
+        """The number of bytes that were gone before they could be searched."""
         return sum(stream.skipped for stream in self._streams)
 
     def close(self) -> None:
@@ -123,7 +123,7 @@ class _Match:
 
 
 class _Stream:
-    """The search in one stream, from where it stopped the last time."""
+    """The search in one stream; it goes on where it stopped the last time."""
 
     def __init__(self, conditions: list[Condition], job: JobDir, stream: int, offset: int) -> None:
         self._conditions = [one for one in conditions if one.more["stream"] in ("both", ("stdout", "stderr")[stream])]
@@ -136,20 +136,21 @@ class _Stream:
     def skipped(self) -> int:
         return self._scanner.skipped
 
-    def look(self, until: float, *, final: bool) -> float | None:
-        """None: nothing to do before there is output; 0: there is more to search now; else seconds to wait."""
+    def search(self, until: float, *, final: bool) -> float | None:
+        """Search on. Return None to wait for output, 0 if there is more to search now, else the seconds to wait."""
         while self.hit is None:
             at, text = self._scanner.whole_lines()
             if not text:
-                return self._look_at_unfinished(final)
+                return self._search_unfinished(final)
             self._search(at, text)
             self._scanner.searched()
             if time.monotonic() > until and self.hit is None:
                 return 0
         return None
 
-    def _look_at_unfinished(self, final: bool) -> float | None:
-        """A prompt has no newline. What matches up to the very end may go on and not match then: wait a moment."""
+    def _search_unfinished(self, final: bool) -> float | None:
+        """Search a last line without newline, such as a prompt. A match that reaches its end may not match once more of
+        the line comes, so it counts after a moment of quiet."""
         at, text = self._scanner.unfinished()
         if not text:
             return None
@@ -176,17 +177,17 @@ class _Stream:
 
 
 def is_over(found: Inspection) -> bool:
-    """Has the command ended, as far as anybody can tell?"""
+    """Return whether the command has ended, as far as is known."""
     return found.state.finished or (found.state.state == "unknown" and not found.supervised)
 
 
-def made(
+def probes_for(
     conditions: list[Condition], job: JobDir, found: Inspection, *, output_since: int, match_since: int
 ) -> list[Probe]:
-    """The probes of one job. Errors: OSError; then none is left open."""
+    """Return the probes of one job. Errors: OSError; none is left open then."""
     probes: list[Probe] = []
     if {"file", "port", "http"} & {one.name for one in conditions}:
-        from outlive.jobs.conditions import external  # sockets and ctypes, for those who wait for such
+        from outlive.jobs.conditions import external  # sockets and ctypes, which few waits need
     try:
         matches = [one for one in conditions if one.name in ("regex", "fail_regex")]
         if matches:

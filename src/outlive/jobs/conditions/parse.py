@@ -1,7 +1,7 @@
-"""What can be waited for: from what the caller wrote to conditions, checked before anything is waited for.
+"""Parse the conditions of a wait. All are checked before the wait begins.
 
 A condition is a word (`exit`, `output`, `input`), an object ({"regex": "ready", "stream": "stdout"}), or a word with a
-value (`regex=ready`, `port=127.0.0.1:8080`), which is how a command line writes it and what models sometimes send.
+value (`regex=ready`, `port=127.0.0.1:8080`), which is the form of the command line, and sometimes what a model sends.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MEANT = {
 
 
 class Condition:
-    """`name` is one of NAMES, `value` what stands behind it, `more` the other members, checked."""
+    """One condition, checked: `name` is one of NAMES, `value` its value, `more` its other members."""
 
     __slots__ = ("more", "name", "value")
 
@@ -52,12 +52,12 @@ class Condition:
 
 
 def parsed(until: Any) -> list[Condition]:
-    """In the order given; `exit` if nothing is. Errors: invalid_argument."""
+    """Return the conditions in the order given; `exit` if none is. Errors: invalid_argument."""
     given = [until] if isinstance(until, (str, dict)) else list(until)
     if len(given) > limits.MAX_CONDITIONS:
         raise invalid("until", f"{len(given)} conditions; at most {limits.MAX_CONDITIONS}")
     found = [_condition(one) for one in given]
-    if found and all(one.name == "fail_regex" for one in found):  # it says what ends the wait early, of something else
+    if found and all(one.name == "fail_regex" for one in found):  # it only ends a wait for something else early
         found.append(Condition("exit"))
     return found or [Condition("exit")]
 

@@ -1,4 +1,5 @@
-"""The checks of `outlive doctor`: one module a topic, one function a check, all of them listed in CHECKS.
+"""The checks of `outlive doctor`: one module a topic, one function a check, all of them listed in
+CHECKS.
 
 A check takes the `Place` and returns a `Finding`.
 """

@@ -15,7 +15,10 @@ OK, WARN, FAIL = "ok", "warn", "fail"
 
 
 class Finding:
-    """One result. `found`: what there is; `advice`: what to do, or None; `details`: the facts for a program."""
+    """One result.
+
+    `found`: what there is; `advice`: what to do, or None; `details`: the facts for a program.
+    """
 
     __slots__ = ("advice", "details", "found", "status")
 
@@ -49,9 +52,10 @@ def fail(found: str, advice: str, **details: Any) -> Finding:
 class Place:
     """The surroundings that are checked.
 
-    `flags`: `root` and `config` as they were typed, or None. `cwd`: the caller's directory, if it exists.
-    `store` and `config` are None if they are broken; `store_error` and `config_error` then say why.
-    `versions`: job → the version of its supervisor, or None if the supervisor does not say it.
+    `flags`: `root` and `config` as they were typed, or None. `cwd`: the caller's directory, if it
+    exists. `store` and `config` are None if they are broken; `store_error` and `config_error` then
+    say why. `versions`: job → the version of its supervisor, or None if the supervisor does not say
+    it.
     """
 
     __slots__ = ("config", "config_error", "cwd", "env", "flags", "store", "store_error", "versions")

@@ -1,4 +1,4 @@
-"""What runs here, and with which settings."""
+"""The Python that runs outlive, and the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The jobs of the root: how many, how large, and whether each running job has a supervisor that answers."""
+"""The jobs of the root: how many, how large, and whether each running job has a supervisor that
+answers.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,13 @@ def jobs(place: Place) -> Finding:
     if place.store is None:
         return warn("not looked at: the root cannot be opened", "Mend the root first.")
     ids, size = place.store.ids(), 0
+    faulty: list[str] = []
     for job_id in ids:
         try:
             with JobDir.open(place.store, job_id) as job:
                 size += job.disk_bytes()
+                if job.fault_names():
+                    faulty.append(job_id)
         except (OSError, OutliveError):
             continue
     left = len(list(place.store.leftovers()))
@@ -38,6 +43,10 @@ def jobs(place: Place) -> Finding:
     told = f"{len(ids):,} in the root, {size / 1024**2:,.1f} MiB; {facts['running']:,} may still run"
     if left:
         told += f"; {left} half-made or half-deleted directories, which `outlive gc` deletes when they are an hour old"
+    if faulty:
+        told += f"; {len(faulty)} with the traceback of a process of outlive that an exception ended"
+        advice = f"`outlive status` names the files of {_names(faulty)}: please report them."
+        return warn(told, advice, **facts, faulty=faulty[:_LISTED])
     return ok(told, **facts)
 
 
@@ -72,7 +81,8 @@ def supervision(place: Place) -> Finding:
 def _answers(place: Place, job: JobDir, state: State, deadline: float) -> bool:
     """Return whether the job's supervisor answers a ping, and note its version.
 
-    A supervisor that has ended in the meantime counts as answering: the job has ended too, or is taken over.
+    A supervisor that has ended in the meantime counts as answering: the job has ended too, or is
+    taken over.
     """
     supervisor = state.supervisor
     if not supervisor or process.start_time(supervisor["pid"]) != supervisor["start_time"]:

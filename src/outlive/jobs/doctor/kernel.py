@@ -1,4 +1,4 @@
-"""What the kernel offers, found out by doing it."""
+"""What the kernel offers, found out by trying it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 _CHILD_S = 2.0
-# What is weaker without it. Those of _NEEDED are what outlive cannot do without.
+# What is weaker without each feature. outlive does not work without those in _NEEDED.
 _WITHOUT = {
     "pidfd": "a pid that is used again might be signalled",
     "exit_info": "the exit code of a job is lost if its supervisor and its guardian are both killed (Linux 6.15 has it)",
     "subreaper": "descendants that leave the session of a job are found by their environment only",
-    "ofd_locks": "whether a job is looked after cannot be told",
+    "ofd_locks": "whether a job has a supervisor cannot be known",
     "fifo": "no job can be started",
     "splice": "a supervisor that is killed while it moves output may lose some",
     "punch_hole": "of output beyond the quota only the head is kept",
     "memfd": "a job's request lies in a temporary file for an instant",
     "close_range": "starting a command takes longer where many files are open",
-    "proc": "what a job consists of cannot be seen",
+    "proc": "the processes of a job cannot be seen",
 }
 _NEEDED = frozenset({"ofd_locks", "fifo"})
 
@@ -72,7 +72,7 @@ def _has_close_range() -> bool:
 
 
 def _of_files(root: str | None) -> dict[str, bool]:
-    """Of the file system that the root is on. Without a root nothing is said about it."""
+    """Try the file system of the root; nothing is returned without a root."""
     if root is None or not os.access(root, os.W_OK | os.X_OK):
         return {}
     import tempfile
@@ -137,7 +137,10 @@ def _punch(path: str) -> None:
 
 @contextlib.contextmanager
 def _child(body: Callable[[], int]) -> Iterator[tuple[int, int | None]]:
-    """(pid, pidfd) of a child that ends with the result of `body`. Whoever uses it waits for it."""
+    """Fork a child that ends with the result of `body`; yield its pid and pidfd.
+
+    The caller waits for it.
+    """
     pid = os.fork()
     if pid == 0:
         code = 70
@@ -154,7 +157,7 @@ def _child(body: Callable[[], int]) -> Iterator[tuple[int, int | None]]:
 
 
 def blocked(place: Place) -> Finding:
-    """May /proc/PID/syscall of our own children be read? A job that waits for input is known by it."""
+    """Check that /proc/PID/syscall of our children can be read: it shows waiting for input."""
     read_end, write_end = os.pipe()
 
     def sleep() -> int:

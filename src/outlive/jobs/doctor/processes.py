@@ -1,4 +1,6 @@
-"""The processes of outlive: what `ps` calls them, and whether they run the code that is on disk now."""
+"""The processes of outlive: what `ps` calls them, and whether they run the code that is on disk
+now.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,8 @@ def processes(_place: Place) -> Finding:
 def version(place: Place) -> Finding:
     """Find processes that run another version than the one on disk.
 
-    A server runs the code that it loaded at its start: it is older than the files if it started before
-    they changed. A supervisor says its version itself; `supervision` has asked for it.
+    A server runs the code that it loaded at its start: it is older than the files if it started
+    before they changed. A supervisor says its version itself; `supervision` has asked for it.
     """
     changed = code_changed_at(_PACKAGE)
     old = [server for server in _servers() if server["since"] < changed and _is_of_this_installation(server["words"])]
@@ -72,8 +74,8 @@ def version(place: Place) -> Finding:
 def code_changed_at(package: str) -> float:
     """Return when the last file of code below `package` changed, in seconds since the epoch.
 
-    That is the change of the inode: an installer may give a file an old modification time (uv links it
-    from its cache). Bytecode does not count, because running the code writes it.
+    That is the change of the inode: an installer may give a file an old modification time (uv links
+    it from its cache). Bytecode does not count, because running the code writes it.
     """
     newest = 0.0
     for directory, _, names in os.walk(package):
@@ -93,7 +95,9 @@ def _servers() -> Iterator[dict[str, Any]]:
 
 
 def _is_server(words: list[bytes]) -> bool:
-    """Return whether this is `PYTHON …/outlive … mcp` or `PYTHON -m outlive … mcp`; the same for `serve`."""
+    """Return whether this is `PYTHON …/outlive … mcp` or `PYTHON -m outlive … mcp`; the same for
+    `serve`.
+    """
     names = [os.path.basename(word) for word in words[:4]]
     if b"outlive" not in names:
         return False
@@ -134,6 +138,6 @@ def _text(words: list[bytes]) -> str:
 
 
 def _wall_clock(started: int) -> float:
-    """Turn the start time of a process (clock ticks since the boot) into seconds since the epoch."""
+    """Turn a start time (clock ticks since the boot) into seconds since the epoch."""
     age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")
     return time.time() - age_s

@@ -1,4 +1,4 @@
-"""What bounds the processes: open files, memory of pipes, memory at all, and who takes dead ones away."""
+"""The limits of processes: open files, memory of pipes, memory, and the reaping of zombies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.jobs.doctor.finding import Place
 
-_FEW_FILES = 256  # a server holds about two a running job that somebody waits for
+_FEW_FILES = 256  # a server holds about two for each running job that a call waits for
 _PIPE_PAGES = "/proc/sys/fs/pipe-user-pages-soft"
 _PAGES_A_JOB = 32  # two pipes of 64 KiB (pipe(7))
 _FEW_JOBS = 100
@@ -25,7 +25,9 @@ def open_files(place: Place) -> Finding:
     facts = {"soft": _number(soft), "hard": _number(hard)}
     told = f"{_shown(soft)} of {_shown(hard)} in one process"
     if soft != resource.RLIM_INFINITY and soft < _FEW_FILES:
-        advice = f"A server that is asked much at once may run out of them: raise it with `ulimit -n {_FEW_FILES * 4}`."
+        advice = (
+            f"A server with many calls at once may run out of them: raise the limit with `ulimit -n {_FEW_FILES * 4}`."
+        )
         return warn(told, advice, **facts)
     return ok(told, **facts)
 
@@ -55,7 +57,11 @@ def pipes(place: Place) -> Finding:
 
 def memory(place: Place) -> Finding:
     protected = oom.may_fall()
-    scores = "the kernel lets supervisors be spared" if protected else "supervisors are spared as much as their caller"
+    scores = (
+        "supervisors are spared by the out-of-memory killer"
+        if protected
+        else "supervisors are spared as much as their caller"
+    )
     group = cgroup.memory()
     if group is None:
         return ok(f"no control group accounts for the memory of jobs; {scores}", limit_bytes=None, protected=protected)
@@ -79,7 +85,7 @@ def memory(place: Place) -> Finding:
 
 
 def zombies(place: Place) -> Finding:
-    """Does whoever gets orphans take dead ones away? Found out with one."""
+    """Check, with an orphan of our own, that the process that inherits orphans reaps them."""
     told, tell = os.pipe()
     gate, opener = os.pipe()
     middle = os.fork()
@@ -90,7 +96,8 @@ def zombies(place: Place) -> Finding:
     os.waitpid(middle, 0)
     orphan = int(os.read(told, 32) or b"0")
     heir = process.parent(orphan)
-    for fd in (told, opener):  # the gate opens: it ends, as a child of somebody else by now
+    # the gate opens: the orphan ends, as a child of another process by now
+    for fd in (told, opener):
         os.close(fd)
     return _judged(orphan, heir)
 
@@ -109,7 +116,7 @@ def _leave_an_orphan(tell: int, gate: int, opener: int) -> None:
 
 def _judged(orphan: int, heir: int | None) -> Finding:
     name = tree.comm(heir).decode("utf-8", "replace") if heir else ""
-    who = f"process {heir} ({name})" if heir else "nobody that can be seen"
+    who = f"process {heir} ({name})" if heir else "no process that can be seen"
     deadline = time.monotonic() + _REAPED_S
     while process.stat_fields(orphan) is not None:
         if time.monotonic() > deadline:
@@ -117,6 +124,6 @@ def _judged(orphan: int, heir: int | None) -> Finding:
                 "Put a small init in front of it (docker run --init, tini, shareProcessNamespace): supervisors take care of what "
                 "jobs leave, but not of what is orphaned elsewhere, nor of themselves."
             )
-            return warn(f"orphans go to {who}, which does not take dead ones away", advice, heir=heir)
+            return warn(f"orphans go to {who}, which does not reap them", advice, heir=heir)
         time.sleep(0.005)
-    return ok(f"orphans go to {who}, which takes dead ones away", heir=heir)
+    return ok(f"orphans go to {who}, which reaps them", heir=heir)

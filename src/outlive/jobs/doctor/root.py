@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.jobs.doctor.finding import Place
 
-# Locks, renames or what another machine sees of them are not what outlive counts on.
+# On these, locks and renames do not work as outlive needs them, or other machines see old states.
 _NETWORK = frozenset(
     "nfs nfs4 cifs smb3 smbfs 9p ceph glusterfs afs coda lustre beegfs gfs2 ocfs2 gpfs pvfs2 orangefs ncpfs".split()
 )

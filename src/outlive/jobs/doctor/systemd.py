@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from outlive.jobs.doctor.finding import Place
 
 _ASK_S = 3.0
-_SPARING = frozenset({"process", "none"})  # mixed ends the rest of the group too, with SIGKILL (systemd.kill(5))
+# mixed ends the rest of the group too, with SIGKILL (systemd.kill(5))
+_SPARING = frozenset({"process", "none"})
 _WAY_OUT = "Set [exec] systemd_scope = true (or run --systemd-scope), and once: loginctl enable-linger {user}."
 
 
@@ -25,7 +26,10 @@ def service(place: Place) -> Finding:
 
 
 def judged_service(where: systemd.Unit, kill_mode: str | None) -> Finding:
-    """Judge what the control group of this process means for jobs. `kill_mode`: None if it is not known."""
+    """Judge what the control group of this process means for jobs.
+
+    `kill_mode`: None if it is not known.
+    """
     facts = {"kind": where.kind, "unit": where.name or None, "group": where.path, "kill_mode": kill_mode}
     if where.kind == systemd.CONTAINER:
         advice = "Keep the root on a volume: a job that ran is then reported as lost or reboot, with its output."
@@ -42,7 +46,7 @@ def judged_service(where: systemd.Unit, kill_mode: str | None) -> Finding:
 
 
 def scopes(place: Place) -> Finding:
-    """Check whether jobs can get systemd scopes of their own, if the configuration asks for that."""
+    """Check that jobs can get systemd scopes of their own, if the configuration asks for that."""
     import shutil
 
     program = shutil.which("systemd-run", path=place.env.get("PATH"))
@@ -77,14 +81,15 @@ def _kill_mode(where: systemd.Unit) -> str | None:
     return done.stdout.decode("utf-8", "replace").strip() or None if done.returncode == 0 else None
 
 
-# --- logout ----------------------------------------------------------------------------------------------------------
+# --- logout ---------------------------------------------------------------------------------------
 
 
 def logout(place: Place) -> Finding:
     """Check whether a logout ends jobs.
 
-    With KillUserProcesses, logind ends what is in the scope of a login session. The service manager of a
-    user that does not linger ends with the last session, and takes all of its own units with it.
+    With KillUserProcesses, logind ends what is in the scope of a login session. The service manager
+    of a user that does not linger ends with the last session, and takes all of its own units with
+    it.
     """
     if not systemd.is_init():
         return ok("systemd is not the init here: no logind ends the processes of a user", systemd=False)

@@ -6,6 +6,7 @@ a thousand of them would keep everybody else out.
 from __future__ import annotations
 
 import asyncio
+import signal
 from typing import TYPE_CHECKING, Any, Protocol
 
 import uvicorn
@@ -154,6 +155,7 @@ class Server(uvicorn.Server):
     """Sleeps until it is to end: uvicorn's own looks ten times a second whether it is, and what time it is for a header that
     is not sent."""
 
+    ended_by: int | None = None  # the signal
     _ending: asyncio.Event | None = None
 
     async def main_loop(self) -> None:
@@ -163,6 +165,8 @@ class Server(uvicorn.Server):
             await self._ending.wait()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
+        # uvicorn would raise the signal again before the caller has cleaned up
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit, self.ended_by = True, sig
         if self._ending is not None:
             self._loop.call_soon_threadsafe(self._ending.set)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import socket
 import sys
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 
 from outlive import limits
@@ -17,6 +18,7 @@ from outlive.mcp.tools.offer import offered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any
 
     import uvicorn
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from outlive.config import Config
     from outlive.mcp.caller import Caller
+    from outlive.mcp.http.connections import Server
     from outlive.mcp.job_environment import JobEnvironment
     from outlive.store.root import Store
     from outlive.store.tokens import Tokens
@@ -66,23 +69,54 @@ def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
 
     first_process.leave_it()
     found = config.load(os.environ, asked["config"])
-    with closing(Store.open(asked["root"], os.environ)) as store:
-        tokens = Tokens(store)
-        tokens.all()  # whether they can be read
-        listener = listener_module.listen(asked)
-        # Before more open files are asked for: jobs get what we were given
-        launcher = start()
-        listener_module.more_files()
-        try:
-            _run(asked | {"verbose": verbose}, found, store, tokens, listener, launcher)
-        finally:
-            launcher.close()
-            listener.close()
-            if asked["socket"]:
-                with suppress(OSError):
-                    os.unlink(asked["socket"])
+    ended_by: int | None = None
+    try:
+        with ExitStack() as stack:
+            store = stack.enter_context(closing(Store.open(asked["root"], os.environ)))
+            tokens = Tokens(store)
+            tokens.all()  # whether they can be read
+            listener = _listen(asked, stack)
+            # Before more open files are asked for: jobs get what we were given
+            launcher = start()
+            stack.callback(launcher.close)
+            listener_module.more_files()
+            ended_by = _run(asked | {"verbose": verbose}, found, store, tokens, listener, launcher)
+    except* _Terminated:
+        ended_by = signal.SIGTERM
     sys.stderr.flush()
+    if ended_by == signal.SIGINT:
+        raise KeyboardInterrupt
+    if ended_by is not None:
+        signal.signal(ended_by, signal.SIG_DFL)
+        os.kill(os.getpid(), ended_by)
     os._exit(0)  # a thread that walks thousands of files would be waited for
+
+
+class _Terminated(BaseException):
+    """SIGTERM came while the server was being started."""
+
+
+def _listen(asked: dict[str, Any], stack: ExitStack) -> socket.socket:
+    """Return the listening socket; `stack` closes it and deletes its file, and from here on SIGTERM runs `stack`."""
+
+    def terminated(_number: int, _frame: FrameType | None) -> None:
+        raise _Terminated
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    signal.signal(signal.SIGTERM, terminated)
+    try:
+        listener = listener_module.listen(asked)
+        if asked["socket"]:
+            stack.callback(_unlink, asked["socket"])
+        stack.enter_context(listener)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    return listener
+
+
+def _unlink(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
 
 
 # --- serving ---------------------------------------------------------------------------------------------------------
@@ -95,7 +129,8 @@ def _run(
     tokens: Tokens,
     listener: socket.socket,
     launcher: Any,
-) -> None:
+) -> int | None:
+    """Serve until a signal comes, and return its number."""
     from outlive.mcp.job_environment import JobEnvironment
 
     environment = JobEnvironment(os.environ)
@@ -135,9 +170,10 @@ def _run(
         anyio.run(_until_stopped, serving, listener, environment)
     finally:
         calls.close()
+    return serving.ended_by
 
 
-def _serving(asked: dict[str, Any], application: Any) -> uvicorn.Server:
+def _serving(asked: dict[str, Any], application: Any) -> Server:
     """Errors: invalid_argument for a certificate that cannot be read."""
     import uvicorn
 

@@ -29,7 +29,7 @@ GC_AGE_EVERY_S = 3_600.0  # seconds between two collections where only the age i
 GC_EVERY_S = 60.0  # where the number or the bytes are bounded, because a store may grow fast
 GC_WORK_S = 20.0  # no further job is deleted after this; the next collection goes on
 GC_GRACE_S = 300.0  # a finished job is kept this long for the callers that waited for its end
-# No collection for this long, or a clock that jumped: the first one deletes nothing
+# After a pause this long, or a jump of the clock, the first collection deletes nothing
 GC_PAUSE_S = 7 * 86_400.0
 
 # Size of `.collected`: 0 is a new file. After a sweep that was cut short the next call goes on at

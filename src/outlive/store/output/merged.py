@@ -88,24 +88,24 @@ class Output:
     def __init__(self, job: JobDir) -> None:
         self._job = job
         # Sizes first, records second: a record may be newer than a size, never the other way round.
-        # (Records first contradicted the final stream in 143 of 9,776 looks, sizes first in none of
+        # (Records first contradicted the final stream in 143 of 9,776 reads, sizes first in none of
         # 9,775.)
         stored = [job.stored_size(stream) for stream in (STDOUT, STDERR)]
         self.missing = damage.read(job)
         ends = [max((stop for _, stop in spans), default=0) for spans in self.missing]
         self.sizes = [max(stored[stream], job.least_size(stream), ends[stream]) for stream in (STDOUT, STDERR)]
         for stream, spans in enumerate(self.missing):
-            # Cut or deleted, and the supervisor has not given it its length back
+            # Cut or deleted, and not yet restored to its length by the supervisor
             if stored[stream] < self.sizes[stream]:
                 spans[:] = damage.merge([*spans, (stored[stream], self.sizes[stream])])
         self._order = job.open_file(ORDER)
         self._logs = [-1, -1]
         self._gaps = GapFile(job)
-        self._touched = [_NOWHERE] * 4  # of what was read behind the gap: (first, behind the last)
+        self._touched = [_NOWHERE] * 4  # what was read behind the gap: (first, one behind the last)
         self.gap: Gap = NO_GAP
         self.end = 0
         self._records = os.fstat(self._order).st_size // _RECORD.size
-        self._look(self._gaps.newest())
+        self._use(self._gaps.newest())
         if self._count:
             start, stream, offset, _ = self._record(self._count - 1)
             self.end = max(self.gap.merged.stop, start + max(0, self.sizes[stream] - offset))
@@ -181,7 +181,7 @@ class Output:
                 return at, data
 
     def steady(self, read: Callable[..., _R], *values: Any) -> _R:
-        """Return `read(*values)`, where all that `read` reads belongs to the same gap."""
+        """Return `read(*values)`, repeated until the gap stays the same while it runs."""
         while True:
             gap = self.gap
             found = self._sure(lambda: read(*values))
@@ -219,7 +219,7 @@ class Output:
 
     # --- the gap ---
 
-    def _look(self, gap: Gap) -> None:
+    def _use(self, gap: Gap) -> None:
         self.gap = gap
         if gap is not NO_GAP:
             self._records = os.fstat(self._order).st_size // _RECORD.size
@@ -239,7 +239,7 @@ class Output:
             if newest is self.gap or not self._lost_to(newest):
                 self._touched = outer
                 return found
-            self._look(newest)
+            self._use(newest)
 
     def _lost_to(self, gap: Gap) -> bool:
         holes = (*gap.streams, gap.order, gap.merged)

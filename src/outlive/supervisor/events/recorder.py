@@ -71,13 +71,31 @@ class Chronicle:
         if state.pid is not None and history.STARTED not in known:
             self._history.add(history.STARTED, 0, pid=state.pid)
         if self._adopted:
+            self.tell_faults()
             self._history.add(history.ADOPTED, self._end(), by=os.getpid())
         self._end_told = history.FINISHED in known
+
+    def fault(self, error: Exception) -> None:
+        """Record an exception that did not end this process."""
+        from outlive.store import fault_report
+
+        fault_report.write(self._job, "supervisor", error)
+        self.tell_faults()
+
+    def tell_faults(self) -> None:
+        """Tell of each traceback in the directory that the history does not have yet."""
+        if not self._job.fault_names():
+            return
+        from outlive.store import fault_report  # late: hardly ever is there one
+
+        for content in fault_report.untold(self._job):
+            self.tell(history.FAULT, **content)
 
     def signal_sent(self, signal_name: str, by: str, cause: str) -> None:
         self.tell(history.SIGNAL, signal=signal_name, by=by, cause=cause)
 
     def left_behind(self, count: int) -> None:
+        self.tell_faults()  # of the guardian, or of a fork server
         if count and not self._silent:
             self.tell(history.DESCENDANTS, count=count)
 

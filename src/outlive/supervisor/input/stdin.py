@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 import termios
 
 from outlive import limits
 from outlive.core.records import watches_of
 from outlive.store import history
+from outlive.supervisor.control_requests import BadRequest
 from outlive.system import fds, held_code, pty
 
 TYPE_CHECKING = False
@@ -156,25 +158,21 @@ class Input:
 
     # --- requests ---
 
-    def serve(self, connection: Connection, request: dict[str, Any], files: list[int]) -> bool:
-        """False: this is no request of ours."""
+    def serve(self, connection: Connection, request: dict[str, Any], files: list[int]) -> None:
+        """Do what a checked write, terminal or resize asks for. Errors: BadRequest."""
         if request["op"] == "write":
             self._take(connection, request, files)
         elif request["op"] == "terminal":
             self._tell(connection)
         elif request["op"] == "resize":
-            self._resize(connection, int(request["cols"]), int(request["rows"]))
-        else:
-            return False
-        return True
+            self._resize(connection, request["cols"], request["rows"])
 
     def _take(self, connection: Connection, request: dict[str, Any], files: list[int]) -> None:
-        data = fds.read_all(files[0]) if files else b""
-        wait_s = float(request.get("wait_s", 0.0))
+        data = _data(files[0]) if files else b""
         if self._feed is None:
             connection.answer(ok=True, written=0, closed=True, complete=not data, eof=False)
         else:
-            self._feed.put(data, eof=bool(request.get("eof")), connection=connection, wait_s=wait_s)
+            self._feed.put(data, eof=request["eof"], connection=connection, wait_s=request["wait_s"])
 
     def _tell(self, connection: Connection) -> None:
         if self._console is None:
@@ -186,8 +184,6 @@ class Input:
         if self._console is None:
             self._tell(connection)
             return
-        if not (0 < cols <= limits.MAX_TERMINAL_COLS and 0 < rows <= limits.MAX_TERMINAL_ROWS):
-            raise ValueError(f"{cols}x{rows} is no size of a terminal")
         self._pump.take_what_is_there()  # it was written for the old size
         try:
             self._console.resize(cols, rows, self._pump.end)
@@ -196,3 +192,14 @@ class Input:
             return
         self._tell_history(history.RESIZED, cols=cols, rows=rows)
         connection.answer(ok=True, cols=cols, rows=rows)
+
+
+def _data(file: int) -> bytes:
+    """Return what a client wants written. Errors: BadRequest."""
+    try:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > limits.MAX_STDIN_WRITE_BYTES:
+            raise BadRequest(f"data is a file of at most {limits.MAX_STDIN_WRITE_BYTES:,} bytes")
+        return fds.read_all(file)
+    except OSError as error:  # it was not opened for reading
+        raise BadRequest(f"the data cannot be read: {error.strerror}") from None

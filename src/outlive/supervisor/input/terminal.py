@@ -232,15 +232,24 @@ class Console:
         sizes = [(seq, cols, rows) for seq, cols, rows in self._sizes]
         log, question = self._log, first
 
-        def body() -> int:
+        def look() -> None:
             from outlive.render.screen import render
 
             screen = render(lambda start, stop: os.pread(log, stop - start, start), question.at, sizes)
             os.write(write_end, b"\x1b[%s%d;%dR" % (question.prefix, screen.row + 1, screen.column + 1))
+
+        def body() -> int:
+            try:
+                look()
+            except Exception as error:
+                from outlive.store import fault_report
+
+                fault_report.write(self._job, "cursor", error)
+                raise
             return 0
 
         try:
-            daemonize.fork_into(body, {log, write_end}, tree.SUPERVISOR)
+            daemonize.fork_into(body, {log, write_end, self._job.fd}, tree.SUPERVISOR)
         except OSError:  # no process left: end of file, and a guess
             pass
         finally:

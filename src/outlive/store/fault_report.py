@@ -1,0 +1,95 @@
+"""Tracebacks of our own processes, in the directory of the job that they worked for.
+
+A process that ends by an exception writes `fault-<process>.txt`: what a bug report needs.
+<process> is supervisor, guardian, fork-server, cursor (the fork that looks for a terminal's
+cursor) or gc (a guardian that deletes what the configuration does not keep). Of each only the
+newest is kept. The event `fault` is told by the process that holds the job's lock then.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from outlive import __version__
+from outlive.core.units import timestamp
+from outlive.store import atomic_file, history
+from outlive.store.job_dir import FAULT, JobDir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_FACTS = ("process", "at", "error")
+_TRACE_BYTES, _ERROR_CHARS = 32_768, 400
+
+
+def write(job: JobDir, process: str, error: BaseException) -> None:
+    """Record why a process of ours ends. Never raises: the job is what counts."""
+    try:
+        kernel = os.uname()
+        facts = {
+            "process": process,
+            "at": timestamp(),
+            "error": _shown(error),
+            "pid": os.getpid(),
+            "outlive": __version__,
+            "python": sys.version.replace("\n", " "),
+            "kernel": f"{kernel.sysname} {kernel.release} {kernel.machine}",
+        }
+        head = "".join(f"{name}: {value}\n" for name, value in facts.items())
+        text = head.encode("utf-8", "replace") + b"\n" + _trace(error)
+        atomic_file.write_atomic(job.fd, f"{FAULT}{process}.txt", text)
+    except Exception:  # noqa: BLE001 - a full disk, a directory that was deleted, no memory
+        return
+
+
+def write_for(root: str, job_id: str, process: str, error: BaseException) -> None:
+    """Record it in the directory of a job that this process has not open, if that is still
+    there. Never raises."""
+    path = os.path.join(root, job_id)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return
+    with JobDir(root, job_id, fd) as job:
+        write(job, process, error)
+
+
+def read(job: JobDir) -> list[dict[str, str]]:
+    """Return `process`, `at`, `error` and the `path` of each report, the oldest first."""
+    found = []
+    for name in job.fault_names():
+        try:
+            head = atomic_file.read(job.fd, name).partition(b"\n\n")[0].decode("utf-8", "replace")
+        except OSError:
+            continue
+        facts = dict(line.partition(": ")[::2] for line in head.splitlines())
+        if all(fact in facts for fact in _FACTS):
+            found.append({fact: facts[fact] for fact in _FACTS} | {"path": os.path.join(job.path, name)})
+    return sorted(found, key=lambda fault: fault["at"])
+
+
+def untold(job: JobDir) -> list[dict[str, Any]]:
+    """Return the content of the `fault` events that the history does not have yet."""
+    if not job.fault_names():
+        return []
+    known = history.read(job, kinds=(history.FAULT,))[0]
+    return [
+        {"process": found["process"], "error": found["error"], "file": os.path.basename(found["path"])}
+        for found in read(job)
+        if not any(old["process"] == found["process"] and old["at"] >= found["at"] for old in known)
+    ]
+
+
+def _shown(error: BaseException) -> str:
+    """One line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:_ERROR_CHARS]
+
+
+def _trace(error: BaseException) -> bytes:
+    import traceback  # only here: it loads a dozen modules
+
+    text = "".join(traceback.format_exception(error)).encode("utf-8", "replace")
+    half = _TRACE_BYTES // 2
+    return text if len(text) <= 2 * half else text[:half] + b"\n...\n" + text[-half:]
