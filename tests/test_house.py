@@ -6,7 +6,9 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +19,12 @@ from support.cli import OUTLIVE, Cli, Text, one_object
 
 SOURCE = Path(outlive.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
+NAMES = {
+    ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES
+}
 MAX_LINES = 500
+MAX_FILES = 16  # of a folder; the verbs and the facts of the kernel are lists, each entry a file
+LISTS = {"verbs", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
     ("",),  # outlive/__init__.py
@@ -68,6 +75,7 @@ class Import(NamedTuple):
     room: str
     target: str  # "outlive.job", "os"
     late: bool  # inside a function
+    for_types: bool  # read by a type checker alone
 
     def of_ours(self) -> str | None:
         """The room it leads to; None if it leads out of the house."""
@@ -87,16 +95,17 @@ def room_of(path: Path) -> str:
 def imports() -> Iterator[Import]:
     for path in MODULES:
         tree = ast.parse(path.read_bytes(), str(path))
-        late = {
-            id(node)
-            for function in ast.walk(tree)
-            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-            for node in ast.walk(function)
-        }
+        late = _below(tree, lambda node: isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+        for_types = _below(tree, lambda node: isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
         for node in ast.walk(tree):
             for target in _targets(node, path):
                 where = f"{path.relative_to(SOURCE)}:{node.lineno}"  # type: ignore[attr-defined]
-                yield Import(where, room_of(path), target, id(node) in late)
+                yield Import(where, room_of(path), target, id(node) in late, id(node) in for_types)
+
+
+def _below(tree: ast.Module, is_wanted: Callable[[ast.AST], bool]) -> set[int]:
+    """Every node inside one of the wanted ones."""
+    return {id(node) for top in ast.walk(tree) if is_wanted(top) for node in ast.walk(top)}
 
 
 def _targets(node: ast.AST, path: Path) -> list[str]:
@@ -107,9 +116,8 @@ def _targets(node: ast.AST, path: Path) -> list[str]:
     assert not node.level, f"{path}:{node.lineno}: relative import; rooms are named in full"
     if node.module == "outlive":  # `from outlive import limits` leads to a room, `import __version__` to none
         return [f"outlive.{name.name}" if name.name in FLOOR else "outlive" for name in node.names]
-    if node.module.removeprefix("outlive.") in FLOOR:  # `from outlive.verbs import kill` may lead to a module
-        return [f"{node.module}.{name.name}" for name in node.names]
-    return [str(node.module)]
+    wholes = [f"{node.module}.{name.name}" for name in node.names]  # `from outlive.verbs import kill` leads to a module
+    return [whole if whole in NAMES else str(node.module) for whole in wholes]
 
 
 def test_every_module_has_its_place_in_the_house() -> None:
@@ -181,6 +189,43 @@ def test_jobs_are_looked_up_and_enumerated_in_one_place_which_keeps_the_wall() -
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_module_is_short_enough_to_be_read(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+def test_a_folder_holds_few_enough_files_to_be_overlooked() -> None:
+    counts = Counter(path.parent for path in MODULES if path.name != "__init__.py")
+    assert not {folder for folder, count in counts.items() if count > MAX_FILES and folder.name not in LISTS}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports inside functions do not count: both modules are complete by then."""
+    graph: dict[str, set[str]] = {}
+    files = {str(path.relative_to(SOURCE)): name for name, path in NAMES.items()}
+    for one in imports():
+        if one.target in NAMES and one.target != "outlive" and not one.late and not one.for_types:
+            graph.setdefault(files[one.where.rpartition(":")[0]], set()).add(one.target)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle: {' → '.join(error.args[1])}")
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_bytes(), str(path))):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                text = ast.get_docstring(node)
+                if text:
+                    yield f"{path.relative_to(SOURCE)}: {getattr(node, 'name', 'the module')}", text
+
+
+def test_a_docstring_begins_with_a_statement() -> None:
+    """A question, or "The same …", means nothing where a tooltip shows the docstring alone."""
+    broken = [
+        f"{where}: {text.splitlines()[0]}"
+        for where, text in docstrings()
+        if re.match(r"[^.:]*\?(\s|$)|The same\b", text) and not where.startswith(("supervisor", "launch", "mcp"))
+    ]
+    assert not broken
 
 
 def loaded(*words: str) -> tuple[set[str], Text]:

@@ -233,7 +233,7 @@ def test_a_process_that_an_exception_ends_leaves_its_traceback(
     assert sorted(_told(cli, job)) == processes
     doctor = {check["name"]: check for check in cli.ok("doctor")["checks"]}["jobs"]
     assert doctor["status"] == "warn"
-    assert job in doctor["advice"]
+    assert f"{job}/fault-" in doctor["advice"]
 
 
 def test_a_fork_server_that_an_exception_ends_leaves_its_traceback(place: Path, cli: Cli) -> None:

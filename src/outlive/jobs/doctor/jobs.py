@@ -4,6 +4,7 @@ answers.
 
 from __future__ import annotations
 
+import os
 import time
 
 from outlive.errors import OutliveError
@@ -26,16 +27,16 @@ _STOPPED = (b"T", b"t")  # proc_pid_stat(5)
 
 
 def jobs(place: Place) -> Finding:
+    """Count the jobs, and name the tracebacks that processes of outlive left in their directories."""
     if place.store is None:
         return warn("not looked at: the root cannot be opened", "Mend the root first.")
     ids, size = place.store.ids(), 0
-    faulty: list[str] = []
+    tracebacks: list[str] = []
     for job_id in ids:
         try:
             with JobDir.open(place.store, job_id) as job:
                 size += job.disk_bytes()
-                if job.fault_names():
-                    faulty.append(job_id)
+                tracebacks += [os.path.join(job.path, name) for name in job.fault_names()]
         except (OSError, OutliveError):
             continue
     left = len(list(place.store.leftovers()))
@@ -43,10 +44,10 @@ def jobs(place: Place) -> Finding:
     told = f"{len(ids):,} in the root, {size / 1024**2:,.1f} MiB; {facts['running']:,} may still run"
     if left:
         told += f"; {left} half-made or half-deleted directories, which `outlive gc` deletes when they are an hour old"
-    if faulty:
-        told += f"; {len(faulty)} with the traceback of a process of outlive that an exception ended"
-        advice = f"`outlive status` names the files of {_names(faulty)}: please report them."
-        return warn(told, advice, **facts, faulty=faulty[:_LISTED])
+    if tracebacks:
+        told += f"; tracebacks of processes of outlive that an exception ended: {len(tracebacks)}"
+        advice = f"Please report them: {_names(tracebacks)}."
+        return warn(told, advice, **facts, tracebacks=tracebacks[:_LISTED])
     return ok(told, **facts)
 
 

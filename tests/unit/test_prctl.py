@@ -1,0 +1,47 @@
+"""What a process does to itself by calls that Python has no function for, with and without the C half of ctypes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+KERNEL_ONLY = ""
+# Another Python may not have what is used of _ctypes, a system may forbid to open one's own memory
+WITHOUT_CALLS = "import ctypes, _ctypes; del _ctypes.call_cdeclfunction\n"
+WITHOUT_MEMORY = (
+    "import os; opened = os.open\n"
+    "def guarded(path, *more):\n"
+    "    if path == '/proc/self/mem': raise PermissionError(13, 'no')\n"
+    "    return opened(path, *more)\n"
+    "os.open = guarded\n"
+)
+PROGRAM = """
+import subprocess, sys
+from outlive.system import prctl
+assert prctl.become_subreaper()
+prctl.rename("holdfast JOB")
+own = [open(f"/proc/self/{name}", "rb").read() for name in ("comm", "cmdline", "environ")]
+orphan = "import os, sys; os.fork() and os._exit(0); os.read(0, 1); print(os.getppid())"
+done = subprocess.Popen([sys.executable, "-c", orphan], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+done.wait()
+print(own[0].strip(), own[1].rstrip(b"\\0"), own[2].strip(b"\\0"), int(done.communicate(b"x")[0]) == __import__("os").getpid())
+"""
+
+
+@pytest.mark.parametrize("first", [KERNEL_ONLY, WITHOUT_CALLS, WITHOUT_MEMORY], ids=["usual", "ctypes", "no_memory"])
+def test_a_process_is_renamed_and_takes_orphans(first: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", first + PROGRAM], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "b'holdfast' b'holdfast JOB' b'' True\n", done.stderr
+
+
+def test_no_function_of_that_name_is_an_oserror() -> None:
+    for first in (KERNEL_ONLY, WITHOUT_CALLS):
+        program = (
+            first + "from outlive.system import prctl\ntry: prctl._libc('nonesuch', 1)\nexcept OSError: print('said')"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+        assert done.stdout == "said\n", done.stderr
