@@ -212,6 +212,15 @@ def test_every_package_that_is_declared_has_its_reason() -> None:
     assert names <= told, names - told
 
 
+def test_the_page_on_architecture_names_every_room() -> None:
+    _, _, table = pages.text_of(DOCS / "explanation" / "architecture.md").partition("\n| room |")
+    cells = re.findall(r"^\| ([^|]*) \|", table.split("\n\n")[0], re.MULTILINE)
+    told = {name for cell in cells for name in re.findall(r"`([a-z_]+)/?`", cell)}
+    here = Path(outlive.__file__).parent
+    rooms = {path.stem for path in here.glob("*.py")} | {path.parent.name for path in here.glob("*/__init__.py")}
+    assert told == rooms - {"__init__", "__main__", "demo"}
+
+
 # --- all pages -------------------------------------------------------------------------------------------------------
 
 
