@@ -83,16 +83,20 @@ def _settle_in(place: Path) -> dict[str, str | None]:
     return outer | {name: str(place / path) for name, path in where.items()}
 
 
+def _change(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str | None]) -> None:
+    for name, value in environment.items():
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+
+
 @pytest.fixture(autouse=True)
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The test's own directory. HOME, XDG_* and OUTLIVE_ROOT lie in it: the user's own store is out of reach. With
-    `shared_session` it is the server's, empty again."""
-    found: Path = request.getfixturevalue("shared_place") if "shared_session" in request.fixturenames else tmp_path
-    for name, value in _settle_in(found).items():
-        if value is None:
-            monkeypatch.delenv(name)
-        else:
-            monkeypatch.setenv(name, value)
+    a server that tests share it is the server's, empty again."""
+    found: Path = request.getfixturevalue("shared_place") if "shared_place" in request.fixturenames else tmp_path
+    _change(monkeypatch, _settle_in(found))
     monkeypatch.chdir(found / "work")
     return found
 
@@ -100,7 +104,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.fixture(autouse=True)
 def nothing_left(request: pytest.FixtureRequest, place: Path) -> Iterator[None]:
     """No process, no zombie and no open file of a test survives it."""
-    before = leaks.Before(place if "shared_session" in request.fixturenames else None)
+    before = leaks.Before(place if "shared_place" in request.fixturenames else None)
     with _limit():
         yield
     failed = request.node.stash.get(_failed, False)
@@ -196,14 +200,27 @@ def mcp_session(mcp_connect: Callable[..., McpSession]) -> McpSession:
 
 @pytest.fixture(scope="module")
 def shared_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the servers of this module's tests with `shared_session` live."""
+    """Where the servers live that tests of this module share."""
     return tmp_path_factory.mktemp("shared")
 
 
 @pytest.fixture(scope="module")
-def shared_server(era: str, shared_place: Path) -> Iterator[McpSession]:
-    env = _settle_in(shared_place)
-    with McpSession(log=shared_place / "mcp.log", era=era, env=env, cwd=shared_place / "work") as session:
+def shared_options() -> dict[str, Any]:
+    """What the client of a module's shared server has beyond the usual; a module overrides it."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def shared_where(shared_place: Path) -> dict[str, Any]:
+    """Environment and directory of a server that tests of this module share."""
+    return {"env": _settle_in(shared_place), "cwd": shared_place / "work"}
+
+
+@pytest.fixture(scope="module")
+def shared_server(
+    era: str, shared_place: Path, shared_where: dict[str, Any], shared_options: dict[str, Any]
+) -> Iterator[McpSession]:
+    with McpSession(log=shared_place / "mcp.log", era=era, **shared_where, **shared_options) as session:
         yield session
 
 
@@ -218,6 +235,17 @@ def shared_session(shared_server: McpSession, place: Path) -> Iterator[McpSessio
         shared_server.ok("process", action="remove", job_id=job["job_id"])
     for path in (place / "work").iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.fixture(scope="module")
+def shared_serve(shared_place: Path) -> Iterator[Served]:
+    """One `outlive serve -v` for tests of a module that leave it as it is."""
+    with contextlib.ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            _change(monkeypatch, _settle_in(shared_place))
+            served = Served(Cli(shared_place / "jobs"), shared_place / "serve.log", "-v")
+            stack.enter_context(served)
+        yield served
 
 
 @pytest.fixture

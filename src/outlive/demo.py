@@ -51,25 +51,15 @@ class Evidence:
 
 
 def main(_values: dict[str, Any], options: dict[str, Any]) -> int:
-    """Run `outlive demo`; `options` are the global ones. Errors: invalid_argument."""
+    """Run the demo. Return 0 if the proof holds and nothing is left behind, else 1.
+
+    `options`: the global options. Errors: invalid_argument; KeyboardInterrupt after the clean-up.
+    """
     for name in ("root", "config"):
         if options.get(name):
             hint = "Leave it out: your jobs and your configuration are not touched."
             raise invalid(name, f"outlive demo has a job root of its own and takes no --{name}", hint=hint, usage=True)
-    return show()
-
-
-def show() -> int:
-    """Run the demo. Return 0 if the proof holds and nothing is left behind, else 1.
-
-    SIGINT, SIGTERM and SIGHUP end it with KeyboardInterrupt, after the same clean-up.
-    """
-    # The event loop turns SIGINT into a cancellation, but only with Python's own handler in place,
-    # and a shell script starts its background commands with SIGINT ignored. A closed terminal sends
-    # SIGHUP.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+    _end_as_interrupted()
     demo = _Demo(os.path.realpath(tempfile.mkdtemp(prefix="outlive-demo-")))
     try:
         faults = demo.run()
@@ -80,6 +70,16 @@ def show() -> int:
         left = demo.clean_up()
     demo.say(left or "Cleaned up: the job, its processes and the temporary directory are gone.")
     return 1 if faults or left else 0
+
+
+def _end_as_interrupted() -> None:
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt as SIGINT does, so that all three clean up."""
+    # The event loop turns SIGINT into a cancellation, but only with Python's own handler in place,
+    # and a shell script starts its background commands with SIGINT ignored. A closed terminal sends
+    # SIGHUP.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 class _Demo:

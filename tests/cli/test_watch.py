@@ -12,7 +12,7 @@ import pytest
 from outlive import limits
 from support import pair
 from support.cli import Cli, Jobs
-from support.commands import in_order, python
+from support.commands import in_order
 from support.wait import until
 
 
@@ -52,8 +52,8 @@ def test_each_line_that_matches_is_an_event_with_its_place(cli: Cli) -> None:
 
 
 def test_a_line_that_comes_in_pieces_is_one_line(cli: Cli) -> None:
-    script = "import os,time\nfor part in (b'ER', b'RO', b'R 1', b'\\n', b'ERROR 2\\nERR'):\n os.write(1, part); time.sleep(.05)\n"
-    job = cli.ok("run", "--wait", "--watch", "^ERROR", *python(script))["job_id"]
+    pieces = in_order(*((1, piece) for piece in ("ER", "RO", "R 1", "\n", "ERROR 2\nERR")))
+    job = cli.ok("run", "--wait", "--watch", "^ERROR", *pieces)["job_id"]
     over(cli, job)
     assert [event["line"] for event in hits(cli, job)] == ["ERROR 1", "ERROR 2"]
 

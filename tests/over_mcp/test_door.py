@@ -26,23 +26,36 @@ UNKNOWN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
 
 @pytest.fixture
-def served(serve: Serve) -> Iterator[Served]:
-    """A server that still answers afterwards, whatever the test did to it."""
+def served(shared_serve: Served) -> Iterator[Served]:
+    """A server that other tests attack too, and that still answers after each of them."""
+    shared_serve.begin_test()
+    yield shared_serve
+    check(shared_serve)
+    shared_serve.end_test()
+
+
+@pytest.fixture
+def fresh(serve: Serve) -> Iterator[Served]:
+    """A server that nobody has tried anything on yet: it has all its patience and no connections."""
     found = serve("-v")
     yield found
-    assert found.rpc("tools/list", {}).status == 200
-    assert "Traceback" not in found.said(), found.said()
-    assert not [secret for secret in found.tokens.values() if secret in found.said()], "a token in the log"
+    check(found)
+
+
+def check(served: Served) -> None:
+    assert served.rpc("tools/list", {}).status == 200
+    assert "Traceback" not in served.said(), served.said()
+    assert not [secret for secret in served.tokens.values() if secret in served.said()], "a token in the log"
 
 
 # --- tokens ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.fault("S10")
-def test_nothing_is_answered_without_a_token(served: Served) -> None:
+def test_nothing_is_answered_without_a_token(fresh: Served) -> None:
     for path in ("/mcp", "/sse", "/messages?session_id=1", "/", "/health"):
         for method in ("GET", "POST", "DELETE", "OPTIONS"):
-            answer = served.ask(method, path, token=None, body=LIST)
+            answer = fresh.ask(method, path, token=None, body=LIST)
             assert answer.status == 401, (method, path)
             assert answer.headers["www-authenticate"].startswith("Bearer ")
             assert "outlive token add" in answer.json["error"]["message"], "the words that the SDK's client shows"
@@ -56,26 +69,26 @@ def test_a_path_that_is_nothing_names_those_that_are(served: Served) -> None:
 
 
 @pytest.mark.fault("S23")
-def test_a_wrong_token_opens_nothing(served: Served) -> None:
-    secret = served.tokens["tests"]
+def test_a_wrong_token_opens_nothing(fresh: Served) -> None:
+    secret = fresh.tokens["tests"]
     for wrong in ("x", secret[:-1], secret + "x", secret.swapcase(), secret[::-1], f"{secret} {secret}"):
-        assert served.ask("POST", token=None, body=LIST, headers={"authorization": f"Bearer {wrong}"}).status == 401
-    assert served.ask("POST", token=None, body=LIST, headers={"authorization": f"Basic {secret}"}).status == 401
-    assert served.ask("POST", token=None, body=LIST, headers={"authorization": "Bearer"}).status == 401
-    assert served.ask("POST", token=None, body=LIST, headers={"x-api-key": secret}).status == 401
-    assert served.ask("POST", token=None, body=LIST, headers={"cookie": f"token={secret}"}).status == 401
-    said = [line for line in served.said().splitlines() if "refused" in line]
+        assert fresh.ask("POST", token=None, body=LIST, headers={"authorization": f"Bearer {wrong}"}).status == 401
+    assert fresh.ask("POST", token=None, body=LIST, headers={"authorization": f"Basic {secret}"}).status == 401
+    assert fresh.ask("POST", token=None, body=LIST, headers={"authorization": "Bearer"}).status == 401
+    assert fresh.ask("POST", token=None, body=LIST, headers={"x-api-key": secret}).status == 401
+    assert fresh.ask("POST", token=None, body=LIST, headers={"cookie": f"token={secret}"}).status == 401
+    said = [line for line in fresh.said().splitlines() if "refused" in line]
     assert said, "whoever runs the server sees that somebody tried"
     assert not [line for line in said if secret[-20:] in line or secret[:20] in line]
 
 
 @pytest.mark.fault("S11")
-def test_a_token_in_a_url_is_refused_also_beside_a_good_header(served: Served) -> None:
-    secret = served.tokens["tests"]
+def test_a_token_in_a_url_is_refused_also_beside_a_good_header(fresh: Served) -> None:
+    secret = fresh.tokens["tests"]
     for query in (f"?token={secret}", f"?access_token={secret}", "?x=1", f"?session_id={secret}&token={secret}"):
         for token in (None, ""):
-            assert served.ask("POST", f"/mcp{query}", token=token, body=LIST).status == 400
-            assert served.ask("POST", f"/messages{query}", token=token, body=LIST).status in (400, 401)
+            assert fresh.ask("POST", f"/mcp{query}", token=token, body=LIST).status == 400
+            assert fresh.ask("POST", f"/messages{query}", token=token, body=LIST).status in (400, 401)
 
 
 def test_a_revoked_token_ends_its_open_streams(served: Served, cli: Cli) -> None:
@@ -146,17 +159,17 @@ def test_tokens_that_are_no_file_of_tokens_open_nothing_and_hold_nobody_up(serve
     assert len(served.said().splitlines()) == 9, "each trouble is told once, not to each request"
 
 
-def test_who_guesses_is_slowed_down_and_nobody_else_is(served: Served) -> None:
+def test_who_guesses_is_slowed_down_and_nobody_else_is(fresh: Served) -> None:
     found: list[Reply] = []
 
     def slowed() -> bool:
-        found.append(served.ask("POST", token="x" * 43, body=LIST))
+        found.append(fresh.ask("POST", token="x" * 43, body=LIST))
         return found[-1].status == 429
 
     until(slowed, timeout=60, what="an end of the patience")  # a busy machine asks hardly more often than is allowed
     assert {answer.status for answer in found[:30]} == {401}
     assert int(found[-1].headers["retry-after"]) >= 1
-    assert served.rpc("tools/list", {}).status == 200
+    assert fresh.rpc("tools/list", {}).status == 200
 
 
 # --- hosts and origins -----------------------------------------------------------------------------------------------
@@ -373,10 +386,10 @@ def raw(served: Served, data: bytes) -> Reply:
 
 
 @pytest.mark.fault("S14")
-def test_a_thousand_connections_that_say_nothing_keep_nobody_out(served: Served) -> None:
+def test_a_thousand_connections_that_say_nothing_keep_nobody_out(fresh: Served) -> None:
     with ExitStack() as stack:
-        held = [stack.enter_context(served.connect()) for _ in range(1_000)]
-        assert served.rpc("tools/list", {}).status == 200
+        held = [stack.enter_context(fresh.connect()) for _ in range(1_000)]
+        assert fresh.rpc("tools/list", {}).status == 200
         for connection in held[:100]:
             connection.settimeout(30)
             assert connection.recv(1) == b"", "the oldest made room"
@@ -404,16 +417,16 @@ REFUSED = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n
 
 
 @pytest.mark.fault("S14")
-def test_who_was_refused_cannot_hold_connections_with_the_rest_of_a_request(served: Served) -> None:
-    before = settled(served)
+def test_who_was_refused_cannot_hold_connections_with_the_rest_of_a_request(fresh: Served) -> None:
+    before = settled(fresh)
     with ExitStack() as stack:
         for _ in range(400):
-            connection = stack.enter_context(served.connect())
+            connection = stack.enter_context(fresh.connect())
             connection.sendall(REFUSED)
             assert connection.recv(12) in (b"HTTP/1.1 401", b"HTTP/1.1 429")
             connection.sendall(b"x")  # more of the body, and a sign of life
-        assert open_sockets(served) <= before + 220
-        assert served.rpc("tools/list", {}).status == 200
+        assert open_sockets(fresh) <= before + 220
+        assert fresh.rpc("tools/list", {}).status == 200
 
 
 def test_who_was_refused_is_not_waited_for(serve: Serve) -> None:

@@ -25,16 +25,22 @@ from support.mcp_client import MODERN_VERSION, McpRefusal, McpSession, RawMcp
 from support.tasks_client import IDENTIFIER, OVER, Created, Detailed, TasksClient, get, start, tell
 from support.wait import until
 
+ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 MONTH_MS = 30 * 86_400_000
 DECLARED = {"extensions": {IDENTIFIER: {}}}
 ASKING = {**DECLARED, "elicitation": {}}
 
 
+@pytest.fixture(scope="module")
+def shared_options() -> dict[str, Any]:
+    return {"extensions": [TasksClient()]}
+
+
 @pytest.fixture
-def session(place: Path) -> Any:
-    with McpSession(log=place / "mcp.log", extensions=[TasksClient()]) as found:
-        yield found
+def session(shared_session: McpSession) -> McpSession:
+    """A client that declares tasks, connected to a server that this module's tests share."""
+    return shared_session
 
 
 def ended(session: McpSession, task_id: str) -> Detailed:
@@ -57,6 +63,7 @@ def gated(session: McpSession, command: str = "echo begun", **arguments: Any) ->
 # --- who gets a task -------------------------------------------------------------------------------------------------
 
 
+@ONE_ERA
 def test_a_client_that_declares_tasks_gets_one_whose_id_is_the_jobs(session: McpSession, cli: Cli, work: Path) -> None:
     assert session.client.server_capabilities.extensions == {IDENTIFIER: {}}
     found = start(session, f"echo begun; {GATE}", yield_ms=300)
@@ -117,6 +124,7 @@ def declaring(capabilities: dict[str, Any]) -> dict[str, Any]:
     return {"_meta": {"io.modelcontextprotocol/clientCapabilities": capabilities}}
 
 
+@ONE_ERA
 def test_what_ends_in_time_or_was_put_into_the_background_is_answered_directly(session: McpSession, work: Path) -> None:
     quick = start(session, "echo hi", yield_ms=20_000)
     assert isinstance(quick, types.CallToolResult)
@@ -145,6 +153,7 @@ def test_exec_alone_gives_a_task_instead_of_a_call_without_end(place: Path, work
             assert "process" not in result["content"][0]["text"]
 
 
+@ONE_ERA
 def test_a_model_behind_such_a_client_reads_the_whole_result(
     session: McpSession, cli: Cli, root: Path, work: Path
 ) -> None:
@@ -161,6 +170,7 @@ def test_a_model_behind_such_a_client_reads_the_whole_result(
 # --- what a task tells -----------------------------------------------------------------------------------------------
 
 
+@ONE_ERA
 def test_a_task_tells_its_last_line_and_then_the_result(session: McpSession, work: Path) -> None:
     task = gated(session)
     working = until(lambda: (found := get(session, task)).status_message == "begun" and found, what="its first line")
@@ -175,6 +185,7 @@ def test_a_task_tells_its_last_line_and_then_the_result(session: McpSession, wor
     assert found.result["structuredContent"]["exit_code"] == 0
 
 
+@ONE_ERA
 def test_a_task_and_a_call_that_waits_have_the_same_result(session: McpSession, work: Path) -> None:
     command = "echo out; echo err >&2; exit 4"
     direct = start(session, command, yield_ms=20_000).model_dump(by_alias=True, exclude_none=True)
@@ -192,6 +203,7 @@ def test_a_task_and_a_call_that_waits_have_the_same_result(session: McpSession, 
     assert (later["content"], later["isError"]) == (direct["content"], direct["isError"])
 
 
+@ONE_ERA
 def test_a_command_that_could_not_be_launched_is_completed(session: McpSession, cli: Cli) -> None:
     job = cli.run("run", "--wait", "--", "no-such-program-at-all", "x")["job_id"]
     found = get(session, job)
@@ -200,6 +212,7 @@ def test_a_command_that_could_not_be_launched_is_completed(session: McpSession, 
     assert "could not be started" in found.result["content"][0]["text"]
 
 
+@ONE_ERA
 def test_a_lost_outcome_is_completed_with_all_output_up_to_then(session: McpSession) -> None:
     task = gated(session)
     until(lambda: get(session, task).status_message == "begun", what="its first line")
@@ -214,6 +227,7 @@ def test_a_lost_outcome_is_completed_with_all_output_up_to_then(session: McpSess
     assert "The outcome is lost" in found.result["content"][0]["text"]
 
 
+@ONE_ERA
 def test_a_job_that_cannot_be_read_is_a_failed_task(session: McpSession, cli: Cli, root: Path) -> None:
     job = cli.ok("run", "--wait", "--", "true")["job_id"]
     until(lambda: not cli.ok("status", job)["supervised"], what="nobody writes the state again")
@@ -225,6 +239,7 @@ def test_a_job_that_cannot_be_read_is_a_failed_task(session: McpSession, cli: Cl
     assert tell(session, "tasks/cancel", job) == {"resultType": "complete"}
 
 
+@ONE_ERA
 def test_only_a_whole_id_of_a_job_that_is_there_is_a_task(session: McpSession, cli: Cli) -> None:
     job = cli.ok("run", "--wait", "--", "true")["job_id"]
     assert get(session, job).task_id == job
@@ -243,6 +258,7 @@ def test_only_a_whole_id_of_a_job_that_is_there_is_a_task(session: McpSession, c
 # --- cancelling ------------------------------------------------------------------------------------------------------
 
 
+@ONE_ERA
 def test_cancelling_kills_the_job_in_the_callers_name(session: McpSession, cli: Cli) -> None:
     task = gated(session)
     assert tell(session, "tasks/cancel", task) == {"resultType": "complete"}
@@ -255,6 +271,7 @@ def test_cancelling_kills_the_job_in_the_callers_name(session: McpSession, cli: 
     assert cli.ok("status", task)["finished_at"] == job["finished_at"]
 
 
+@ONE_ERA
 def test_cancelling_what_has_ended_leaves_alone_what_it_left_behind(session: McpSession, cli: Cli, work: Path) -> None:
     job = cli.ok("run", "--wait", f"({GATE}; touch gone) >/dev/null 2>&1 &")["job_id"]
     assert tell(session, "tasks/cancel", job) == {"resultType": "complete"}

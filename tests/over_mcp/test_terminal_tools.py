@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,11 +11,12 @@ from support.cli import Cli
 from support.mcp_client import McpSession
 from support.wait import until
 
+pytestmark = pytest.mark.parametrize("era", ["modern"], indirect=True)
+
 
 @pytest.fixture
-def session(place: Path) -> Any:
-    with McpSession(log=place / "server.log") as found:
-        yield found
+def session(shared_session: McpSession) -> McpSession:
+    return shared_session
 
 
 def sees(session: McpSession, job: str, words: str) -> str:

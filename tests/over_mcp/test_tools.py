@@ -402,6 +402,20 @@ def test_a_cancelled_or_timed_out_call_ends_and_its_job_goes_on(
     assert ended(mcp_session, other)["exit_code"] == 0
 
 
+@ONE_ERA
+def test_an_error_of_an_action_names_the_arguments_as_the_caller_wrote_them(
+    mcp_session: McpSession, work: Path
+) -> None:
+    for name in ("workdir", "cwd", "workDir"):
+        error = mcp_session.call("exec", command="true", **{name: "missing/relative"}).result["error"]
+        assert error["code"] == "invalid_argument"
+        assert error["details"]["field"] == name, error
+    job = mcp_session.call("exec", command="true")["job_id"]
+    both = {"offset": 1, "sinceSeq": 1}
+    error = mcp_session.call("process", action="log", job_id=job, **both).result["error"]
+    assert "offset" in error["message"] and "sinceSeq" in error["message"] and "--" not in error["message"]
+
+
 def test_quick_calls_are_answered_while_long_ones_wait(mcp_session: McpSession, work: Path) -> None:
     job = background(mcp_session, GATE)
     long = [mcp_session.begin("process", action="wait", job_id=job, timeout_ms=40_000) for _ in range(8)]

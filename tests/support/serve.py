@@ -61,6 +61,7 @@ class Served:
         `patch`: Python that changes `limits`, so that no test waits for half a minute."""
         self.cli = cli
         self.log = log
+        self._told = 0  # bytes of the log that belong to tests before this one
         self.tokens: dict[str, str] = {} if again is None else again.tokens
         if not first and again is None:
             self.token("tests")
@@ -95,8 +96,18 @@ class Served:
             self.process.stdout.close()
 
     def said(self) -> str:
-        """Everything that it wrote to standard error."""
-        return self.log.read_text(encoding="utf-8") if self.log.exists() else ""
+        """Return what it wrote to standard error, in this test if several share it."""
+        return self.log.read_bytes()[self._told :].decode() if self.log.exists() else ""
+
+    def begin_test(self) -> None:
+        """Forget what was said in the tests before."""
+        self._told = self.log.stat().st_size
+
+    def end_test(self) -> None:
+        """Take back all tokens but the first."""
+        for name in self.tokens.keys() - {"tests"}:
+            self.cli.run("token", "revoke", name)
+            del self.tokens[name]
 
     def token(self, name: str, *words: str) -> str:
         """A new token of this root."""

@@ -233,7 +233,10 @@ def client_change(type_: str = "install", **changes: Any) -> str:
     ("text", "wanted"),
     [
         (client_change(), "Added to /h/c.toml (server outlive).\n"),
-        (client_change(change="updated", backup="/b"), "Updated in /h/c.toml (server outlive).\nBefore: /b\n"),
+        (
+            client_change(change="updated", backup="/b"),
+            "Updated in /h/c.toml (server outlive).\nAs it was before outlive: /b\n",
+        ),
         (client_change(written=False), "outlive would be added to /h/c.toml; nothing was written.\n\n[x]\ny = 1\n"),
         (
             client_change(written=False, change=None, own_command="codex x", hint="line 3."),

@@ -107,6 +107,15 @@ def test_the_words_for_a_wrong_value_are_ours() -> None:
     assert refused("process", action="list", ratio=float("nan"))["details"]["field"] == "ratio"
 
 
+@pytest.mark.parametrize(
+    ("given", "name"), [({"timeoutMs": "abc"}, "timeoutMs"), ({"timeout-ms": -1}, "timeout-ms"), ({"job": 7.5j}, "job")]
+)
+def test_an_error_names_the_argument_as_the_caller_wrote_it(given: dict[str, Any], name: str) -> None:
+    error = refused("process", action="poll", **{"job_id": "x"} | given if "job" not in given else given)
+    assert error["details"]["field"] == name
+    assert error["message"].startswith(f"{name} must be ")
+
+
 def test_choices_are_named() -> None:
     assert read("exec", command="cat", stdin="OPEN")["stdin"] == "open"
     error = refused("exec", command="cat", stdin="opne")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 
 from outlive.cli.parse import GLOBALS, is_positional
 from outlive.cli.values import metavar
-from outlive.verbs.spec import BOOL, ENV, MS, STRS, WORDS
+from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, STRS, WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _GROUPS = (
     ("Read and wait", ("list", "status", "wait", "poll", "log", "tail", "screen", "events")),
     ("Write to a job", ("write", "send-keys", "submit", "paste", "resize", "attach")),
     ("End and delete", ("kill", "clear", "remove", "gc")),
-    ("Mark", ("tag set", "notify set")),
+    ("Label and notify", ("tag set", "notify set")),
     ("Serve", ("mcp", "serve", "token add", "token list", "token revoke")),
     ("Other", ()),
 )
@@ -132,8 +133,8 @@ def _signature(arg: Arg) -> str:
 
 
 def _explained(arg: Arg) -> str:
-    words = [arg.help.replace("CLI also: ", "Also ").replace("CLI: ", "")]
-    if arg.kind in (STRS, ENV) and not is_positional(arg):
+    words = [re.sub(r"\s*\(MCP: [^)]*\)", "", arg.help).replace("CLI also: ", "Also ").replace("CLI: ", "")]
+    if arg.kind in (STRS, ENV, ITEMS) and not is_positional(arg):
         words.append("May be repeated.")
     if arg.required and not is_positional(arg):
         words.append("Required.")

@@ -16,7 +16,7 @@ def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: boo
     """Fork a child that runs `body` with only the fds of `keep` (0-2 are /dev/null) and ends with
     its result.
 
-    The child first cuts what it inherited, in this order: session, stdio, fds, directory,
+    The child first leaves what it inherited, in this order: session, stdio, fds, directory,
     dispositions, mask, name. Return its pid. `clean`: the caller was itself forked in this way, so
     most of that is done; it saves half a millisecond.
     """

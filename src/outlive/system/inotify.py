@@ -34,7 +34,7 @@ _NAMES = _CREATE | _MOVED_TO | _DELETE | _MOVED_FROM | _SELF
 
 _EVENT = struct.Struct("iIII")  # wd, mask, cookie, length of the name that follows
 _BUFFER = 1 << 16
-_MOST_READS = 16  # in one drain: what is left keeps the fd readable
+_MOST_READS = 16  # in one drain: events that are left keep the fd readable
 _MOST_LINKS = 40  # as the kernel follows (path_resolution(7))
 _MOST_LOOKS = 8
 
@@ -76,7 +76,7 @@ class Watch:
     def __init__(self, path: str) -> None:
         if "\0" in path:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
-        self._path = os.path.join(os.getcwd(), path)  # not normalised: "link/.." is not where it looks to be
+        self._path = os.path.join(os.getcwd(), path)  # not normalised: "link/.." may lead elsewhere
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._watches: dict[int, str] = {}  # watch descriptor → path
         self._way = _Way()

@@ -105,7 +105,7 @@ VERB = Verb(
         JOB,
         Arg("since_seq", INT, "Only events from this position of the output on.", minimum=0, aliases=("sinceSeq",),
             metavar="SEQ"),
-        Arg("since_event", INT, "Only events after this one (a next_event): misses and repeats none.", minimum=0,
+        Arg("since_event", INT, "Only events after this one (a next_event of an earlier answer).", minimum=0,
             metavar="N"),
         Arg("limit", INT, "At most this many; 0: all.", default=limits.EVENTS, minimum=0, metavar="N"),
         Arg("follow", BOOL, "Print each event as one line of JSON, and new ones as they come, until the job is over.", default=False,

@@ -20,7 +20,7 @@ WATCHES = (
     Arg(
         "watch_stream",
         STR,
-        "Stream that is searched for them.",
+        "Stream that is searched.",
         default="both",
         choices=("both", "stdout", "stderr"),
         mcp="",
@@ -47,8 +47,8 @@ DEFINITION = (
         cli="--idle-timeout", metavar="DURATION"),
     Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends the job.", default=0, minimum=0,
         cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, metavar="DURATION"),
-    Arg("pty", BOOL, "Run it in a terminal (120x30): for programs that ask, edit or draw.", default=False),
-    Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (our own stdin), @FILE.",
+    Arg("pty", BOOL, "Run the command in a terminal (120x30), for programs that ask, edit or draw.", default=False),
+    Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (this command's stdin), @FILE.",
         default="closed", metavar="open|closed|-|@FILE"),
     Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT"),
     Arg("notify_command", STR, "Shell command that gets the job.finished event on its stdin.", metavar="COMMAND"),
@@ -66,7 +66,7 @@ DEFINITION = (
         metavar="KEY"),
     Arg("systemd_scope", BOOL, "Put the job into a transient systemd scope of its own, which outlives a logout and the "
         "restart of the service that starts it (default: the configuration's, off).", mcp=""),
-    Arg("no_systemd_scope", BOOL, "Do not, whatever the configuration says.", mcp=""),
+    Arg("no_systemd_scope", BOOL, "Make no systemd scope, whatever the configuration says.", mcp=""),
     Arg("scope", STR, "The old name of --systemd-scope.", choices=("none", "systemd"), mcp="", hidden=True),
     Arg("elevated", BOOL, "Run outside the sandbox. There is none, so this changes nothing.", default=False, cli=""),
 )  # fmt: skip
@@ -85,7 +85,7 @@ WAITING = (
     Arg("yield_ms", MS, "Answer after this long if the job still runs; 0: at once.", default=limits.YIELD_MS, minimum=0,
         cli="--snapshot-after", aliases=("yieldMs",), metavar="DURATION"),
     Arg("background", BOOL, "Answer at once.", default=False, cli=""),
-    Arg("wait", BOOL, "Answer when the job has ended.", default=False, mcp=""),
+    Arg("wait", BOOL, "Answer when the job has ended, however long that takes.", default=False, mcp=""),
     Arg("propagate", BOOL, "With --wait: exit with the job's exit code.", default=False, mcp=""),
     Arg("wait_poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--wait-poll-ms",
         hidden=True),

@@ -35,7 +35,7 @@ VERB = Verb(
         Arg(
             "grace_ms",
             MS,
-            "Time between TERM and KILL; kill takes longer ones.",
+            "Time between TERM and KILL; for a longer one use kill first.",
             default=limits.KILL_GRACE_MS,
             minimum=0,
             maximum=limits.REMOVE_GRACE_MS,

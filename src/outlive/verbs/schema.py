@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from outlive.jobs.context import Context
 
-CHANGED = "2026-11-22T09:15:00.000Z"  # when this schema last changed
+CHANGED = "2026-11-22T09:24:00.000Z"  # when this schema last changed
 
 
 def schema(ctx: Context) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from outlive.verbs import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from outlive.errors import OutliveError
     from outlive.verbs.spec import Arg
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 CLI, MCP = "cli", "mcp"
 
 
-def spelled(error: OutliveError, face: str, args: Iterable[Arg]) -> OutliveError:
-    """Return the error with every argument named as on this face. `args` are the arguments of the verb that was called."""
+def spelled(
+    error: OutliveError, face: str, args: Iterable[Arg], written: Mapping[str, str] | None = None
+) -> OutliveError:
+    """Return the error with every argument named as on this face. `args` are the arguments of the verb that was called,
+    `written` tells for parameters that the caller named otherwise, by an alias or in camelCase, how it wrote them."""
     details = error.details or {}
     if "field" not in details and MARK[0] not in f"{error.message}{error.hint}":
         return error
-    own = _names(face, args)
+    own = {**_names(face, args), **(written or {})}
     names = {**_names(face, load("run").args), **own}  # a hint may say how to start the job another time
     error.message = _replaced(error.message, names)
     error.hint = None if error.hint is None else _replaced(error.hint, names)

@@ -58,7 +58,7 @@ LIST = Verb(
 )
 REVOKE = Verb(
     "token revoke",
-    "Delete a token, so that it opens nothing any more.",
+    "Revoke a token: servers refuse it from now on.",
     token_revoke,
     args=(_NAME,),
     result="name scope created_at revoked",

@@ -232,7 +232,7 @@ VERB = Verb(
         Arg("job", STRS, "The job or jobs.", required=True, cli="JOB", mcp="job_id",
             aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB"),
         Arg("until", ITEMS, "What to wait for, any of: exit, output, input (a prompt), {regex, stream}, {fail_regex} "
-            "(ends it early), {port, host}, {http: URL, status}, {file}, {idle_ms}. CLI: regex=PATTERN, port=8080 and so on.",
+            "(ends it early), {port, host}, {http: URL, status}, {file}, {idle_ms}. CLI: Write regex=PATTERN, port=8080 and so on.",
             default=("exit",), mcp_default=("exit", "input"), metavar="CONDITION"),
         Arg("timeout_ms", MS, "Answer after this long in any case (CLI: without limit by default).", minimum=0,
             mcp_default=30_000, metavar="DURATION"),

@@ -57,11 +57,8 @@ def pipes(place: Place) -> Finding:
 
 def memory(place: Place) -> Finding:
     protected = oom.may_fall()
-    scores = (
-        "supervisors are spared by the out-of-memory killer"
-        if protected
-        else "supervisors are spared as much as their caller"
-    )
+    scores = "supervisors can be spared" if protected else "supervisors are spared as much as their caller"
+    scores += " when memory runs out"
     group = cgroup.memory()
     if group is None:
         return ok(f"no control group accounts for the memory of jobs; {scores}", limit_bytes=None, protected=protected)
@@ -121,8 +118,8 @@ def _judged(orphan: int, heir: int | None) -> Finding:
     while process.stat_fields(orphan) is not None:
         if time.monotonic() > deadline:
             advice = (
-                "Put a small init in front of it (docker run --init, tini, shareProcessNamespace): supervisors take care of what "
-                "jobs leave, but not of what is orphaned elsewhere, nor of themselves."
+                "Put a small init in front of it (docker run --init, tini, shareProcessNamespace): supervisors reap what "
+                "jobs leave, but not what is orphaned elsewhere, nor each other."
             )
             return warn(f"orphans go to {who}, which does not reap them", advice, heir=heir)
         time.sleep(0.005)

@@ -1,7 +1,7 @@
 """The border: what a client sent, checked against the declaration of the verb. Nothing unchecked gets to an action.
 
 Names are taken in snake_case, camelCase and with hyphens; numbers and booleans may come as strings; null is absent.
-Errors: invalid_argument, in words of ours, with `details.field` the argument's name on this face.
+Errors: invalid_argument, in words of ours. Message and `details.field` name the argument as the caller wrote it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from outlive.errors import OutliveError, invalid, nearest
 from outlive.mcp.tools import values
+from outlive.verbs.spelling import MCP, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,12 +61,19 @@ class Reader:
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Every argument of the action by its parameter's name, defaults applied."""
         sent = self._named(given)
-        checked = self._checked(sent)
+        try:
+            checked = self._checked(sent)
+        except OutliveError as error:
+            raise spelled(error, MCP, self._args.values(), self.written(given)) from None
         missing = [name for name, arg in self._args.items() if arg.required and name not in checked]
         if missing:
             raise self._missing(missing[0])
         given_values = {self._args[name].name: value for name, value in checked.items()}
         return {**{name: copy.copy(value) for name, value in self._fallbacks.items()}, **given_values}
+
+    def written(self, given: Mapping[str, Any]) -> dict[str, str]:
+        """Return how the caller spelled the arguments that it sent, by parameter."""
+        return {self._names[fold(name)].name: name for name in given if fold(name) in self._names}
 
     def _named(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The values under the declared names."""
@@ -79,7 +87,7 @@ class Reader:
                 raise self._unknown(name)
             if arg.mcp in sent and sent[arg.mcp] != value:
                 both = f"{spelled[arg.mcp]} and {name}"
-                raise invalid(arg.mcp, f"{both} mean the same argument and have different values", hint="Send one.")
+                raise invalid(name, f"{both} mean the same argument and have different values", hint="Send one.")
             sent[arg.mcp], spelled[arg.mcp] = value, name
         return sent
 

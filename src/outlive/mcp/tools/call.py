@@ -73,6 +73,11 @@ class Tools:
             return self.run, self._in_background(self._exec.read(rest))
         return self.process[name], self._readers[name].read(rest)
 
+    def written(self, tool: str, given: Mapping[str, Any]) -> dict[str, str]:
+        """Return how the caller of a call that was read spelled its arguments, by parameter."""
+        name = "spawn" if tool == EXEC else self._action(given.get("action"))
+        return (self._exec if name == "spawn" else self._readers[name]).written(given)
+
     def shown_by_default(self) -> dict[str, Any]:
         """How the answer of an `exec` without such arguments shows output: max_bytes, tail_lines, raw."""
         args = self._exec.read({"command": ""})
@@ -205,7 +210,7 @@ class Calls:
         args, report = (args, {}) if unbounded else clamp(verb, args)
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
         ctx = self._context(caller, env)
-        result = await self._result(verb, ctx, args, alongside)
+        result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))
         self.mark_told(ctx, result)
         return answer(verb.type, {**result, **report})
 
@@ -221,14 +226,14 @@ class Calls:
         self._notices.known(ctx, found)
 
     async def _result(
-        self, verb: Verb, ctx: Context, args: dict[str, Any], alongside: Alongside | None
+        self, verb: Verb, ctx: Context, args: dict[str, Any], alongside: Alongside | None, written: Mapping[str, str]
     ) -> dict[str, Any]:
         try:
             async with nullcontext() if alongside is None else alongside(verb, ctx, args):
                 result: dict[str, Any] = await async_driver.run(verb, ctx, args)
             return result
         except OutliveError as error:
-            raise spelled(error, MCP, verb.args) from error.__cause__
+            raise spelled(error, MCP, verb.args, written) from error.__cause__
         except OSError as error:
             raise from_os(f"answering {verb.name}", error, on="store") from error
         except Exception as error:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from outlive import limits
 from outlive.core.units import byte_count, duration_ms
-from outlive.errors import OutliveError, invalid, nearest
+from outlive.errors import OutliveError, argument, invalid, nearest
 from outlive.verbs import spec
 
 if TYPE_CHECKING:
@@ -83,12 +83,12 @@ def default_of(arg: Arg) -> Any:
 def wrong_kind(arg: Arg, value: Any) -> OutliveError:
     """ "timeout_ms must be a whole number of milliseconds, got 'abc'"."""
     got = "" if arg.kind == spec.ENV else f", got {_short(value)}"  # values of variables may be secrets
-    return invalid(arg.mcp, f"{arg.mcp} must be {_WANTED[arg.kind]}{got}", hint=_HINTS.get(arg.kind))
+    return invalid(arg.name, f"{argument(arg.name)} must be {_WANTED[arg.kind]}{got}", hint=_HINTS.get(arg.kind))
 
 
 def out_of_bounds(arg: Arg, value: Any, bounds: dict[str, Any]) -> OutliveError:
     word, bound = ("least", bounds["ge"]) if "ge" in bounds else ("most", bounds["le"])
-    return invalid(arg.mcp, f"{arg.mcp} must be at {word} {bound:g}, got {_short(value)}")
+    return invalid(arg.name, f"{argument(arg.name)} must be at {word} {bound:g}, got {_short(value)}")
 
 
 def unit_of(arg: Arg) -> str | None:
@@ -117,7 +117,7 @@ def _chosen(arg: Arg, value: Any) -> Any:
     known = ", ".join(arg.choices)
     near = nearest(str(value), list(arg.choices))
     hint = f"Did you mean {near}?" if near else None
-    raise invalid(arg.mcp, f"{arg.mcp} must be one of {known}; got {_short(value)}", hint=hint)
+    raise invalid(arg.name, f"{argument(arg.name)} must be one of {known}; got {_short(value)}", hint=hint)
 
 
 def _no_boolean(arg: Arg, value: Any) -> Any:
@@ -128,7 +128,7 @@ def _no_boolean(arg: Arg, value: Any) -> Any:
 
 def _no_nul(arg: Arg, value: str) -> str:
     if "\0" in value:
-        raise invalid(arg.mcp, f"{arg.mcp} contains a NUL character, which no program can be given")
+        raise invalid(arg.name, f"{argument(arg.name)} contains a NUL character, which no program can be given")
     return value
 
 
@@ -153,7 +153,7 @@ def _milliseconds(arg: Arg, value: Any) -> int:
     if arg.maximum is not None and ms > arg.maximum * unit:
         raise out_of_bounds(arg, value, {"le": arg.maximum})
     if ms > limits.MAX_DURATION_MS:
-        raise invalid(arg.mcp, f"{arg.mcp} is longer than ten years: {_short(value)}")
+        raise invalid(arg.name, f"{argument(arg.name)} is longer than ten years: {_short(value)}")
     # Rounding down to 0 would mean "no timeout".
     return max(1, round(ms)) if ms > 0 else 0
 
@@ -199,7 +199,7 @@ def _variables(arg: Arg, value: Any) -> dict[str, str]:
         raise wrong_kind(arg, value)
     for name in found:
         if not isinstance(name, str) or not name or "=" in name or "\0" in name:
-            raise invalid(arg.mcp, f"{arg.mcp}: {_short(name)} cannot be the name of a variable")
+            raise invalid(arg.name, f"{argument(arg.name)}: {_short(name)} cannot be the name of a variable")
     return {name: _variable(arg, name, text) for name, text in found.items()}
 
 
@@ -208,9 +208,9 @@ def _variable(arg: Arg, name: str, value: Any) -> str:
         return json.dumps(value)
     if not isinstance(value, str):
         hint = 'Write the text the program is to see, for example "1" or "true".'
-        raise invalid(arg.mcp, f"{arg.mcp}.{name} must be a string", hint=hint)
+        raise invalid(arg.name, f"{argument(arg.name)}.{name} must be a string", hint=hint)
     if "\0" in value:
-        raise invalid(arg.mcp, f"{arg.mcp}.{name} contains a NUL character, which no program can be given")
+        raise invalid(arg.name, f"{argument(arg.name)}.{name} contains a NUL character, which no program can be given")
     return value
 
 

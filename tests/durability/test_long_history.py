@@ -1,0 +1,69 @@
+"""A watch that reports thousands of hits, under a small bound of the files that hold them, and supervisors that are killed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from support import pair
+from support.cli import Cli, environment
+from support.commands import python
+from support.wait import until
+
+BOUND = 64 * 1024
+HITS = 900
+KILLS = 3
+
+# Supervisors are forked from such a process, and have its limits
+SMALL = f"""
+import sys
+from outlive import limits
+limits.EVENTS_BYTES = {BOUND}
+limits.HITS_A_MINUTE = limits.JOB_HITS_A_MINUTE = 10**9
+from outlive.__main__ import main
+sys.exit(main())
+"""
+COMMAND = f"import time\nfor number in range({HITS}):\n print(f'hit {{number}}', flush=True)\n time.sleep(0.001)\n"
+
+
+def spawn(*words: str, stdout: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SMALL, *words], env=environment(), stdin=subprocess.DEVNULL, stdout=stdout
+    )
+
+
+def told(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def test_a_follower_misses_nothing_unsaid_while_the_history_is_cut_down_and_supervisors_die(
+    cli: Cli, root: Path, work: Path
+) -> None:
+    """The guardian takes over from the first that is killed; the others are followed by one that the follower starts."""
+    flags = ("--snapshot-after", "0", "--watch", "hit", "--watch-file", "hits")
+    with spawn("run", *flags, *python(COMMAND), stdout=subprocess.PIPE) as run:
+        job = json.loads(run.communicate(timeout=60)[0])["job_id"]
+    with (work / "events").open("wb") as out, spawn("events", job, "--follow", stdout=out) as follower:
+        for kill in range(KILLS):
+            until(lambda least=HITS * kill // KILLS: told(work / "hits") > least, 60, what="some more hits")
+            pair.end(until(lambda: pair.supervisor(job), what="a supervisor"))
+        assert follower.wait(120) == 0
+    seen = [json.loads(line) for line in (work / "events").read_bytes().splitlines()]
+    for before, event in itertools.pairwise(seen):
+        step = event["n"] - before["n"]
+        assert step == 1 or (step > 1 and event["type"] == "events_left_out" and "to_byte" in event), (before, event)
+    assert seen[-1]["type"] == "finished"
+
+    found = sorted(cli.ok("events", job, "--limit", "0")["events"], key=lambda event: event["n"])
+    kinds = [event["type"] for event in found]
+    assert (kinds[0], kinds.count("adopted"), kinds[-1]) == ("started", KILLS, "finished")
+    (note,) = [event for event in found if event["type"] == "events_left_out" and event["file"] == "events.ndjson"]
+    assert note["count"] == found[-1]["n"] - (len(found) - 1) > 0
+    places = [event["seq"] for event in found if event["type"] == "watch_hit"]
+    assert len(places) == len(set(places)), "no hit was told twice"
+    for name in ("events.ndjson", "notification_events.ndjson"):
+        assert (root / job / name).stat().st_blocks * 512 <= BOUND * 9 // 8 + 65_536, name
