@@ -31,7 +31,7 @@ from support.mcp_client import RawMcp
 from support.wait import until
 
 MB = 1_000_000
-FLAT_KB = 6 * 1024  # a server or a nursery may grow by so much over all its starts
+FLAT_KB = 6 * 1024  # a server or a fork server may grow by so much over all its starts
 SUPERVISOR_KB = 40 * 1024
 
 
@@ -161,13 +161,13 @@ def _rename_in(path: Path, old: str, new: str) -> None:
 
 
 def starts(load: Load, many: int) -> str:
-    """So many starts of one server: open files and memory of it and of its nursery stay what they were."""
+    """So many starts of one server: open files and memory of it and of its fork server stay what they were."""
     with load.server() as server:
         held = server.call("exec", command="sleep 600", background=True)["job_id"]
-        nursery = pair.nursery(held)
+        fork_server = pair.fork_server(held)
         for _ in range(many // 10):  # what is made once is made
             server.call("exec", command="true")
-        before = {pid: (_own_fds(pid), _kb(pid, "VmRSS")) for pid in (server.pid, nursery)}
+        before = {pid: (_own_fds(pid), _kb(pid, "VmRSS")) for pid in (server.pid, fork_server)}
         began = time.monotonic()
         for n in range(many):
             code = server.call("exec", command=f"exit {n % 100}")["exit_code"]
@@ -179,15 +179,15 @@ def starts(load: Load, many: int) -> str:
         after = {pid: (_own_fds(pid), _kb(pid, "VmRSS")) for pid in before}
         grown = {pid: after[pid][1] - before[pid][1] for pid in before}
         for pid, more in grown.items():
-            load.check(more < FLAT_KB, f"{'the server' if pid == server.pid else 'the nursery'} grew by {more} KiB")
+            load.check(more < FLAT_KB, f"{'the server' if pid == server.pid else 'the fork server'} grew by {more} KiB")
         children = len(processes.descendants(server.pid))
         load.check(children == 0, f"{children} processes below the server")
-        load.check(pair.nursery(held) == nursery, "the nursery is another one")
+        load.check(pair.fork_server(held) == fork_server, "the fork server is another one")
         server.call("process", action="remove", job_id=held)
     fds = " and ".join(str(count) for count, _ in after.values())
     return (
-        f"{many} starts, one after the other, {took_ms:.1f} ms each: open files of server and nursery {fds}, as before; their memory "
-        f"grew by {grown[server.pid]} and {grown[nursery]} KiB"
+        f"{many} starts, one after the other, {took_ms:.1f} ms each: open files of server and fork server {fds}, as before; their memory "
+        f"grew by {grown[server.pid]} and {grown[fork_server]} KiB"
     )
 
 

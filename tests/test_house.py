@@ -284,7 +284,7 @@ def test_a_supervisor_loads_nothing_heavy() -> None:
 
 
 def test_a_pair_loads_nothing_needless() -> None:
-    names, answer = loaded("-c", "import outlive.supervisor.worker")
+    names, answer = loaded("-c", "import outlive.supervisor.guardian")
     assert answer.status == 0, answer.stderr
     assert "outlive.supervisor.supervisor" in names
     assert not (names - loaded("-c", "pass")[0]) & NEEDLESS

@@ -15,7 +15,8 @@ def main() -> int:
     if sys.platform != "linux":  # before the first import of what only Linux has
         sys.stderr.write("outlive needs Linux, or WSL 2 on Windows.\n")
         return 1
-    gc.disable()  # while modules are loaded nothing becomes garbage; the search for it is a tenth of `outlive run`
+    # While modules are loaded nothing becomes garbage; the search for it is a tenth of a `run`
+    gc.disable()
     try:
         launcher = _prepared(sys.argv[1:])
         from outlive.cli.main import main as cli

@@ -29,7 +29,8 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "pending_max_output_bytes": ("integer", limits.SHOWN_BYTES),
         "cleanup_ms": ("integer", 1_800_000),
         "quota_bytes": ("integer", limits.QUOTA_BYTES),
-        "systemd_scope": ("boolean", False),  # each job in a transient scope of its own (systemd.scope(5))
+        # Each job in a transient scope of its own (systemd.scope(5))
+        "systemd_scope": ("boolean", False),
         "notify_on_exit": ("boolean", True),
         "notify_on_exit_empty_success": ("boolean", False),
     },
@@ -40,7 +41,8 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "older_than": ("string", limits.GC_OLDER_THAN),
         "max_jobs": ("integer", None),
         "max_bytes": ("integer", None),
-        "automatic": ("boolean", True),  # the other settings of this section are enforced without a call of gc
+        # The other settings of this section are enforced without a call of gc
+        "automatic": ("boolean", True),
     },
 }
 # The name that a key had before → (its name now, what the old values mean). The new name wins where

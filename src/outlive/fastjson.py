@@ -21,7 +21,8 @@ class _Decoding:
 
     strict = True
     object_hook = object_pairs_hook = None
-    parse_float, parse_int, parse_constant = float, int, float  # float() knows NaN, Infinity and -Infinity by name
+    # float() knows NaN, Infinity and -Infinity by name
+    parse_float, parse_int, parse_constant = float, int, float
 
 
 try:

@@ -55,7 +55,8 @@ MAX_WATCHES = 16  # of one job
 MAX_CONDITIONS = 16  # of one wait
 MIN_QUOTA_BYTES = 65_536
 MAX_QUOTA_BYTES = 2**62  # positions in files have 63 bits
-MAX_DURATION_MS = 10 * 366 * 86_400_000  # ten years: keeps every deadline inside what epoll and struct accept
+# Ten years: keeps every deadline inside what epoll and struct accept
+MAX_DURATION_MS = 10 * 366 * 86_400_000
 MAX_TERMINAL_COLS = MAX_TERMINAL_ROWS = 1_000
 TERMINAL_LINE_BYTES = 4_095  # of one line in canonical mode; the kernel drops the rest (termios(3))
 ID_PART_CHARS = 6  # shortest beginning or end of an id that names a job
@@ -64,9 +65,11 @@ ID_PART_CHARS = 6  # shortest beginning or end of an id that names a job
 LAUNCH_S = 30.0  # from the request to the supervisor's first word; a loaded machine needs seconds
 CONTROL_S = 5.0  # a control request that only changes memory
 UNKILLABLE_S = 10.0  # after this long of KILL sweeps the survivors are reported and left alone
-DELETE_S = 20.0  # a delete waits this long for a supervisor that still syncs; a busy disk takes seconds
+# A delete waits this long for a supervisor that still syncs; a busy disk takes seconds
+DELETE_S = 20.0
 TMP_AGE_S = 3_600.0  # gc removes half-made directories after this
-EVENTS_BYTES = 16 * 1024**2  # of a job's events.ndjson, and of its notification_events.ndjson; then the older half goes
+# Of a job's events.ndjson, and of its notification_events.ndjson; then the older half goes
+EVENTS_BYTES = 16 * 1024**2
 
 # --- output watches, notifications, conditions ------------------------------------------------------------------
 HIT_LINE_BYTES = 500  # of a matching line that is shown
@@ -77,14 +80,16 @@ SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
 SINK_STRIKES = 3  # a watch's command that ran into that limit this often in a row is run no more
 SINK_QUEUE = 100  # notification commands that wait for their turn
 HTTP_S = 5.0  # one request of the condition `http`
-FIRST_ANSWER_S = 1.0  # a wait that is shorter than this still gets the first answer of a port or of HTTP
+# A wait that is shorter than this still gets the first answer of a port or of HTTP
+FIRST_ANSWER_S = 1.0
 
 # --- telling MCP clients ----------------------------------------------------------------------------------------
 FOLLOWED_RESOURCES = 256  # of one server; each whose job runs costs two open files
 TASKS_FOLLOWED = 64  # by one subscription; each is a connection to a supervisor
 UPDATE_EVERY_S = 0.25  # updates of one resource are at least this far apart
 PROGRESS_EVERY_S = 1.0  # the first comes after this; clients draw each of them
-PROGRESS_HEARTBEAT_S = 9.0  # also without news: clients that extend their time-out on progress expect some in 10 s
+# Also without news: clients that extend their time-out on progress expect some in 10 s
+PROGRESS_HEARTBEAT_S = 9.0
 
 # --- HTTP -------------------------------------------------------------------------------------------------------
 TOKENS = 100
@@ -101,7 +106,8 @@ HTTP_SESSION_IDLE_S = 1_800.0
 HTTP_CALLS = 64  # of one token at a time, open streams included
 HTTP_STREAMS = 500  # of all tokens
 HTTP_RATE = (200.0, 1_000.0)  # requests of one token: a second, and at once
-HTTP_REFUSALS = (1.0, 30.0)  # wrong tokens from one address: a second, and at once; the others get 429
+# Wrong tokens from one address: a second, and at once; the others get 429
+HTTP_REFUSALS = (1.0, 30.0)
 HTTP_SHUTDOWN_S = 2  # what is still open then is cut; jobs are not affected
 
 # --- shared by several modules ----------------------------------------------------------------------------------

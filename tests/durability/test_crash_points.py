@@ -192,7 +192,7 @@ WAYS = [(point, face) for point in EVERYWHERE for face in FACES if face == "mcp"
 
 # By default each point once: a server's own points through a server, all others through the command line
 @pytest.mark.fault("F01", "F02", "F05", "F07", "F72")
-@pytest.mark.parametrize(("point", "face"), only(lambda way: way[1] == "cli" or family(way[0]) == "nursery", WAYS))
+@pytest.mark.parametrize(("point", "face"), only(lambda way: way[1] == "cli" or family(way[0]) == "fork_server", WAYS))
 def test_a_death_at_any_point_of_a_job_leaves_all_of_it_or_nothing(
     cli: Cli, run: Callable[..., Started], root: Path, work: Path, point: str, face: str
 ) -> None:

@@ -132,7 +132,7 @@ def test_no_pattern_ends_them_all_and_no_secret_shows(
         job = cli.ok("run", *flags, "sleep 60", env={"OUTER_TOKEN": outer})["job_id"]
     ours = {"supervisor": pair.supervisor(job), "guardian": pair.guardian(job)}
     if face == "mcp":
-        ours["nursery"] = pair.nursery(job)
+        ours["fork_server"] = pair.fork_server(job)
     shown = {name: f"{pair.comm(pid)} {' '.join(processes.command_line(pid))}" for name, pid in ours.items()}
     shown["server"] = " ".join(processes.command_line(server.pid))
     for name, pid in ours.items():

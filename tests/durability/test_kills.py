@@ -267,13 +267,13 @@ def test_jobs_do_not_notice_the_end_of_their_server(
     printing.grows()
     fresh_command = "until [ -e go ]; do sleep 0.02; done; echo fresh; exit 6"
     fresh = server.call("exec", command=fresh_command, background=True)["job_id"]
-    nursery = pair.nursery(silent)
+    fork_server = pair.fork_server(silent)
     getattr(server, how)()
     printing.grows()
     for job in (printing.job, silent, fresh):
         assert cli.ok("status", job)["state"] == "running"
         assert "adopted" not in cli.ok("status", job), "not even its supervisor noticed"
-    until(lambda: not processes.is_alive(nursery), what="the nursery's end after its server's")
+    until(lambda: not processes.is_alive(fork_server), what="the fork server's end after its server's")
 
     again = raw_mcp()
     listed = {job["job_id"] for job in again.call("process", action="list")["jobs"]}
@@ -303,21 +303,23 @@ def test_a_job_started_by_a_call_that_was_never_answered_goes_on(
     assert (ended["state"], ended["exit_code"], ended["output"]) == ("exited", 9, "begun\n")
 
 
-def test_a_killed_nursery_is_replaced_and_its_jobs_go_on(raw_mcp: Callable[..., RawMcp], cli: Cli, work: Path) -> None:
+def test_a_killed_fork_server_is_replaced_and_its_jobs_go_on(
+    raw_mcp: Callable[..., RawMcp], cli: Cli, work: Path
+) -> None:
     server = raw_mcp()
     counting = Counting(cli, work, server.call("exec", command=counter("c"), background=True)["job_id"], "c")
     counting.grows()
-    nursery = pair.nursery(counting.job)
+    fork_server = pair.fork_server(counting.job)
     for turn in range(3):
-        pair.end(nursery)
+        pair.end(fork_server)
         found = server.call("exec", command=f"echo {turn}; exit {turn}")
         assert not found.is_error
         assert (found["exit_code"], found["output"]) == (turn, f"{turn}\n")
-        others, nursery = [], 0
-        while not nursery:  # the pairs that the killed one has lent go on, and take the first jobs
+        others, fork_server = [], 0
+        while not fork_server:  # the pairs that the killed one has lent go on, and take the first jobs
             others.append(server.call("exec", command="sleep 60", background=True)["job_id"])
             above = processes.parent(pair.guardian(others[-1]))
-            nursery = above if pair.comm(above) == pair.FORK_SERVER else 0
+            fork_server = above if pair.comm(above) == pair.FORK_SERVER else 0
         for other in others:
             server.call("process", action="remove", job_id=other)
     counting.grows()
@@ -327,18 +329,18 @@ def test_a_killed_nursery_is_replaced_and_its_jobs_go_on(raw_mcp: Callable[..., 
     assert "adopted" not in cli.ok("status", counting.job)
     server.close_stdin()
     server.wait()
-    until(lambda: not processes.is_alive(nursery), what="the nursery's end after its server's")
+    until(lambda: not processes.is_alive(fork_server), what="the fork server's end after its server's")
 
 
-def test_a_nursery_ends_when_its_server_ends_in_good_order(raw_mcp: Callable[..., RawMcp]) -> None:
+def test_a_fork_server_ends_when_its_server_ends_in_good_order(raw_mcp: Callable[..., RawMcp]) -> None:
     server = raw_mcp()
     job = server.call("exec", command="sleep 60", background=True)["job_id"]
-    nursery = pair.nursery(job)
-    spares = {pid for pid in processes.descendants(nursery) if not _belongs(pid, job)}
+    fork_server = pair.fork_server(job)
+    spares = {pid for pid in processes.descendants(fork_server) if not _belongs(pid, job)}
     server.call("process", action="remove", job_id=job)
     server.close_stdin()
     assert server.wait() == 0
-    for pid in {nursery, *spares}:
+    for pid in {fork_server, *spares}:
         until(lambda pid=pid: not processes.is_alive(pid), what=f"the end of {pid}")
 
 

@@ -103,10 +103,10 @@ def test_a_spare_that_was_killed_costs_no_start(raw_mcp: Callable[..., RawMcp], 
     server = raw_mcp()
     job = server.call("exec", command="sleep 60", background=True)["job_id"]
     ours = {pair.guardian(job), pair.supervisor(job)}
-    nursery = pair.nursery(job)
+    fork_server = pair.fork_server(job)
 
     def spare_pair() -> dict[str, int]:
-        below = processes.descendants(nursery) - ours
+        below = processes.descendants(fork_server) - ours
         found = {pair.comm(pid): pid for pid in below if pair.comm(pid) in (pair.GUARDIAN, pair.SUPERVISOR)}
         return found if len(found) == 2 else {}
 

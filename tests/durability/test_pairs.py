@@ -17,7 +17,8 @@ import pytest
 
 from outlive.launch import fork_server, fork_server_client
 from outlive.store.root import Store
-from outlive.supervisor import worker as pairs
+from outlive.supervisor import guardian as guardian_module
+from outlive.supervisor import worker
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import AHEAD, LEND, Pair
 from outlive.system import fault_points, fds, tree
@@ -152,17 +153,17 @@ def test_a_pair_is_not_free_before_what_its_job_left_behind_has_ended(server: Se
 
 def test_a_pair_that_has_had_many_jobs_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """No leak of any library may grow for weeks. It never says that it is free and then is not there."""
-    monkeypatch.setattr(pairs, "PAIR_JOBS", 3)
+    monkeypatch.setattr(worker, "PAIR_JOBS", 3)
     for name, stand_in in {"_see_through": True, "_forget": None}.items():
-        monkeypatch.setattr(pairs.Jobs, name, lambda *_, found=stand_in: found)
-    monkeypatch.setattr(pairs.signals, "survive", lambda _: None)
-    monkeypatch.setattr(pairs.prctl, "become_subreaper", lambda: None)
-    monkeypatch.setattr(pairs.tree, "children", lambda _: [])
+        monkeypatch.setattr(worker.Worker, name, lambda *_, found=stand_in: found)
+    monkeypatch.setattr(worker.signals, "survive", lambda _: None)
+    monkeypatch.setattr(worker.prctl, "become_subreaper", lambda: None)
+    monkeypatch.setattr(worker.tree, "children", lambda _: [])
     (here, sock), (line, line_there) = fds.pair(), fds.pair()
     escrows = Escrow(), Escrow()
     for _ in range(5):
         fds.send(here, b"job")
-    assert pairs.Jobs(sock, line_there, *escrows).all() == 0
+    assert worker.Worker(sock, line_there, *escrows).run(lasting=True) == 0
     line_there.close()
     assert [fds.receive(line, 16)[0] for _ in range(5)] == [b"over", b"free"] * 2 + [b""]
     for one in (here, sock, line, *escrows):
@@ -170,22 +171,22 @@ def test_a_pair_that_has_had_many_jobs_ends(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @contextlib.contextmanager
-def guard(sock: Any, line: Any) -> Iterator[pairs.Guard]:
+def guard(sock: Any, line: Any) -> Iterator[guardian_module.Guardian]:
     escrows = Escrow(), Escrow()
-    yield pairs.Guard(sock, line, os.spawnv(os.P_NOWAIT, "/bin/true", ["true"]), *escrows)
+    yield guardian_module.Guardian(sock, line, os.spawnv(os.P_NOWAIT, "/bin/true", ["true"]), *escrows)
     for escrow in escrows:
         escrow.close()
 
 
 def test_a_pair_that_waits_for_long_ends_and_whoever_gives_it_a_job_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "PAIR_IDLE_S", 0.0)
-    monkeypatch.setattr(pairs.Request, "from_file", lambda _: pairs.Request())
+    monkeypatch.setattr(guardian_module, "PAIR_IDLE_S", 0.0)
+    monkeypatch.setattr(guardian_module.Request, "from_file", lambda _: guardian_module.Request())
     (server, sock), (line, supervisor) = fds.pair(), fds.pair()
     with guard(sock, line) as guardian, Path("/dev/null").open() as file:
         fds.send(server, b"request", (file.fileno(),))
         for word in (b"over", b"free"):
             fds.send(supervisor, word)
-        guardian.all()
+        guardian.run(lasting=True)
     assert fds.receive(server, 16)[0] == b"free"
     with pytest.raises(BrokenPipeError):
         fds.send(server, b"request")
@@ -199,11 +200,11 @@ def test_a_job_that_was_sent_to_both_is_seen_through_though_the_guardian_is_kill
     monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
     """Its supervisor may learn of the death before it learns of the job."""
-    monkeypatch.setattr(pairs.signals, "survive", lambda _: None)
-    monkeypatch.setattr(pairs.prctl, "become_subreaper", lambda: None)
+    monkeypatch.setattr(worker.signals, "survive", lambda _: None)
+    monkeypatch.setattr(worker.prctl, "become_subreaper", lambda: None)
     (server, sock), (line, supervisor) = fds.pair(), fds.pair()
     escrows = Escrow(), Escrow()
-    jobs = pairs.Jobs(sock, supervisor, *escrows)
+    jobs = worker.Worker(sock, supervisor, *escrows)
     later = threading.Timer(0.2, fds.send, (server, b"job"))
     line.close()
     later.start() if first == "death" else fds.send(server, b"job")
@@ -218,7 +219,7 @@ def test_a_job_that_was_sent_to_both_is_seen_through_though_the_guardian_is_kill
 
 
 def test_a_job_that_is_sent_in_the_moment_a_pair_stops_to_wait_is_seen_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "ready", lambda *_: [])  # the wait is over, and then it comes
+    monkeypatch.setattr(guardian_module, "ready", lambda *_: [])  # the wait is over, and then it comes
     (server, sock), (line, supervisor) = fds.pair(), fds.pair()
     with guard(sock, line) as guardian:
         guardian._idle_s = 0.0
@@ -232,19 +233,19 @@ def test_a_job_that_is_sent_in_the_moment_a_pair_stops_to_wait_is_seen_through(m
 
 def test_a_server_that_asks_for_a_pair_to_use_again_is_answered_though_there_is_none() -> None:
     """Else it would wait for that answer for ever, and ask for fewer and fewer."""
-    (server, nursery), pair_ = fds.pair(), fds.pair()
+    (server, lender), pair_ = fds.pair(), fds.pair()
     with pytest.raises(BlockingIOError):
         Pair.borrowed(server)
-    fork_server._lend(None, [LEND], nursery)
-    fork_server._lend(None, [], nursery)
-    fork_server._lend(Pair(*pair_), [AHEAD, LEND], nursery)
+    fork_server._lend(None, [LEND], lender)
+    fork_server._lend(None, [], lender)
+    fork_server._lend(Pair(*pair_), [AHEAD, LEND], lender)
     assert Pair.borrowed(server) is None
     found = Pair.borrowed(server)
     assert found is not None
     with pytest.raises(BlockingIOError):
         Pair.borrowed(server)
     found.close()
-    nursery.close()
+    lender.close()
     with pytest.raises(ConnectionResetError):
         Pair.borrowed(server)
     for one in (server, *pair_):
@@ -312,12 +313,12 @@ def test_kills_at_random_moments_of_many_jobs_of_one_server_lose_none_and_run_no
     """In a job, between two, and while another one is forked; of no pair both."""
     server = raw_mcp()
     held = server.call("exec", command="sleep 600", background=True)["job_id"]
-    nursery = pair.nursery(held)
+    fork_server = pair.fork_server(held)
     chance, over, kills = random.Random(1), threading.Event(), Counter[str]()
 
     def kill() -> None:
         while not over.wait(chance.uniform(0.005, 0.06)):
-            guardians = [pid for pid in tree.children(nursery) if pair.comm(pid) == pair.GUARDIAN]
+            guardians = [pid for pid in tree.children(fork_server) if pair.comm(pid) == pair.GUARDIAN]
             whole = {above: below for above in guardians if (below := _living_supervisor(above))}
             if not whole:
                 continue
@@ -394,7 +395,7 @@ def test_few_directories_are_made_ahead_however_many_jobs_there_are(server: Serv
     assert {server.mcp.tool_answer(one)["exit_code"] for one in asked} == {0}
     for _ in range(2 * fork_server_client.LENT_PAIRS):
         server.run("true")
-        assert len(blanks(server.root)) <= fork_server_client.BLANKS
+        assert len(blanks(server.root)) <= fork_server_client.PREALLOCATED
     until(lambda: blanks(server.root), what="a directory that was made ahead")
 
 

@@ -167,7 +167,7 @@ def test_a_fork_server_that_was_killed_comes_back_with_the_old_code(
 ) -> None:
     first = server.call("exec", command=MARK.format("go"), background=True)["job_id"]
     old.change(change)
-    pair.end(pair.nursery(first))
+    pair.end(pair.fork_server(first))
     # Warm pairs of the server are used up before it asks a fork server
     jobs = [server.call("exec", command=MARK.format("go"), background=True)["job_id"] for _ in range(3)]
     _kill_supervisor(jobs[-1], both=False)

@@ -36,8 +36,8 @@ def guardian(job: str) -> int:
     return found
 
 
-def nursery(job: str) -> int:
-    """The nursery that started a job."""
+def fork_server(job: str) -> int:
+    """The fork server that started a job."""
     found = processes.parent(guardian(job))
     assert comm(found) == FORK_SERVER, f"{found} is {comm(found)!r}"
     return found
@@ -64,7 +64,7 @@ def end(*pids: int) -> None:
 
 
 def borrowed(pid: int) -> list[str]:
-    """The open files of a server, as /proc has them, that belong to its line to the nursery, to pairs that it may use
+    """The open files of a server, as /proc has them, that belong to its line to the fork server, to pairs that it may use
     again, and to directories that those have made ahead; never more than the limits allow."""
     seqpacket = {
         line.split()[6] for line in Path("/proc/net/unix").read_text().splitlines() if line.split()[4] == "0005"

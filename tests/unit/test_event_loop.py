@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from outlive.supervisor.event_loop import Loop
+from outlive.supervisor.event_loop import EventLoop
 
 
 def test_a_timer_that_is_years_away_does_not_keep_the_loop_from_waiting() -> None:
     """epoll_wait(2) takes an int of milliseconds, which is 24.8 days."""
-    loop, (read_end, write_end) = Loop(), os.pipe()
+    loop, (read_end, write_end) = EventLoop(), os.pipe()
     loop.after("end", 10 * 366 * 86_400, lambda: None)
     loop.read(read_end, loop.stop)
     os.write(write_end, b"x")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import outlive
-from outlive.supervisor.worker import LATE
+from outlive.supervisor.guardian import LATE
 from outlive.system import held_code
 
 SOURCE = Path(outlive.__file__).parent
@@ -92,7 +92,7 @@ def test_the_code_of_another_interpreter_comes_through_an_open_file(package: Pat
 
 def test_a_pair_holds_everything_that_it_may_import_late() -> None:
     """Follow every import of what a pair has loaded when it gets its job."""
-    code = "import json, outlive.supervisor.worker; print(json.dumps([name for name in sys.modules if name[:7] == 'outlive']))"
+    code = "import json, outlive.supervisor.guardian; print(json.dumps([name for name in sys.modules if name[:7] == 'outlive']))"
     loaded: set[str] = set(json.loads(run(code, SOURCE)))
     seen, todo = set(loaded), sorted(loaded)
     while todo:

@@ -15,7 +15,7 @@ import pytest
 from outlive import limits
 from outlive.store.history import LEFT_OUT
 from outlive.store.job_dir import COMPLETION, NOTIFICATIONS, JobDir
-from outlive.supervisor.event_loop import Loop
+from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events import sinks
 
 
@@ -29,7 +29,7 @@ class Fake:
         self.said: list[str] = []
         self.done = 0
         job: Any = SimpleNamespace(open_file=self._no_file, path="/nowhere")
-        self.sinks = sinks.Sinks(job, Loop(), SimpleNamespace(), self._check, self._tell)  # type: ignore[arg-type]
+        self.sinks = sinks.Sinks(job, EventLoop(), SimpleNamespace(), self._check, self._tell)  # type: ignore[arg-type]
 
     def _no_file(self, *_: Any) -> int:
         raise OSError

@@ -1,4 +1,7 @@
-"""`outlive attach JOB`: join a person's terminal to the job's. Others can use it at the same time."""
+"""`outlive attach JOB`: join a person's terminal to the job's.
+
+Others can use it at the same time.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,11 @@ _WRITE_S = 30.0  # input that the job does not read within this is dropped
 
 
 def main(values: dict[str, Any], options: dict[str, Any]) -> int:
-    """Return 0 when the person has detached or the job has ended. `values` are the arguments of the verb, `options` the
-    global ones. Errors: not_a_pty, stdin_closed, invalid_state, invalid_argument."""
+    """Return 0 when the person has detached or the job has ended.
+
+    `values` are the arguments of the verb, `options` the global ones. Errors: not_a_pty,
+    stdin_closed, invalid_state, invalid_argument.
+    """
     if not (os.isatty(0) and os.isatty(1)):
         raise OutliveError(
             "invalid_argument",

@@ -1,4 +1,5 @@
-"""`outlive --help` and `outlive VERB --help`, made from the declarations, so no option lacks its line."""
+"""`outlive --help` and `outlive VERB --help`, made from the declarations, so no option lacks its
+line."""
 
 from __future__ import annotations
 
@@ -194,7 +195,8 @@ def _table(heading: str, rows: list[tuple[str, str]], width: int, column: int | 
 
 
 def _row(left: str, right: str, width: int, column: int) -> str:
-    """Return a row of two columns; the explanation of an entry too long for the left one starts below it."""
+    """Return a row of two columns; the explanation of an entry too long for the left one starts
+    below it."""
     indent = " " * column
     start = f"  {left}"
     if len(start) + 2 > column:

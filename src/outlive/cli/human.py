@@ -1,4 +1,7 @@
-"""Render answers for a person: `--human`. Output and names of jobs reach the terminal without control characters."""
+"""Render answers for a person: `--human`.
+
+Output and names of jobs reach the terminal without control characters.
+"""
 
 from __future__ import annotations
 
@@ -84,12 +87,14 @@ def error(found: dict[str, Any]) -> str:
 
 
 def line(text: str) -> str:
-    """Return one line with control characters shown as escapes; dropping them would hide that they are there."""
+    """Return one line with control characters shown as escapes; dropping them would hide that they
+    are there."""
     return "".join(char if _is_shown(char) else _escape(char) for char in text)
 
 
 def _is_shown(char: str) -> bool:
-    # C: controls, bidirectional overrides and other format characters, surrogates; Zl, Zp: line separators
+    # C: controls, bidirectional overrides and other format characters, surrogates; Zl, Zp: line
+    # separators
     return unicodedata.category(char)[0] != "C" and unicodedata.category(char) not in ("Zl", "Zp")
 
 
@@ -98,7 +103,7 @@ def _escape(char: str) -> str:
     return named or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
 
 
-# --- list ----------------------------------------------------------------------------------------------------------
+# --- list ------------------------------------------------------------------------------------------
 
 
 def _jobs(found: dict[str, Any], style: Style) -> str:
@@ -121,7 +126,8 @@ _CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed fr
 
 
 def _client(found: dict[str, Any]) -> str:
-    """Tell what was done to the configuration of an MCP client, or what to do where nothing was written."""
+    """Tell what was done to the configuration of an MCP client, or what to do where nothing was
+    written."""
     change = found["change"]
     if found["written"] or change == "none":
         text = f"{_CHANGES[change]} {line(found['path'])} (server {line(found['name'])}).\n"
@@ -193,7 +199,10 @@ def _colour(job: dict[str, Any]) -> str | None:
 def table(
     head: tuple[str, ...], rows: list[list[str]], style: Style, *, colours: list[str | None] | None = None
 ) -> str:
-    """Return left-aligned columns; rows are cut at the width of the terminal. A colour applies to its whole row."""
+    """Return left-aligned columns; rows are cut at the width of the terminal.
+
+    A colour applies to its whole row.
+    """
     shown = [list(head), *([line(cell) for cell in row] for row in rows)]
     widths = [max(map(columns, cells)) for cells in zip(*shown, strict=True)]
     lines = []
@@ -225,7 +234,7 @@ def cut(text: str, width: int | None) -> str:
     return text + "…"
 
 
-# --- the others ----------------------------------------------------------------------------------------------------
+# --- the others ----------------------------------------------------------------------------------
 
 
 def _fields(found: dict[str, Any], style: Style) -> str:
@@ -283,7 +292,10 @@ def _cell(value: Any) -> str:
 
 
 def _texts(found: dict[str, Any]) -> list[str]:
-    """Return what the job printed. The tails are used only without merged output, because they are the same text."""
+    """Return what the job printed.
+
+    The tails are used only without merged output, because they are the same text.
+    """
     if isinstance(found.get("lines"), list) and found["type"] == "screen":
         return ["".join(readable(str(row)) + "\n" for row in found["lines"])]
     texts = {**(found.get("snapshot") or {}), **found}
@@ -299,7 +311,7 @@ def _ended(text: str) -> str:
 
 
 def duration(ms: float) -> str:
-    """`250 ms`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `4 d 1 h`."""
+    """Return `250 ms`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `4 d 1 h`."""
     if ms < 1_000:
         return f"{ms:g} ms"
     if ms < 60_000:
@@ -313,7 +325,7 @@ def duration(ms: float) -> str:
 
 
 def size(count: float) -> str:
-    """`512 B`, `1.5 KiB`."""
+    """Return `512 B`, `1.5 KiB`."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(count) < 1_024:
             return f"{count:.4g} {unit}"

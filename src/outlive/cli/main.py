@@ -1,7 +1,7 @@
 """argv → verb → one JSON object on stdout and an exit status.
 
-No logic of a verb is here. A verb imports only what it needs: `outlive status` may take 2.5 times as long as a bare
-Python.
+No logic of a verb is here. A verb imports only what it needs: `outlive status` may take 2.5 times
+as long as a bare Python.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 
-# Verbs that take over the process: `module:function`, called with the verb's arguments and the global options; it
-# returns the exit status.
+# Verbs that take over the process: `module:function`, called with the verb's arguments and the
+# global options; it returns the exit status.
 PROGRAMS = {
     "attach": "outlive.cli.attach:main",
     "mcp": "outlive.mcp.stdio:main",
@@ -62,7 +62,10 @@ class _Call:
 
 
 def main(argv: list[str], launcher: Launcher | None = None) -> int:
-    """Run one command line and return the exit status. `launcher` is one that already starts a pair, if there is one."""
+    """Run one command line and return the exit status.
+
+    `launcher` is one that already starts a pair, if there is one.
+    """
     stdio.open_standard_fds()
     call = _Call(launcher)
     try:
@@ -215,7 +218,7 @@ def _collect_again() -> None:
         gc.enable()
 
 
-# --- answers -------------------------------------------------------------------------------------------------------
+# --- answers -------------------------------------------------------------------------------------
 
 
 def _print(call: _Call, found: dict[str, Any]) -> None:
@@ -265,7 +268,8 @@ def _help(verb: Verb | None) -> int:
 
 
 def _asks_about_several(words: list[str], call: _Call) -> bool:
-    """Return whether this is `outlive token --help` or `outlive help token`, where `token` begins several verbs."""
+    """Return whether this is `outlive token --help` or `outlive help token`, where `token` begins
+    several verbs."""
     asks = words[1:] in (["--help"], ["-h"]) or (call.options["help"] and len(words) == 1)
     return asks and bool(parse.second_words(words[0]))
 
@@ -284,7 +288,10 @@ def _verbs() -> list[Verb]:
 
 
 def _interrupted(call: _Call) -> int:
-    """Report ^C. The verb's generator is closed by now and has given back what it held; the job goes on."""
+    """Report ^C.
+
+    The verb's generator is closed by now and has given back what it held; the job goes on.
+    """
     text = "interrupted"
     if call.verb and call.verb.name in _WAITING:
         job = getattr(call.context, "job_id", None) or call.values.get("job") or call.values.get("jobs")
@@ -315,7 +322,7 @@ def _cwd() -> str | None:
         return None
 
 
-# --- run --wait --propagate ----------------------------------------------------------------------------------------
+# --- run --wait --propagate ----------------------------------------------------------------------
 
 
 def _check_propagate(values: dict[str, Any]) -> None:

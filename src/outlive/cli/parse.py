@@ -1,13 +1,14 @@
 """Parse argv into the verb, its arguments by name, and the global options, from `Verb.args` alone.
 
-Not argparse: importing it costs 6-10 ms, which is most of what `outlive status` may take in all, and it cannot end our
-options at the first word of the command (REMAINDER swallows options that stand before it), name the nearest option, or
-answer a mistake with an error object instead of exiting.
+Not argparse: importing it costs 6-10 ms, which is most of what `outlive status` may take in all,
+and it cannot end our options at the first word of the command (REMAINDER swallows options that
+stand before it), name the nearest option, or answer a mistake with an error object instead of
+exiting.
 
-Rules. An option is `--flag value` or `--flag=value`, a boolean the bare flag; nothing is abbreviated; of a repeated
-option the last counts, except kinds that collect. The word after a flag is its value whatever it looks like, unless it
-is one of our own flags or `--`: then the value was forgotten. The first word of a command ends our options, and `--`
-ends them anywhere.
+Rules. An option is `--flag value` or `--flag=value`, a boolean the bare flag; nothing is
+abbreviated; of a repeated option the last counts, except kinds that collect. The word after a flag
+is its value whatever it looks like, unless it is one of our own flags or `--`: then the value was
+forgotten. The first word of a command ends our options, and `--` ends them anywhere.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ def no_options() -> dict[str, Any]:
 
 
 def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, Any], dict[str, Any]]:
-    """Return the verb, its arguments by name, and the global options. Errors: invalid_argument with `usage` set."""
+    """Return the verb, its arguments by name, and the global options.
+
+    Errors: invalid_argument with `usage` set.
+    """
     options = no_options()
     words = leading(argv, options, cwd)
     name, words = verb_name(words)
@@ -49,7 +53,10 @@ def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, Any], dict[
 
 
 def leading(argv: list[str], options: dict[str, Any], cwd: str | None) -> list[str]:
-    """Read the global options in front of the verb into `options`. Return the words from the verb on."""
+    """Read the global options in front of the verb into `options`.
+
+    Return the words from the verb on.
+    """
     return _Reader((), options, cwd, before_verb=True).read(argv)
 
 
@@ -80,7 +87,8 @@ def second_words(word: str) -> list[str]:
 def arguments(verb: Verb, words: list[str], options: dict[str, Any], cwd: str | None) -> dict[str, Any]:
     """Return every argument of the verb by name, with defaults. Global options go into `options`.
 
-    Parsing stops at `--help` and `--version`, and nothing is required then; `asks_only(options)` tells the caller.
+    Parsing stops at `--help` and `--version`, and nothing is required then; `asks_only(options)`
+    tells the caller.
     """
     reader = _Reader(verb.args, options, cwd, verb=verb.name)
     reader.read(words)
@@ -114,7 +122,10 @@ class _Reader:
         self.slots = [arg for arg in args if is_positional(arg)]
 
     def read(self, words: list[str]) -> list[str]:
-        """Take the words. Return the words from the verb on when reading in front of the verb, else none."""
+        """Take the words.
+
+        Return the words from the verb on when reading in front of the verb, else none.
+        """
         at = 0
         while at < len(words):
             word = words[at]
@@ -212,7 +223,10 @@ class _Reader:
         return f"{advice}.{dashed}" if any(arg.kind == WORDS for arg in self.args) else f"{advice}."
 
     def finish(self) -> dict[str, Any]:
-        """Return the values in the order of the declarations. Of two arguments with one parameter, the CLI's counts."""
+        """Return the values in the order of the declarations.
+
+        Of two arguments with one parameter, the CLI's counts.
+        """
         found = {arg.name: self._value(arg) for arg in self.args if arg.cli}
         for arg in self.args:
             found.setdefault(arg.name, _fresh(arg.cli_default))

@@ -14,15 +14,16 @@ _LEVELS = {"warning": WARNING, "warn": WARNING, "info": INFO, "debug": DEBUG}
 
 
 def level(verbose: int, env: Mapping[str, str]) -> int:
-    """Return the log level: the larger of -v and OUTLIVE_LOG, where an unknown word means `warning`."""
+    """Return the log level: the larger of -v and OUTLIVE_LOG, where an unknown word means
+    `warning`."""
     return max(min(verbose, DEBUG), _LEVELS.get(env.get("OUTLIVE_LOG", "").lower(), WARNING))
 
 
 def write(data: bytes, fd: int = 1) -> None:
     """Write all of `data` to a standard stream. A reader that is gone is no error. Errors: OSError.
 
-    Not sys.stdout: it raises BlockingIOError half way through where a terminal shared with node is non-blocking, and
-    complains about a broken pipe again at exit.
+    Not sys.stdout: it raises BlockingIOError half way through where a terminal shared with node is
+    non-blocking, and complains about a broken pipe again at exit.
     """
     rest = memoryview(data)
     while rest:
@@ -50,7 +51,8 @@ def note(shown: str) -> None:
 
 
 def open_standard_fds() -> None:
-    """Open /dev/null for each closed standard stream; else a file of the store would become fd 1 and get our answer."""
+    """Open /dev/null for each closed standard stream; else a file of the store would become fd 1
+    and get our answer."""
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)

@@ -121,8 +121,10 @@ class Definition(Record):
     format: int = limits.JOB_FORMAT
     schema_version: str = limits.SCHEMA_VERSION
     job_id: str = ""
-    command: list[str] = []  # as given: one element is a shell string, several are an argument vector
-    shell: list[str] | None = None  # argv of the wrapper that runs a shell string; None: `command` is executed as it is
+    # As given: one element is a shell string, several are an argument vector
+    command: list[str] = []
+    # argv of the wrapper that runs a shell string; None: `command` is executed as it is
+    shell: list[str] | None = None
     cwd: str = "/"
     env: dict[str, str] = {}  # literal, unmasked values
     env_files: list[str] = []  # absolute paths, read at each start
@@ -139,7 +141,8 @@ class Definition(Record):
     title: str | None = None
     name: str = ""
     owner: str = "cli"
-    scope: str | None = None  # whose job it is: set by the server that let the caller in, never a name of the caller's
+    # Whose job it is: set by the server that let the caller in, never a name of the caller's
+    scope: str | None = None
     quota_bytes: int = limits.QUOTA_BYTES
     notification: dict[str, Any] = {}  # notify_command, notify_file, on_output_match
     dedupe_key: str | None = None
@@ -176,11 +179,13 @@ class State(Record):
     ending: dict[str, Any] | None = (
         None  # {cause, by, signal, at, kill_at_ns}: the end that a caller or time-out asked for
     )
-    group: dict[str, Any] | None = None  # where it was started: {ns, hierarchy, path, id, memory, oom_kills}
+    # The control groups it was started in: {ns, hierarchy, path, id, memory, oom_kills}
+    group: dict[str, Any] | None = None
     finished_at: str | None = None
     duration_ms: int | None = None
     dropped_bytes: int = 0
-    log_bytes: list[int] | None = None  # lengths of both logs at the end; what they are short of was cut away since
+    # Lengths of both logs at the end; what they are short of was cut away since
+    log_bytes: list[int] | None = None
     stdin: str | None = None  # open | closed
     waiting: dict[str, Any] | None = (
         None  # {seq, at, echo, canonical} while it waits for input; void once seq has grown

@@ -1,4 +1,4 @@
-"""Inspect a job, and start a new supervisor for one whose supervisor and guardian have both died."""
+"""Inspect a job; give it a new supervisor if its supervisor and its guardian have both died."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
     Errors: job_not_found if the job's directory was deleted since it was opened.
     """
     found = inspect.inspect_job(ctx.store, job)
-    if found.damage is not None or found.just_ended or found.orphaned:  # as a directory looks that is being deleted
+    if (
+        found.damage is not None or found.just_ended or found.orphaned
+    ):  # a directory that is being deleted looks like this
         require_in_place(job)
     if found.orphaned or _end_untold(ctx, job, found):
         _adopt(ctx, job, found)
@@ -38,14 +40,18 @@ def require_in_place(job: JobDir) -> None:
 
 
 def _end_untold(ctx: Context, job: JobDir, found: Inspection) -> bool:
-    """Return whether the job has ended, has sinks, and every process that had to tell them of the end is dead."""
+    """Return whether the job has ended, has sinks, and every process that had to tell them of the
+    end is dead."""
     if found.just_ended:
         return inspect.has_sinks(found.definition)
     return found.state.finished and not found.supervised and inspect.is_end_untold(ctx.store, job, found.definition)
 
 
 def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
-    """Inspect a job that is going to be killed. What a finished job left running is given a supervisor if it has none."""
+    """Inspect a job that is going to be killed.
+
+    What a finished job left running is given a supervisor if it has none.
+    """
     found = inspect_and_adopt(ctx, job)
     if found.state.finished and not found.supervised and survivors(found, job):
         _adopt(ctx, job, found)
@@ -54,12 +60,14 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
 
 
 def _adopt(ctx: Context, job: JobDir, found: Inspection) -> None:
-    """Start a supervisor that goes on with the job, or only tells its sinks of an end that no process saw."""
+    """Start a supervisor that goes on with the job, or only tells its sinks of an end that no
+    process saw."""
     try:
         locks = Locks(job)
     except OSError:
         return  # another reader was faster, or the store is read-only and can still be read
-    # The locks are closed whatever fails: while this process holds them, it passes for the job's supervisor
+    # The locks are closed whatever fails: while this process holds them, it passes for the job's
+    # supervisor
     try:
         fault_points.at("adopt_locked")
         _give_to_adopter(ctx, job, found, locks)
@@ -92,7 +100,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks)
         bounds=ctx.config.bounds(),
     )
     with ExitStack() as stack:
-        # First of all: the command may end while its new supervisor is still being started
+        # Taken first: the command may end while its new supervisor is still being started
         held = take_hold(job, command, pty=found.definition.pty)
         for fd in held.values():
             stack.callback(os.close, fd)
@@ -102,6 +110,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks)
         memory = request.to_file()
         stack.callback(os.close, memory)
         files = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno(), **held}
-        # No process waits for it: the message itself holds the locks from here on, so the next reader sees them held
+        # No process waits for it: the message itself holds the locks from here on, so the next
+        # reader sees them held
         ctx.launcher.send(files)
         fault_points.at("adopt_sent")

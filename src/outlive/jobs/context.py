@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 class Context:
     """What a verb knows of its caller.
 
-    `owner` is the name that the caller's jobs belong to. `client` is the key of the read position that MCP keeps for each
-    client; with None no position is kept, and reading starts at 0. `scope` is recorded with the jobs that the caller
-    makes. `wall` is the scope whose jobs alone exist for this caller; with None all jobs do. Jobs are looked up and
-    enumerated in `jobs/lookup.py` alone, which keeps the wall.
+    `owner` is the name that the caller's jobs belong to. `client` is the key of the read position
+    that MCP keeps for each client; with None no position is kept, and reading starts at 0. `scope`
+    is recorded with the jobs that the caller makes. `wall` is the scope whose jobs alone exist for
+    this caller; with None all jobs do. Jobs are looked up and enumerated in `jobs/lookup.py` alone,
+    which keeps the wall.
     """
 
     __slots__ = (

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 
 class ControlClient:
-    """A connection to a job's supervisor, which sends hints that something changed and answers requests.
+    """A connection to a job's supervisor, which sends hints that something changed and answers
+    requests.
 
-    While no supervisor listens, because one is being started or was just killed, `pause` returns at growing intervals,
-    and the caller inspects the job's files again.
+    While no supervisor listens, because one is being started or was just killed, `pause` returns at
+    growing intervals, and the caller inspects the job's files again.
     """
 
     def __init__(self, job: JobDir, *, output: bool, sock: socket.socket | None = None) -> None:
@@ -86,7 +87,8 @@ class ControlClient:
         self.drain()
 
     def answer(self, deadline: float) -> Waiting[dict[str, Any] | None]:
-        """Return the answer to the last request; None if the supervisor went away or `deadline` passed."""
+        """Return the answer to the last request; None if the supervisor went away or `deadline`
+        passed."""
         while not self._answers and self._sock is not None and time.monotonic() < deadline:
             yield Pause((self._sock.fileno(),), deadline)
             self.drain()

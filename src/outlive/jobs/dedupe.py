@@ -23,7 +23,8 @@ def _keyed(definition: Definition) -> tuple[str | None, ...]:
 
 
 class Deduplication:
-    """A lock around the starts of jobs with a key: two clients that start one at the same moment get one job."""
+    """A lock around the starts of jobs with a key: two clients that start one at the same moment
+    get one job."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -52,7 +53,8 @@ class Deduplication:
             self._fd = -1
 
     def running(self, wanted: Definition) -> str | None:
-        """Return the id of the running job with the same key, owner and directory; None if there is none."""
+        """Return the id of the running job with the same key, owner and directory; None if there is
+        none."""
         for job_id in lookup.live_ids(self._ctx):
             try:
                 with lookup.open_known(self._ctx, job_id) as job:

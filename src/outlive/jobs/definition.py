@@ -1,4 +1,7 @@
-"""Turn the arguments of run and create into a definition. Every mistake is found before anything is made."""
+"""Turn the arguments of run and create into a definition.
+
+Every mistake is found before anything is made.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ def _is_env_name(text: str) -> bool:
 
 
 class Plan:
-    """What is to be started: the definition, the variables on top of the inherited environment, and the input."""
+    """What is to be started: the definition, the variables on top of the inherited environment, and
+    the input."""
 
     __slots__ = ("definition", "hint", "overrides", "stdin_data", "stdin_fd")
 
@@ -46,7 +50,10 @@ class Plan:
 
 
 def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
-    """Check the arguments of run or create and return the plan. Errors: invalid_argument, invalid_tag, io_error."""
+    """Check the arguments of run or create and return the plan.
+
+    Errors: invalid_argument, invalid_tag, io_error.
+    """
     given = args["command"]
     if ctx.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
         given = given[0]
@@ -140,7 +147,10 @@ _WHERE = f"Give an absolute path with {argument('cwd')}."
 
 
 def working_directory(ctx: Context, given: str | None) -> str:
-    """Return the absolute directory that a job runs in. Errors: invalid_argument if it cannot be entered."""
+    """Return the absolute directory that a job runs in.
+
+    Errors: invalid_argument if it cannot be entered.
+    """
     if given is None:
         if ctx.cwd is None:
             why = "the current one was deleted" if ctx.face == "cli" else "this server has none for jobs"
@@ -174,7 +184,10 @@ def _not_entered(path: str) -> str:
 
 
 def check_env(env: dict[str, str]) -> dict[str, str]:
-    """Return the variables. Errors: invalid_argument for a name or value that no environment can hold."""
+    """Return the variables.
+
+    Errors: invalid_argument for a name or value that no environment can hold.
+    """
     for name, value in env.items():
         if not _is_env_name(name):
             raise invalid("env", f"not the name of a variable: {name!r}", hint="Letters, digits and _, no digit first.")
@@ -193,7 +206,8 @@ def _mask(names: Any) -> list[str]:
 
 
 def read_env_files(paths: list[str]) -> dict[str, str]:
-    """Return the variables of files with NAME=VALUE lines. Blank and # lines are skipped, and a later file wins.
+    """Return the variables of files with NAME=VALUE lines. Blank and # lines are skipped, and a
+    later file wins.
 
     Errors: invalid_argument, io_error.
     """
@@ -217,7 +231,10 @@ def read_env_files(paths: list[str]) -> dict[str, str]:
 
 
 def _read_regular(path: str) -> bytes:
-    """Return the beginning of a plain file. A FIFO or a device is refused: reading it could block for ever."""
+    """Return the beginning of a plain file.
+
+    A FIFO or a device is refused: reading it could block for ever.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -304,7 +321,10 @@ def notification(
     *,
     fields: tuple[str, str] = ("notify_command", "notify_file"),
 ) -> dict[str, Any]:
-    """Return the notification as it is stored. `fields` are the caller's names of the two. Errors: invalid_argument."""
+    """Return the notification as it is stored.
+
+    `fields` are the caller's names of the two. Errors: invalid_argument.
+    """
     found: dict[str, Any] = {}
     if command is not None:
         if not command.strip():
@@ -318,7 +338,8 @@ def notification(
 
 
 def refuse_unstored(definition: Definition, env: dict[str, str]) -> None:
-    """Raise invalid_argument for a masked variable without a value in `env`: masked values are not on disk."""
+    """Raise invalid_argument for a masked variable without a value in `env`: masked values are not
+    on disk."""
     missing = [name for name in definition.masked_env if name not in env]
     if missing:
         raise OutliveError(

@@ -29,10 +29,11 @@ def kill(
     grace_ms: int = limits.KILL_GRACE_MS,
     wait_ms: int | None = None,
 ) -> Waiting[Inspection]:
-    """Send a signal to a job; TERM is followed by KILL after `grace_ms`. Return what is true of the job then.
+    """Send a signal to a job; TERM is followed by KILL after `grace_ms`. Return what is true of the
+    job then.
 
-    Wait at most `wait_ms` for the end (default: the grace and a second). A job that has ended is left as it is.
-    Errors: invalid_state if nothing can run, io_error.
+    Wait at most `wait_ms` for the end (default: the grace and a second). A job that has ended is
+    left as it is. Errors: invalid_state if nothing can run, io_error.
     """
     found = adoption.inspect_before_kill(ctx, job)
     if found.state.state == "created":
@@ -54,10 +55,11 @@ def kill(
 def end(
     ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *, removing: bool = False
 ) -> Waiting[None]:
-    """Ask the supervisor to send a signal, and wait at most `wait_s` seconds for the end if the signal ends the job.
+    """Ask the supervisor to send a signal, and wait at most `wait_s` seconds for the end if the
+    signal ends the job.
 
-    The supervisor goes through with it even if this process is killed meanwhile. With `removing` it ends the job's
-    notification command too, and syncs nothing. Errors: io_error.
+    The supervisor goes through with it even if this process is killed meanwhile. With `removing` it
+    ends the job's notification command too, and syncs nothing. Errors: io_error.
     """
     control = ControlClient(job, output=False)
     try:
@@ -89,10 +91,12 @@ def _is_over(found: Inspection, job: JobDir) -> bool:
 
 
 def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[str, int]]:
-    """Delete a job's directory. Return the state in which the job was deleted, and the bytes given back.
+    """Delete a job's directory. Return the state in which the job was deleted, and the bytes given
+    back.
 
-    Wait for a supervisor that is letting go of the job; with `ending`, also for one that is ending its processes.
-    Errors: invalid_state while a process of the job runs, job_not_found if another call deleted it first, io_error.
+    Wait for a supervisor that is letting go of the job; with `ending`, also for one that is ending
+    its processes. Errors: invalid_state while a process of the job runs, job_not_found if another
+    call deleted it first, io_error.
     """
     from outlive.store.cleanup import (
         delete as store_delete,  # late: it imports contextlib, which a call that only kills does without

@@ -64,7 +64,8 @@ def describe(found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
 
 
 def waiting(found: Inspection, output: Output) -> dict[str, Any]:
-    """Return whether the job waits for input, and if so its prompt and, on a terminal, whether typing is shown."""
+    """Return whether the job waits for input, and if so its prompt and, on a terminal, whether
+    typing is shown."""
     record = found.state.waiting
     # The supervisor clears the record, but a reader may be faster
     if not record or found.state.state != "running" or not found.supervised or output.end != record["seq"]:
@@ -79,13 +80,15 @@ def waiting(found: Inspection, output: Output) -> dict[str, Any]:
 
 
 def unresponsive(found: Inspection) -> dict[str, Any]:
-    """Return the pid of a stopped supervisor: output waits in its pipes, and no request is answered."""
+    """Return the pid of a stopped supervisor: output waits in its pipes, and no request is
+    answered."""
     pid = processes.stopped_supervisor(found)
     return {} if pid is None else {"supervisor": "unresponsive", "supervisor_pid": pid}
 
 
 def input_hint(found: Inspection, answer: dict[str, Any]) -> str | None:
-    """Return how to answer a job that waits for input, or how to continue a stopped supervisor; else None."""
+    """Return how to answer a job that waits for input, or how to continue a stopped supervisor;
+    else None."""
     if answer.get("supervisor"):
         pid = answer["supervisor_pid"]
         return (
@@ -136,7 +139,8 @@ def outcome(found: Inspection) -> dict[str, Any]:
 
 
 def losses(found: Inspection, output: Output) -> dict[str, Any]:
-    """Return what is missing of the output: bytes that could not be stored, and bytes that were cut from a log."""
+    """Return what is missing of the output: bytes that could not be stored, and bytes that were cut
+    from a log."""
     found_losses = [*_missing(output), *_dropped(found, output)]
     if not found_losses:
         return {}
@@ -199,7 +203,8 @@ def idle_ms(found: Inspection, output: Output) -> int | None:
 
 
 def retry_after_ms(found: Inspection, output: Output) -> int | None:
-    """Return half of the quiet so far, at least 1 s and at most 1 min: it grows with each poll that finds nothing."""
+    """Return half of the quiet so far, at least 1 s and at most 1 min: it grows with each poll that
+    finds nothing."""
     quiet = idle_ms(found, output)
     if quiet is None:
         return None
@@ -210,7 +215,10 @@ def retry_after_ms(found: Inspection, output: Output) -> int | None:
 def run_answer(
     ctx: Context, found: Inspection, job: JobDir, *, began: float, max_bytes: int | None, tail_lines: int, raw: bool
 ) -> dict[str, Any]:
-    """Return the answer of run, start and restart. `began` is when the call came (time.monotonic seconds)."""
+    """Return the answer of run, start and restart.
+
+    `began` is when the call came (time.monotonic seconds).
+    """
     from outlive.render import window
 
     descendants = processes.descendants(found, job)

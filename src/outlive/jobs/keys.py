@@ -1,4 +1,7 @@
-"""Encode key tokens as the bytes that xterm sends. The tokens are those of tmux's send-keys, and some more."""
+"""Encode key tokens as the bytes that xterm sends.
+
+The tokens are those of tmux's send-keys, and some more.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,8 @@ _SHOWN_CHARS = 40  # of a token in a warning; longer ones are no misspelt keys e
 
 
 def encode(tokens: Sequence[str], *, application_cursor: bool, application_keypad: bool) -> tuple[bytes, list[str]]:
-    """Return what a terminal sends for these keys, and warnings about tokens that were not sent as asked."""
+    """Return what a terminal sends for these keys, and warnings about tokens that were not sent as
+    asked."""
     sent = bytearray()
     doubtful: dict[str, str | None] = {}  # a token, and what was sent for it: a key, or None for text
     for token in tokens:
@@ -86,7 +90,10 @@ def encode(tokens: Sequence[str], *, application_cursor: bool, application_keypa
 
 
 def from_hex(items: Sequence[str]) -> bytes:
-    """Return the bytes that `41`, `0x41`, `9`, `1b5b41`, `1b 5b 41` and `\\x1b` stand for. Errors: invalid_argument."""
+    """Return the bytes that `41`, `0x41`, `9`, `1b5b41`, `1b 5b 41` and `\\x1b` stand for.
+
+    Errors: invalid_argument.
+    """
     return b"".join(_unhex(word, item) for item in items for word in _hex_words(item))
 
 
@@ -128,7 +135,10 @@ def _name(word: str) -> str | None:
 
 
 def _split(token: str) -> tuple[int, str]:
-    """Return the modifiers before a key, and the rest. A token that ends in a modifier keeps it: `C--` is Ctrl and `-`."""
+    """Return the modifiers before a key, and the rest.
+
+    A token that ends in a modifier keeps it: `C--` is Ctrl and `-`.
+    """
     held, at = 0, 0
     while True:
         head = token[at : at + _LONGEST_PREFIX].lower()
@@ -209,7 +219,8 @@ def _advice(bare: str) -> str:
 
 
 def _respelt(bare: str) -> str | None:
-    """Return the key that is meant by `Ctrl + C`, `<Enter>`, `C+x` or `Page Up`, as other programs write them."""
+    """Return the key that is meant by `Ctrl + C`, `<Enter>`, `C+x` or `Page Up`, as other programs
+    write them."""
     word = "".join(bare.split()).strip(_BRACKETS)
     word = word if "++" in word else word.replace("+", "-")
     key = _key(word) if len(word) > 1 else None

@@ -1,4 +1,7 @@
-"""Find and enumerate jobs. Every other module goes through here, so the wall between callers holds."""
+"""Find and enumerate jobs.
+
+Every other module goes through here, so the wall between callers holds.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def open_job(ctx: Context, text: str) -> JobDir:
-    """Open the job that `text` names. Errors: job_not_found, ambiguous_job_id; neither tells of jobs behind the wall."""
+    """Open the job that `text` names.
+
+    Errors: job_not_found, ambiguous_job_id; neither tells of jobs behind the wall.
+    """
     return JobDir.open(ctx.store, ctx.store.find(text, None if ctx.wall is None else lambda found: _exists(ctx, found)))
 
 
@@ -52,7 +58,10 @@ def _exists(ctx: Context, job_id: str) -> bool:
 
 
 def _is_inside(ctx: Context, job: JobDir) -> bool:
-    """Return whether the job exists for this caller. A damaged definition tells no scope: it exists for callers without a wall."""
+    """Return whether the job exists for this caller.
+
+    A damaged definition tells no scope: it exists for callers without a wall.
+    """
     if ctx.wall is None:
         return True
     try:

@@ -1,4 +1,7 @@
-"""Notices: what happened to a client's jobs since its last call. They ride along with the next answer, each once."""
+"""Notices: what happened to a client's jobs since its last call.
+
+They ride along with the next answer, each once.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ _LIVENESS_CHECK_S = 2.0  # how often a silent job is checked for whether it stil
 
 
 class Notices:
-    """The notices of one server's clients. What must survive the server is on disk, in `store/pending_notices.py`."""
+    """The notices of one server's clients.
+
+    What must survive the server is on disk, in `store/pending_notices.py`.
+    """
 
     def __init__(self) -> None:
         self._told: dict[str, tuple[int, bool]] = {}  # job → as PendingNotices.told
@@ -48,9 +54,9 @@ class Notices:
     def collect(self, ctx: Context, answered: str | None = None) -> list[Notice]:
         """Return the notices that the client has not been told, and note that it is told them now.
 
-        A notice is {job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished", or "watch_hit" with
-        `watch`, `pattern`, `seq` and `hits`. The job `answered` is left out: its answer may be a moment older than the
-        notice and would seem to contradict it.
+        A notice is {job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished",
+        or "watch_hit" with `watch`, `pattern`, `seq` and `hits`. The job `answered` is left out:
+        its answer may be a moment older than the notice, and would seem to contradict it.
         """
         if ctx.client is None:
             return []
@@ -107,7 +113,8 @@ class Notices:
 
 
 def _hits(ctx: Context, job: JobDir, found: Inspection, fresh: list[history.Event]) -> list[Notice]:
-    """Return one notice for each watch, with its latest line; lines that the client has read are left out."""
+    """Return one notice for each watch, with its latest line; lines that the client has read are
+    left out."""
     seen = read_cursor.seen(ctx, job)
     latest: dict[str, Notice] = {}
     for event in fresh:

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def stopped_supervisor(found: Inspection) -> int | None:
-    """Return the pid of a job's supervisor if it is stopped (SIGSTOP, a debugger), else None. Reads one file of /proc."""
+    """Return the pid of a job's supervisor if it is stopped (SIGSTOP, a debugger), else None.
+
+    Reads one file of /proc.
+    """
     supervisor, command = found.state.supervisor, found.state.identity
     if not found.supervised or not supervisor:
         return None

@@ -18,7 +18,8 @@ def _seen_name(client: str) -> str:
 
 
 def seen(ctx: Context, job: JobDir) -> int:
-    """Return where this client's last answer about the job ended; 0 if there was none, or no position is kept."""
+    """Return where this client's last answer about the job ended; 0 if there was none, or no
+    position is kept."""
     if ctx.client is None:
         return 0
     try:
@@ -34,7 +35,10 @@ def seen(ctx: Context, job: JobDir) -> int:
 
 
 def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
-    """Remember that this answer ends at `next_seq`. A lost position only repeats output, so an error fails no call."""
+    """Remember that this answer ends at `next_seq`.
+
+    A lost position only repeats output, so an error fails no call.
+    """
     if ctx.client is None:
         return
     name = _seen_name(ctx.client)

@@ -1,4 +1,7 @@
-"""Turn a plan into a job that runs. The order that must hold: directory and locks, definition, rename, start."""
+"""Turn a plan into a job that runs.
+
+The order that must hold: directory and locks, definition, rename, start.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,15 @@ if TYPE_CHECKING:
 
 
 def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
-    """Make the job's directory, complete and visible, with its locks held. Errors: io_error; nothing is left then."""
+    """Make the job's directory, complete and visible, with its locks held.
+
+    Errors: io_error; nothing is left then.
+    """
     new: NewJob | None = None
     ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
     try:
-        blank = ctx.launcher.blank() if live else None
-        new = None if blank is None else blank.claimed(ctx.store, plan.definition.job_id)
+        ahead = ctx.launcher.preallocated() if live else None
+        new = None if ahead is None else ahead.claimed(ctx.store, plan.definition.job_id)
         new = new or NewJob(ctx.store, plan.definition.job_id)
         if plan.stdin_data is not None:
             _write_new(new.dir, STDIN_DATA, plan.stdin_data)
@@ -71,7 +77,10 @@ def _write_new(job: JobDir, name: str, data: bytes) -> None:
 
 
 def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> Waiting[socket.socket]:
-    """Hand the job to a supervisor and return the socket on which it reports. Errors: launch_failed."""
+    """Hand the job to a supervisor and return the socket on which it reports.
+
+    Errors: launch_failed.
+    """
     definition = plan.definition
     request = Request(
         root=ctx.store.path,
@@ -113,7 +122,10 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> W
 
 
 def _entered(ctx: Context, job_id: str) -> Waiting[scope_launch.Launcher]:
-    """Make a systemd scope for the job and return a launcher in it. Errors: launch_failed; then nothing was started."""
+    """Make a systemd scope for the job and return a launcher in it.
+
+    Errors: launch_failed; then nothing was started.
+    """
     from outlive.launch import systemd_scope as scope_launch
 
     found: scope_launch.Launcher | None = None
@@ -181,7 +193,8 @@ def started(job: JobDir, sock: socket.socket, locks: Locks) -> Waiting[None]:
 
 
 def _goes_on(job: JobDir) -> bool:
-    """Return whether a guardian goes on with the start, or a record tells how it ended, after the connection broke."""
+    """Return whether a guardian goes on with the start, or a record tells how it ended, after the
+    connection broke."""
     try:
         return job.is_supervised() or job.read_state() is not None
     except (OSError, OutliveError):
@@ -189,7 +202,8 @@ def _goes_on(job: JobDir) -> bool:
 
 
 class Reply:
-    """When a start is answered and how much output the answer shows: `WAITING` and `SHOWN` of verbs/job_args.py."""
+    """When a start is answered and how much output the answer shows: `WAITING` and `SHOWN` of
+    verbs/job_args.py."""
 
     NAMES = ("yield_ms", "background", "wait", "propagate", "wait_poll_ms", "tail_lines", "max_bytes", "raw")
 
@@ -222,7 +236,10 @@ def run_job(ctx: Context, plan: Plan, reply: Reply) -> Waiting[dict[str, Any]]:
 
 
 def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[dict[str, Any]]:
-    """Start a job whose directory is made, and answer. If nothing could be run, the directory is deleted."""
+    """Start a job whose directory is made, and answer.
+
+    If nothing could be run, the directory is deleted.
+    """
     sock: socket.socket | None = None
     try:
         assert new.locks is not None

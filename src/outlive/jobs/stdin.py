@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 def deliver(
     ctx: Context, job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False, field: str = "data"
 ) -> Waiting[dict[str, Any]]:
-    """Write `data`, then end the input if `eof`. Answer when the job has read it all, or after `timeout_ms`.
+    """Write `data`, then end the input if `eof`. Answer when the job has read it all, or after
+    `timeout_ms`.
 
-    `field` is the argument that holds the data. Errors: stdin_closed, invalid_state, invalid_argument, io_error.
+    `field` is the argument that holds the data. Errors: stdin_closed, invalid_state,
+    invalid_argument, io_error.
     """
     if len(data) > limits.MAX_STDIN_WRITE_BYTES:
         raise invalid(field, f"at most {limits.MAX_STDIN_WRITE_BYTES:,} bytes can be written at once")
@@ -60,8 +62,9 @@ def ask(
 ) -> Waiting[dict[str, Any]]:
     """Send a request with open `files` to a job's supervisor, and return its answer.
 
-    Wait `wait_s` seconds longer than the supervisor itself may take. `changes` says what may have happened if the
-    supervisor is killed meanwhile. Errors: io_error, and those that the supervisor answers.
+    Wait `wait_s` seconds longer than the supervisor itself may take. `changes` says what may have
+    happened if the supervisor is killed meanwhile. Errors: io_error, and those that the supervisor
+    answers.
     """
     control = ControlClient(job, output=False)
     deadline = time.monotonic() + wait_s + limits.CONTROL_S
@@ -101,7 +104,7 @@ def require_open(found: Inspection) -> None:
 
 
 def require_pty(found: Inspection, *, running: bool = True) -> None:
-    """Raise not_a_pty if the job has no terminal; with `running`, also what `require_open` raises."""
+    """Raise not_a_pty if the job has no terminal; with `running` also call `require_open`."""
     if not found.definition.pty:
         raise OutliveError(
             "not_a_pty",

@@ -1,8 +1,9 @@
 """Wait in a function that does not know whether it runs in a command line or in an event loop.
 
-A function that may have to wait is a generator. It yields a `Pause`, which holds descriptors and a deadline, and is
-resumed when a descriptor is readable or the deadline has passed. `drive` waits with poll(2); the MCP server waits in its
-event loop. Closing the generator cancels the call: its `finally` blocks give back what it held, and the job goes on.
+A function that may have to wait is a generator. It yields a `Pause`, which holds descriptors and a
+deadline, and is resumed when a descriptor is readable or the deadline has passed. `drive` waits
+with poll(2); the MCP server waits in its event loop. Closing the generator cancels the call: its
+`finally` blocks give back what it held, and the job goes on.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 
 class Pause:
-    """A wait until one of `fds` is readable or `deadline` has passed (time.monotonic seconds; None: no limit)."""
+    """A wait until one of `fds` is readable or `deadline` has passed (time.monotonic seconds; None:
+    no limit)."""
 
     __slots__ = ("fds", "deadline")
 

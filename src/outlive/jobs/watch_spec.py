@@ -54,12 +54,16 @@ def parsed(
 
 
 def _is_same(one: Watch, other: Watch) -> bool:
-    """Return whether both watches would tell of the same hits, as after a repeated call. `once` may be asked for again."""
+    """Return whether both watches would tell of the same hits, as after a repeated call.
+
+    `once` may be asked for again.
+    """
     return not one["once"] and one | {"id": "", "from_seq": 0} == other | {"id": "", "from_seq": 0}
 
 
 def _asked(item: Any) -> Watch:
-    """Return the members of a watch that is given as a pattern, as an object, or as the JSON text of an object."""
+    """Return the members of a watch that is given as a pattern, as an object, or as the JSON text
+    of an object."""
     if isinstance(item, str) and item.lstrip()[:1] == "{":
         try:
             found = fastjson.loads(item)
@@ -134,12 +138,18 @@ def _file(ctx: Context, given: Any, field: str) -> str | None:
 
 
 def last_number(watches: list[Watch], before: int) -> int:
-    """Return the number of the last watch that the job ever had. An id is given once, because the history names it."""
+    """Return the number of the last watch that the job ever had.
+
+    An id is given once, because the history names it.
+    """
     return max([before, *(int(watch["id"][1:]) for watch in watches)])
 
 
 def without(watches: list[Watch], remove: Any) -> list[Watch]:
-    """Return the watches without those that `remove` names by id or pattern. Errors: invalid_argument for an unknown one."""
+    """Return the watches without those that `remove` names by id or pattern.
+
+    Errors: invalid_argument for an unknown one.
+    """
     left = list(watches)
     for name in remove:
         kept = [watch for watch in left if name not in (watch["id"], watch["pattern"])]

@@ -1,1 +1,1 @@
-"""How a supervisor is started: forked from here by a command line, asked of a warm nursery by a server."""
+"""How a supervisor is started: a command line forks it, a server asks its fork server for one."""

@@ -1,4 +1,4 @@
-"""The nursery's own process: keeps one pair ready, gives it the next job, forks the next pair."""
+"""The process of a fork server: it keeps one warm pair, gives it the next job, and forks the next pair."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 import select
 
 from outlive import fastjson, limits
-from outlive.store import preallocated  # noqa: F401 - for its pairs, which may live longer than the file
+from outlive.store import preallocated  # noqa: F401 - for the pairs, which are forked from here
 from outlive.supervisor.fork_protocol import AHEAD, LEND, NOT_LENT, Pair, read
+from outlive.supervisor.guardian import fork_pair
 from outlive.supervisor.request import Request, report_fault
-from outlive.supervisor.worker import fork_pair
 from outlive.system import fault_points, fds, prctl, process, signals, tree
 from outlive.system.signals import signal
 
@@ -25,13 +25,13 @@ _SOCKET_FD = 3
 
 
 def main() -> None:
-    """Until the server's end of the socket is closed."""
+    """Serve the server at the other end of the socket until it closes its end."""
     fds.null_stdio()
     fds.close_others({_SOCKET_FD})
     os.chdir("/")
     signals.clean_slate()
     prctl.rename(tree.FORK_SERVER)
-    process.boot_id()  # known to every pair from here on
+    process.boot_id()  # every pair has it from here on
     gc.collect()
     gc.freeze()  # what is here now is shared with every pair
     sock = fds.socket_of(_SOCKET_FD)
@@ -44,7 +44,7 @@ def main() -> None:
         ready = {fd for fd, _ in poller.poll(None if spare else pause_s * 1000)}
         if spare is None and not ready:
             spare = _fork()
-            # No process may be made now: trying again and again would not help whoever has too many
+            # The user has too many processes: frequent attempts would not help
             pause_s = _SPARE_PAIR_S if spare else min(2 * pause_s, _SPARE_RETRY_S)
         if children in ready:
             os.read(children, 4096)
@@ -59,14 +59,14 @@ def main() -> None:
             os.close(fd)
         if spare is not None:
             spare.close()
-        spare = None  # not now: forking would keep a core from the job that is being started
+        spare = None  # the next one later: forking now would keep a core from the job that is being started
     if spare is not None:
         spare.close()
     os._exit(0)
 
 
 def once() -> None:
-    """One job, in the scope that we were put into (launch/systemd_scope.py); then it is done."""
+    """Start one job in the scope that this process was put into (launch/systemd_scope.py), and end."""
     sock = fds.socket_of(os.dup(0))
     fds.null_stdio()
     fds.close_others({sock.fileno()})
@@ -99,14 +99,16 @@ def _give_or_report(spare: Pair | None, files: dict[str, int], words: list[str],
 
 
 def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
-    """Hand the job on; if there is no pair, one is forked now, and if that fails its launcher is told why. `server`: where
-    to lend it, if that is among the words; None: there is none, and we end now."""
+    """Hand a job to the spare pair, or to one that is forked now. If that fails, tell the launcher why.
+
+    `server` is the socket to which the pair is lent if that is among the words; None if this process ends now.
+    """
     try:
         if spare is not None:
             try:
                 _send(spare, files, words, server)
                 return
-            except (BrokenPipeError, ConnectionResetError):  # it was killed while it waited: nothing was taken
+            except (BrokenPipeError, ConnectionResetError):  # the pair was killed while it waited: nothing was taken
                 pass
         pair = fork_pair(away=server is None)
         try:
@@ -126,7 +128,7 @@ def _send(pair: Pair, files: dict[str, int], words: list[str], server: socket.so
 
 
 def _lend(pair: Pair | None, words: list[str], server: socket.socket | None) -> None:
-    """Answer whoever asked for a pair to use again; without one if there is none."""
+    """Answer a server that asked for a pair to use again; tell it that there is none if `pair` is None."""
     if server is None or LEND not in words:
         return
     try:
@@ -134,12 +136,12 @@ def _lend(pair: Pair | None, words: list[str], server: socket.socket | None) -> 
             fds.send(server, NOT_LENT, wait=False)
         else:
             pair.lend(server)
-    except OSError:  # its server has ended
+    except OSError:  # the server has ended
         return
 
 
 def _reap() -> None:
-    """Guardians whose job is over."""
+    """Reap the guardians that have ended."""
     while True:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)

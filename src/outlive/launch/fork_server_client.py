@@ -1,7 +1,9 @@
-"""A long-lived server does not fork: it is large and may have threads. It keeps a small process beside it, outside of its
-process tree, that has a pair ready; a start is then one message and one posix_spawn. The nursery ends with its server.
+"""The server's side of its fork server.
 
-A few pairs it lends to the server, which gives them the next job itself when theirs is over: nothing is forked then.
+A long-lived server does not fork pairs itself: it is large and may have threads. It starts a small fork server outside its
+own process tree, which keeps one warm pair; a start is then one message and one posix_spawn. The fork server ends with its
+server. It lends some pairs to the server. When the job of such a pair is over, the server gives the pair the next job
+itself, and nothing is forked.
 """
 
 from __future__ import annotations
@@ -22,29 +24,31 @@ if TYPE_CHECKING:
     import socket
 
 LENT_PAIRS = 16  # idle pairs of a server that wait for another job
-BLANKS = 2  # directories that are made ahead; the pairs that made them wait for ever, to delete them
+PREALLOCATED = 2  # directories made ahead; each pair that made one waits without limit, to delete it
 
 _SOCKET_FD = 3
 _END_S = 5.0  # a server that ends waits this long for pairs that delete what they made; they need milliseconds
-# It leaves the server's process tree before it imports.
+# The fork server leaves the server's process tree before it imports anything
 _CODE = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
-# What a supervisor may import; an update of outlive, or its end, may come before the fork server or another one after it
+# What a fork server and its pairs may import. It is read at once: an update may replace the files before they need them
 _ROOMS = tuple("errors limits fastjson core system store render supervisor launch".split())
-_OF_A_BLANK = 3  # open files
+_PREALLOCATED_FILES = 3  # open files that come with a directory that was made ahead
 _image = b""
 _PADDING = " " * 64  # argv is where the name in the process table is written
 
 
 class Launcher:
-    """The server's line to its nursery; started again if it was killed. May be called from any thread."""
+    """Start jobs through a fork server, which is started again if it was killed. Any thread may call it."""
 
     def __init__(self) -> None:
         self._sock: socket.socket | None = None
-        self._middle: int | None = None
+        self._middle: int | None = None  # the process between this one and the fork server
         self._lent: list[Pair] = []  # their jobs run
         self._free: list[Pair] = []
-        self._blanks: list[PreallocatedJob] = []
-        self._asked: list[bool] = []  # for pairs that the nursery has not lent yet: shall each make a blank?
+        self._preallocated: list[PreallocatedJob] = []
+        self._asked: list[
+            bool
+        ] = []  # for each pair that was asked for and not lent yet: is it to make a directory ahead?
         self._lock = threading.Lock()
         self._start()
 
@@ -57,7 +61,7 @@ class Launcher:
             moves = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 2)]
             moves.append((os.POSIX_SPAWN_DUP2, code, 1))
             moves.append((os.POSIX_SPAWN_DUP2, there.fileno(), _SOCKET_FD))
-            # No environment: nothing of ours is for it, and an outer job's cookie would make it part of that job
+            # No environment: it needs none, and an outer job's cookie would make the fork server part of that job
             self._middle = os.posix_spawn(argv[0], argv, fault_points.carried(), file_actions=moves)
         finally:
             os.close(null)
@@ -65,32 +69,32 @@ class Launcher:
             there.close()
         self._sock = here
 
-    def blank(self) -> PreallocatedJob | None:
-        """A directory that one of our pairs has made ahead. It is the caller's from here on."""
+    def preallocated(self) -> PreallocatedJob | None:
+        """Return a directory that a pair has made ahead, None if there is none. It belongs to the caller from here on."""
         with self._lock:
             self._look()
-            return self._blanks.pop() if self._blanks else None
+            return self._preallocated.pop() if self._preallocated else None
 
     def send(self, files: dict[str, int]) -> None:
-        """Hand a job to a pair. `files` as in `Pair.send`. Errors: OSError."""
+        """Hand a job to a pair, a free one if possible. `files` as in `Pair.send`. Errors: OSError."""
         with self._lock:
             self._reap_middle()
             self._look()
             while self._free:
                 pair = self._free.pop()
                 try:
-                    pair.send(files, ahead=self._wants_blank())
+                    pair.send(files, ahead=self._wants_directory())
                 except OSError as error:
                     pair.close()
                     if not isinstance(error, BrokenPipeError | ConnectionResetError):
                         raise
-                    continue  # it was killed while it waited: nothing was taken
+                    continue  # the pair was killed while it waited: nothing was taken
                 self._lent.append(pair)
                 return
             self._ask(files)
 
     def _look(self) -> None:
-        """Which of the pairs that were lent have done with their job?"""
+        """Take note of what lent pairs have said: which are free for another job, and which directories they made ahead."""
         self._borrow()
         for pair in list(self._lent):
             found = pair.said()
@@ -98,17 +102,17 @@ class Launcher:
                 continue
             self._lent.remove(pair)
             said, numbers = found
-            free, _, blank = said.partition(" ")
-            if blank and len(numbers) == _OF_A_BLANK:
-                self._blanks.append(PreallocatedJob(blank, numbers))
+            free, _, name = said.partition(" ")
+            if name and len(numbers) == _PREALLOCATED_FILES:
+                self._preallocated.append(PreallocatedJob(name, numbers))
             if free == FREE:
                 self._free.append(pair)
             else:
                 pair.close()
 
     def _borrow(self) -> None:
-        """What the nursery has lent since."""
-        with contextlib.suppress(OSError):  # no answer yet; or it was killed, and asking it will tell
+        """Take the pairs that the fork server has lent since the last look."""
+        with contextlib.suppress(OSError):  # no answer yet; or the fork server was killed, and the next request notices
             while self._sock is not None and self._asked:
                 pair = Pair.borrowed(self._sock)
                 ahead = self._asked.pop(0)
@@ -116,13 +120,13 @@ class Launcher:
                     pair.ahead = ahead
                     self._lent.append(pair)
 
-    def _wants_blank(self) -> bool:
-        return len(self._blanks) + sum(pair.ahead for pair in self._lent) + sum(self._asked) < BLANKS
+    def _wants_directory(self) -> bool:
+        return len(self._preallocated) + sum(pair.ahead for pair in self._lent) + sum(self._asked) < PREALLOCATED
 
     def _ask(self, files: dict[str, int]) -> None:
-        # None is free now, or we would not ask
+        # No pair is free now
         lend = [LEND] if len(self._lent) + len(self._asked) < LENT_PAIRS else []
-        ahead = bool(lend) and self._wants_blank()
+        ahead = bool(lend) and self._wants_directory()
         lend += [AHEAD] if ahead else []
         message, numbers = ",".join([*files, *lend]).encode(), tuple(files.values())
         for last in (False, True):
@@ -134,14 +138,17 @@ class Launcher:
                 fds.send(self._sock, message, numbers)
                 self._asked += [ahead] if lend else []
                 return
-            except (BrokenPipeError, ConnectionResetError):  # it was killed: nothing was taken, so once more
+            except (
+                BrokenPipeError,
+                ConnectionResetError,
+            ):  # the fork server was killed: nothing was taken, so try once more
                 self._sock.close()
                 self._sock, self._asked = None, []
                 if last:
                     raise
 
     def _reap_middle(self) -> None:
-        """The process that left the nursery behind is our child for some milliseconds."""
+        """Reap the process that forked the fork server; it is a child of this one for some milliseconds."""
         if self._middle is None:
             return
         deadline = time.monotonic() + limits.CONTROL_S
@@ -165,15 +172,15 @@ class Launcher:
         if self._sock is not None:
             self._sock.close()
             self._sock = None
-        for blank in self._blanks:
-            blank.close()
+        for made in self._preallocated:
+            made.close()
         left = [pair for pair in (*self._free, *self._lent) if pair.leave() or pair in self._free]
         deadline = time.monotonic() + _END_S
         for pair in left:
             pair.wait(deadline)
         for pair in (*self._lent, *self._free):
             pair.close()
-        self._blanks, self._lent, self._free = [], [], []
+        self._preallocated, self._lent, self._free = [], [], []
         self._reap_middle()
 
 
@@ -200,7 +207,7 @@ def code_file() -> int:
 
 
 def _libraries() -> str:
-    """Where RE2 (a job with a watch) and pyte (a terminal that is asked for its cursor) are, without importing them."""
+    """Return the directories of RE2 (for a job with a watch) and pyte (for a terminal that is asked for its cursor), joined as in PATH."""
     from importlib.machinery import PathFinder
 
     found = []

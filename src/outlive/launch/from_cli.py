@@ -1,4 +1,4 @@
-"""A command line forks the pair itself: it is small, has one thread, and is gone soon."""
+"""A command line forks guardian and supervisor itself: it is small, has one thread, and ends soon."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 
 class Launcher:
-    """Starts pairs as nobody's children."""
+    """Start pairs that are no children of this process."""
 
     def __init__(self) -> None:
         self._early: tuple[int, Pair] | None = None
 
     def prepare(self) -> None:
-        """Fork the next pair now: it loads what a supervisor needs while its caller still loads what an answer needs, and
-        keeps nothing of that for the life of the job. A pair that gets no job ends with this process."""
+        """Fork the next pair now.
+
+        The pair loads what a supervisor needs while this process still loads what an answer needs, and keeps nothing of
+        the latter for the life of the job. A pair that gets no job ends with this process.
+        """
         if self._early is not None:
             return
         _load_what_both_need()
@@ -30,7 +33,7 @@ class Launcher:
             socks += fds.pair()
             socks += fds.pair()
             middle = os.fork()
-        except OSError:  # then `send` tries again, and says so
+        except OSError:  # then `send` tries again, and raises
             for sock in socks:
                 sock.close()
             return
@@ -41,14 +44,14 @@ class Launcher:
         supervisor_there.close()
         self._early = middle, Pair(guardian_here, supervisor_here)
 
-    def blank(self) -> None:
-        """Nothing is made ahead for one job."""
+    def preallocated(self) -> None:
+        """Return None: for one job no directory is made ahead."""
 
     def send(self, files: dict[str, int]) -> None:
         """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be made)."""
         if self._early is not None and self._send_early(files):
             return
-        from outlive.supervisor.worker import fork_pair
+        from outlive.supervisor.guardian import fork_pair
 
         pair = fork_pair(away=True)
         try:
@@ -57,8 +60,10 @@ class Launcher:
             pair.close()
 
     def _send_early(self, files: dict[str, int]) -> bool:
-        """False: there will be no such pair, and nothing was taken. It need not be there yet: what is sent waits for it, and
-        the job is held by it from now on."""
+        """Hand a job to the pair that was forked early. Return False if there will be no such pair, and nothing was taken.
+
+        The pair need not exist yet: what is sent waits for it, and with it the job's locks.
+        """
         assert self._early is not None
         middle, pair = self._early
         self._early = None
@@ -73,34 +78,38 @@ class Launcher:
             pair.close()
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept open."""
 
 
 def _load_what_both_need() -> None:
-    """On one core before the fork instead of on both behind it, and in pages that pair and caller share."""
+    """Import once, before the fork, into pages that pair and caller share, instead of once in each after it."""
     from outlive.store import inspect  # noqa: F401
     from outlive.supervisor import request  # noqa: F401
 
 
 def _ended_well(middle: int) -> bool:
-    """Has it forked the guardian, as far as its status tells? Else only whether the job was taken does: it may have been
-    killed when it had, and a job that is given away twice runs twice."""
+    """Return whether the process between has forked the guardian, as far as its exit status tells.
+
+    If it was killed, it may have forked the guardian before. Only whether the job was taken tells that; a job that is
+    handed over twice would run twice.
+    """
     try:
         _, status = os.waitpid(middle, 0)
-    except ChildProcessError:  # our own caller ignores SIGCHLD, so the kernel has reaped it (wait(2))
+    except ChildProcessError:  # the caller of this process ignores SIGCHLD, so the kernel has reaped it (wait(2))
         return False
     return status == 0
 
 
 def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
-    """The life of the process between: leave first, so that nobody's pipe stays open and no ^C reaches us, then load."""
+    """Fork the guardian, as the process between. It leaves the caller's session and files first, so that no pipe stays
+    open and no ^C reaches it, and imports after that."""
     code = 1
     gc.disable()
     try:
         os.setsid()
         fds.null_stdio()
         fds.close_others({sock.fileno(), supervisor_sock.fileno()})
-        from outlive.supervisor.worker import fork_guardian
+        from outlive.supervisor.guardian import fork_guardian
         from outlive.system import daemonize, fault_points
 
         gc.freeze()

@@ -1,8 +1,8 @@
-"""A job in a control group of its own: `systemd-run --scope` puts a small process of ours into a new transient scope, and
-that one forks guardian and supervisor there. What ends the group of whoever started the job (a logout with
-KillUserProcesses, the restart of a service) then leaves the job alone.
+"""A job in a control group of its own.
 
-Nothing is sent before our process in the scope has said that it is there: if systemd cannot be reached, nothing ran.
+`systemd-run --scope` puts a fork server for one job into a new transient scope, where it forks guardian and supervisor.
+What ends the control group of the caller (a logout with KillUserProcesses, the restart of a service) then does not end the
+job. The job is sent when the fork server in the scope has said that it runs: if systemd cannot be reached, nothing ran.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _KEPT = ("PATH", "HOME", "LANG", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 
 
 def _words(job_id: str) -> list[str]:
-    """Root's jobs are the system manager's: root has no manager of its own unless it logged in."""
+    """Return the argv of systemd-run. Jobs of root go to the system manager: root has no other one unless it logged in."""
     manager = [] if os.geteuid() == 0 else ["--user"]
-    # Delegated: else systemd stops the whole scope when the kernel ends one process of it for want of memory (OOMPolicy=),
-    # and keeps the command from making groups below it
+    # Delegated, because systemd would stop the whole scope when the kernel ends one process in it for want of memory
+    # (OOMPolicy=), and the command could not make groups below it
     return [
         *(_PROGRAM, *manager, "--scope", "--collect", "--quiet", f"--unit={systemd.scope_of_job(job_id)}"),
         *("--property=Delegate=yes", f"--description=outlive job {job_id}", "--"),
@@ -36,7 +36,7 @@ def _words(job_id: str) -> list[str]:
 
 
 class Launcher:
-    """One job's way into its scope. `fileno` is readable when `is_there` has something new to say. Close it after use."""
+    """Start one job in a scope. `fileno` is readable when `is_there` may return something new. Close it after use."""
 
     def __init__(self, job_id: str, env: Mapping[str, str]) -> None:
         """Errors: OSError if there is no systemd-run."""
@@ -60,7 +60,7 @@ class Launcher:
         return self._sock.fileno()
 
     def is_there(self) -> bool:
-        """Does our process run in the scope? Errors: OSError, in the words of systemd-run, if it never will."""
+        """Return whether the fork server runs in the scope. Errors: OSError, in the words of systemd-run, if it never will."""
         try:
             message = self._sock.recv(len(_THERE))
         except BlockingIOError:
@@ -82,7 +82,7 @@ class Launcher:
         fds.send(self._sock, ",".join(files).encode(), tuple(files.values()))
 
     def close(self) -> None:
-        """Ours in the scope forks the pair it was asked for and ends, or ends because it was asked for nothing."""
+        """Hang up. The fork server in the scope forks the pair that it was asked for and ends, or just ends."""
         self._sock.close()
         os.close(self._said)
         if self._pid:
@@ -90,9 +90,9 @@ class Launcher:
             self._pid = 0
 
     def give_up(self) -> None:
-        """It took too long, or nobody waits any more. Nothing was sent, so nothing can have run."""
+        """End a start that took too long, or that was cancelled. Nothing was sent, so nothing can have run."""
         if self._pid:
-            os.kill(self._pid, signal.SIGKILL)  # our child, and not waited for: it is nobody else
+            os.kill(self._pid, signal.SIGKILL)  # a child that was not reaped yet: the pid cannot be another process's
         self.close()
 
 
@@ -100,6 +100,6 @@ def _environment(env: Mapping[str, str]) -> dict[str, str]:
     kept = {name: env[name] for name in _KEPT if name in env}
     kept.setdefault("PATH", os.defpath)
     place = f"/run/user/{os.geteuid()}"
-    if os.path.isdir(place):  # a client may have started us with a bare environment
+    if os.path.isdir(place):  # a client may have started this process with a bare environment
         kept.setdefault("XDG_RUNTIME_DIR", place)
     return kept | fault_points.carried()

@@ -1,4 +1,5 @@
-"""Actions in an event loop: what `jobs/waiting.py` does with poll(2), without stopping the other calls."""
+"""Run actions in an event loop: what jobs/waiting.py does with poll(2), without blocking the
+other calls."""
 
 from __future__ import annotations
 
@@ -19,15 +20,17 @@ if TYPE_CHECKING:
     from outlive.jobs.waiting import Pause
     from outlive.verbs.spec import Verb
 
-# stdio reads and writes through threads too; slow verbs must never take all of anyio's.
+# The stdio transport reads and writes in threads too; slow verbs must never take all threads of
+# anyio
 _SLOW_AT_ONCE = 4
 _slow = anyio.CapacityLimiter(_SLOW_AT_ONCE)
 
 
 async def run(verb: Verb, ctx: Context, args: dict[str, Any]) -> Any:
-    """The result of an action. Cancelling the call closes the action; what it started goes on."""
+    """Return the result of an action. Cancellation closes the action; what it started goes on."""
     if verb.slow:
-        # Abandoned on cancel: a client that went away must not wait for a thread that walks thousands of files.
+        # Abandoned on cancellation: a cancelled call must not wait for a thread that walks
+        # thousands of files
         start = partial(verb.run, ctx, **args)
         found = await anyio.to_thread.run_sync(start, abandon_on_cancel=True, limiter=_slow)
     else:
@@ -36,10 +39,10 @@ async def run(verb: Verb, ctx: Context, args: dict[str, Any]) -> Any:
 
 
 async def drive(found: Generator[Pause, None, Any], *, slow: bool = False) -> Any:
-    """The result of a waiting action."""
+    """Return the result of a waiting action."""
     try:
         while True:
-            # Not abandoned: a generator cannot be closed while a thread is inside it.
+            # Not abandoned: a generator cannot be closed while a thread runs it
             ended, value = await anyio.to_thread.run_sync(_step, found, limiter=_slow) if slow else _step(found)
             if ended:
                 return value
@@ -49,7 +52,8 @@ async def drive(found: Generator[Pause, None, Any], *, slow: bool = False) -> An
 
 
 def _step(found: Generator[Pause, None, Any]) -> tuple[bool, Any]:
-    """(False, the next pause) or (True, the result): StopIteration cannot cross a future."""
+    """Return (False, the next pause) or (True, the result), since StopIteration cannot cross a
+    future."""
     try:
         return False, next(found)
     except StopIteration as stop:
@@ -82,5 +86,5 @@ async def _readable(fd: int) -> None:
     try:
         await anyio.wait_readable(fd)
     except PermissionError:
-        # epoll(7) refuses regular files, which poll(2) calls readable at any time.
+        # epoll(7) refuses regular files; for poll(2) they are always readable
         await anyio.lowlevel.checkpoint()

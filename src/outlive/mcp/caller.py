@@ -1,4 +1,5 @@
-"""Who is calling: the name under which jobs, read positions and seen notices are kept."""
+"""The caller of a request: the name under which its jobs, read positions and seen notices are
+kept."""
 
 from __future__ import annotations
 
@@ -14,14 +15,19 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
 UNNAMED_CLIENT = "mcp"
-# What clients put into the environment of the servers they start; the first that is there counts.
+# Clients put these into the environment of the servers that they start; the first one that is set
+# counts
 SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "CODEX_SESSION_ID")
 _NAME_CHARS = 40
 
 
 class Caller(NamedTuple):
-    """Who is calling. `owner` is shown with its jobs and filtered by, `client` keys its read positions and notices. The
-    `scope` is recorded with its jobs; for a `walled` caller the jobs of other scopes do not exist."""
+    """The caller of a request.
+
+    `owner` is shown with its jobs, and lists are filtered by it. `client` is the key of its read
+    positions and notices. `scope` is recorded with its jobs; for a `walled` caller the jobs of
+    other scopes do not exist.
+    """
 
     owner: str
     client: str
@@ -30,7 +36,7 @@ class Caller(NamedTuple):
 
     @property
     def wall(self) -> str | None:
-        """The scope whose jobs alone exist for this caller; None: all do."""
+        """The only scope whose jobs exist for this caller, None if all jobs do."""
         return self.scope if self.walled else None
 
 
@@ -39,16 +45,18 @@ if TYPE_CHECKING:
 
 
 def on_stdio(client_name: str | None, env: Mapping[str, str], *, isolate: bool) -> Caller:
-    """The client at the other end of our stdin, under the name that it gives itself.
+    """Return the client at the other end of stdin as a caller, under the name that it gives itself.
 
-    No name that a client may choose holds a colon, so no scope of a stdio client is one of a token.
+    A name that a client may choose contains no colon, so no scope of a stdio client is that of a
+    token.
     """
     owner = owner_of(client_name, env)
     return Caller(owner, owner, f"stdio:{owner}", walled=isolate)
 
 
 def owner_of(client_name: str | None, env: Mapping[str, str]) -> str:
-    """`claude-code/3f2a…`: the client's name, then its session or project where the environment tells one."""
+    """Return the client's name, and its session or project if the environment has one:
+    `claude-code/3f2a…`."""
     name = _plain(client_name or "") or UNNAMED_CLIENT
     session = next((env[key] for key in SESSION_VARIABLES if env.get(key)), None)
     return f"{name}/{_label(session)}" if session else name
@@ -56,12 +64,13 @@ def owner_of(client_name: str | None, env: Mapping[str, str]) -> str:
 
 def _label(value: str) -> str:
     if "/" in value or len(value) > _NAME_CHARS:
-        # Two checkouts of one project have the same last component: the hash tells them apart.
+        # Two checkouts of one project have the same last component; the hash distinguishes them
         mark = hashlib.sha256(os.path.normpath(value).encode("utf-8", "surrogateescape")).hexdigest()[:6]
         return f"{_plain(os.path.basename(os.path.normpath(value))) or 'root'}-{mark}"
     return _plain(value)
 
 
 def _plain(text: str) -> str:
-    """Owners are shown, typed into filters and used in file names."""
+    """Return the text with plain characters only: owners are shown, typed into filters and used
+    in file names."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:_NAME_CHARS]

@@ -1,4 +1,5 @@
-"""What a job inherits. Desktop clients start servers with a bare environment, so the PATH is the login shell's."""
+"""The environment of jobs. Desktop clients start servers with a bare one, so PATH comes from the
+login shell."""
 
 from __future__ import annotations
 
@@ -14,16 +15,17 @@ import anyio
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PROFILE_S = 3.0  # a login shell that needs longer is stopped
-FIRST_JOB_S = 1.0  # how long the first job waits for it
+PROFILE_S = 3.0  # a login shell that takes longer is killed
+FIRST_JOB_S = 1.0  # the first job waits this long for the login shell
 _REAP_S = 0.5
-_MARK = "--outlive-path--"  # profiles print greetings
+_MARK = "--outlive-path--"  # around PATH, since profiles print greetings
 _SCRIPT = f"printf '%s%s%s' {_MARK} \"$PATH\" {_MARK}"
 _MAX_BYTES = 262_144
 
 
 class JobEnvironment:
-    """The environment of jobs. `start` at once, `watch` beside the server, `get` for each job."""
+    """The environment of jobs. Call `start` at once, run `read_login_path` beside the server,
+    and `get` for each job."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = dict(env)
@@ -31,7 +33,7 @@ class JobEnvironment:
         self._settled = anyio.Event()
 
     def start(self) -> None:
-        """Spawn the login shell: its profile runs while we import."""
+        """Start the login shell, whose profile runs during our imports."""
         shell = _login_shell(self._env)
         if shell is None:
             return
@@ -41,12 +43,13 @@ class JobEnvironment:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # a profile must not reach the client's terminal, and is ended as a group
+                start_new_session=True,  # keeps the profile off the client's terminal, and lets us kill the group
                 env=self._env,
             )
 
     async def read_login_path(self) -> None:
-        """Take the PATH when the shell prints it. Never fails: without an answer the server's own PATH stays."""
+        """Take over PATH when the shell prints it. Without an answer the server's own PATH
+        stays. Raises nothing."""
         try:
             if self._shell is not None:
                 with anyio.move_on_after(PROFILE_S):
@@ -57,14 +60,14 @@ class JobEnvironment:
                 await _end(self._shell)
 
     async def get(self) -> dict[str, str]:
-        """A job's environment, waiting a moment where the login PATH is not known yet."""
+        """Return a job's environment. Wait at most FIRST_JOB_S seconds if PATH is not known yet."""
         if not self._settled.is_set():
             with anyio.move_on_after(FIRST_JOB_S):
                 await self._settled.wait()
         return dict(self._env)
 
     def current(self) -> dict[str, str]:
-        """The same without waiting, for calls that start nothing."""
+        """Return the environment without waiting, for calls that start nothing."""
         return dict(self._env)
 
     def _take(self, printed: bytes) -> None:
@@ -74,12 +77,15 @@ class JobEnvironment:
 
 
 def merged_path(login: str, own: str) -> str:
-    """The login shell's entries, then ours that it lacks. An empty entry would mean the current directory."""
+    """Return a PATH of the login shell's entries and then of our other ones.
+
+    Empty entries are left out: they would mean the current directory.
+    """
     return ":".join(dict.fromkeys(entry for entry in f"{login}:{own}".split(":") if entry)) or os.defpath
 
 
 def job_directory(env: Mapping[str, str]) -> str | None:
-    """Where a job runs that names no directory; None where the server's own is gone."""
+    """Return the directory of a job that names none, None if the server's own was deleted."""
     project = env.get("CLAUDE_PROJECT_DIR")
     if project and os.path.isabs(project) and os.path.isdir(project):
         return project
@@ -98,7 +104,8 @@ def _login_shell(env: Mapping[str, str]) -> str | None:
 
 
 async def _printed(shell: subprocess.Popen[bytes]) -> bytes:
-    """Up to our second mark, not to the end of file: a profile may leave an agent behind that holds the pipe."""
+    """Return what the shell prints up to our second mark. A profile may leave an agent behind
+    that keeps the pipe open."""
     assert shell.stdout is not None
     fd = shell.stdout.fileno()
     found = b""

@@ -1,4 +1,4 @@
-"""What may go over the wire."""
+"""Values that the SDK can encode as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ if TYPE_CHECKING:
 
 
 def encodable(value: Any) -> Any:
-    """Without lone surrogates: a path that is no UTF-8 would end the SDK's writer, and with it the server."""
+    """Return the value without lone surrogates. A path that is not UTF-8 would end the SDK's
+    writer, and the server.
+
+    Errors: TypeError for a value that JSON does not have.
+    """
     if isinstance(value, str):
         try:
             value.encode()
@@ -26,5 +30,5 @@ def encodable(value: Any) -> Any:
 
 
 def _escaped(value: str) -> bool:
-    """Are its surrogates all bytes of os.fsdecode()?"""
+    """Return whether all its surrogates stand for bytes, as made by os.fsdecode()."""
     return all("\udc80" <= char <= "\udcff" for char in value if "\ud800" <= char <= "\udfff")

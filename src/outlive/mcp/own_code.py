@@ -1,8 +1,9 @@
-"""A server goes on with the code that it was started with, whatever happens to the files of that code.
+"""A server goes on with the code that it was started with, whatever happens to the files of that
+code.
 
-`pip install -U` and `pipx uninstall` replace and delete files of a running server. Our own modules are held in memory
-from the start (launch/fork_server_client.py). Here the server holds the other packages that it imports late, and tells
-its log once that another version of outlive is installed.
+`pip install -U` and `pipx uninstall` replace and delete files of a running server. Our own modules
+are held in memory from the start (launch/fork_server_client.py). Here the server holds the other
+packages that it imports late, and tells its log once that another version of outlive is installed.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
-# An audit hook in all tests of tests/over_mcp saw these imported after the start: parts of anyio, pyte and wcwidth
-# (`screen`), RE2 (`log` with a pattern), h11 (`wait` for a URL). The SDK, pydantic and starlette, which import parts of
-# themselves late, are held whole. Altogether this takes 7 MB.
+# An audit hook in all tests of tests/over_mcp saw these imported after the start: parts of anyio,
+# pyte and wcwidth (`screen`), RE2 (`log` with a pattern), h11 (`wait` for a URL). The SDK, pydantic
+# and starlette, which import parts of themselves late, are held whole. Altogether this takes 7 MB.
 _LATE_PACKAGES = ("anyio", "mcp", "pydantic", "starlette", "h11", "pyte", "wcwidth")
 _LOOK_EVERY_S = 60.0
 _VERSION = re.compile(r"^__version__ = ['\"]([^'\"]+)", re.MULTILINE)

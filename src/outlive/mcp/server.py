@@ -1,7 +1,8 @@
-"""The MCP server over stdio, on the SDK's low-level `Server`: it speaks both protocol eras; the handlers are ours.
+"""The MCP server: our handlers on the SDK's low-level `Server`, which speaks the protocols of both
+eras.
 
-Handlers are async and never raise but for an unknown tool: a client's timeout or cancellation ends a call, a mistake of
-ours is an answer, and neither touches a job.
+Handlers are async, and raise nothing but the error for an unknown tool. A client's timeout or
+cancellation ends a call, a fault of ours becomes an answer, and neither touches a job.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not
 
 
 class Handlers:
-    """What the SDK calls."""
+    """The handlers of tool calls and lists."""
 
     def __init__(self, calls: Calls, config: Config, caller_of: CallerOf, channel: Channel | None) -> None:
         self._calls = calls
@@ -79,7 +80,7 @@ class Handlers:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
         caller = self._caller_of(ctx)
         found = await self._answer(ctx, params, caller)
-        # An answer that is about to become a task reaches nobody: the notices come with the next one
+        # An answer that becomes a task is not shown: its notices come with the next answer
         becomes_task = found.get("state") == "running" and params.name == EXEC and tasks.declared(ctx)
         notices = [] if becomes_task else self._calls.notices(caller, found.get("job_id"))
         found |= {"notices": notices} if notices else {}
@@ -99,12 +100,12 @@ class Handlers:
             if error.code == "internal_error":
                 traceback.print_exc(file=sys.stderr)
             return envelope.failure(error)
-        except Exception as error:  # noqa: BLE001 - the server outlives its own mistakes
+        except Exception as error:  # noqa: BLE001 - the server outlives its own faults
             traceback.print_exc(file=sys.stderr)
             return envelope.failure(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
 
     def _alongside(self, ctx: ServerRequestContext[Any], caller: Caller) -> Alongside | None:
-        """What the client is told besides the answer; None: nothing."""
+        """Return what notifies the client while a call runs, None if it wants no notifications."""
         report = progress.reporter(ctx)
         if report is None and self._channel is None:
             return None
@@ -122,7 +123,7 @@ class Handlers:
 
 
 def tool_list(tools: Tools, config: Config) -> list[types.Tool]:
-    """The tools as `tools/list` tells them."""
+    """Return the tools for `tools/list`."""
     found = []
     if EXEC in tools.offers:
         without = WAIT_ARGUMENTS if tools.exec_alone else ()
@@ -157,8 +158,12 @@ def _annotations(*, open_world: bool) -> types.ToolAnnotations:
 
 
 class OutliveServer(Server[Any]):
-    """The SDK takes a server with `subscriptions/listen` for one that tells of changed lists, and `server/discover`
-    leaves out `experimental`. Ours tells of resources only, and says the same in every revision of the protocol."""
+    """Corrects the capabilities that the SDK derives, so that they are the same in every revision
+    of the protocol.
+
+    The SDK assumes that a server with `subscriptions/listen` notifies of changed lists; ours does
+    so of resources only. And it leaves `experimental` out of `server/discover`.
+    """
 
     experimental: dict[str, dict[str, Any]] | None = None
 
@@ -183,10 +188,10 @@ class OutliveServer(Server[Any]):
 
 
 def client_name(ctx: ServerRequestContext[Any]) -> str | None:
-    """The caller's name from the handshake, or from this request's own envelope."""
+    """Return the client's name from the handshake, or from this request's own metadata."""
     if ctx.session.client_params is not None:
         return ctx.session.client_params.client_info.name
-    # A client may name itself without telling what it can do; the SDK then keeps neither.
+    # The SDK keeps neither name nor capabilities of a client that sends its name alone
     info: Any = (ctx.meta or {}).get(CLIENT_INFO)
     name = info.get("name") if isinstance(info, dict) else None
     return name if isinstance(name, str) else None
@@ -196,7 +201,7 @@ def _result(found: dict[str, Any], *, process: bool) -> types.CallToolResult:
     safe = encodable(found)
     try:
         words = answers.render(safe, process=process)
-    except Exception:  # noqa: BLE001 - the job may run: no mistake in a sentence may hide that
+    except Exception:  # noqa: BLE001 - the job may run: no fault in a sentence may hide that
         traceback.print_exc(file=sys.stderr)
         words = json.dumps(safe)
     return types.CallToolResult(
@@ -216,8 +221,12 @@ def build(
     caller_of: CallerOf | None = None,
     workdir_required: bool = False,
 ) -> Server[Any]:
-    """The server, ready to run over any transport. `workdir_required`: each job has to say where it runs. `caller_of` says who sent a request; without it, it is the client that
-    started us, with the session or project in `env`, which with `isolate` sees its own jobs only."""
+    """Return the server, ready to run over any transport.
+
+    `caller_of` tells the caller of a request. By default it is the client that started us, with the
+    session or project in `env`; with `isolate` that client sees its own jobs only. `channel` adds
+    `notifications/claude/channel`. `workdir_required`: each job has to say where it runs.
+    """
     caller_of = caller_of or (lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate))
     handlers = Handlers(calls, config, caller_of, Channel(calls) if channel else None)
     resources = Resources(calls, caller_of)
@@ -230,7 +239,7 @@ def build(
         title="outlive",
         instructions=(instructions.WITH_EXEC_ALONE if calls.tools.exec_alone else instructions.INSTRUCTIONS)
         + (instructions.WITHOUT_DIRECTORY if workdir_required else ""),
-        # Of everything else the SDK says: private, stale at once.
+        # For everything else the SDK's hint stands: private, stale at once
         cache_hints={"tools/list": fixed, "prompts/list": fixed, "resources/templates/list": fixed},
         lifespan=subscriptions_module.BackgroundTasks(),
         on_list_tools=handlers.list_tools,
@@ -251,7 +260,7 @@ def build(
 
 
 async def serve(server: Server[Any], environment: JobEnvironment) -> None:
-    """Serve stdio until the client closes it."""
+    """Serve stdin and stdout until the client closes them."""
     server.middleware.append(OwnCode(log_to_stderr))
     async with anyio.create_task_group() as group:
         group.start_soon(environment.read_login_path)

@@ -1,6 +1,7 @@
 """`outlive mcp`: the MCP server of one client over stdin and stdout.
 
-The order is for the start-up time: the fork server and the login shell work while the SDK is imported (half a second).
+The order of the steps saves start-up time: the fork server and the login shell start while the SDK
+is imported, which takes half a second.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def main(values: dict[str, Any], options: dict[str, Any]) -> int:
-    """Serve until the client closes stdin, and return 0. `values` are the arguments of the verb, `options` the global
-    ones. Errors: invalid_argument, config_error, io_error."""
+    """Serve until the client closes stdin, and return 0. `values` are the arguments of the verb,
+    `options` the global ones. Errors: invalid_argument, config_error, io_error."""
     return _serve({**values, "tools": offered(values["tools"]), "root": options["root"], "config": options["config"]})
 
 
@@ -48,7 +49,7 @@ def _serve(asked: dict[str, Any]) -> int:
     finally:
         launcher.close()
     sys.stdout.flush()
-    if threading.active_count() > 1:  # a slow action that was abandoned; the interpreter would wait for it
+    if threading.active_count() > 1:  # the interpreter would wait for a slow action that was abandoned
         os._exit(0)
     return 0
 
@@ -65,7 +66,8 @@ async def _serve_until_signalled(built: Any, environment: JobEnvironment, launch
 
 
 async def _end_when_signalled(launcher: Any) -> None:
-    """End this process by the signal that it gets, between two steps of its calls: none leaves a file half-made.
+    """End this process by the signal that it gets, between two steps of its calls: none leaves a
+    file half-made.
 
     The event loop is not left in good order: asyncio would wait for the thread that reads stdin.
     """
@@ -79,7 +81,7 @@ async def _end_when_signalled(launcher: Any) -> None:
 
 
 def _run(asked: dict[str, Any], found: Any, environment: JobEnvironment, launcher: Any) -> None:
-    gc.disable()  # half a million objects are made and kept: collecting in between costs 50 ms
+    gc.disable()  # the imports make half a million objects and keep them: collecting in between costs 50 ms
     import anyio
 
     from outlive import verbs
@@ -94,6 +96,6 @@ def _run(asked: dict[str, Any], found: Any, environment: JobEnvironment, launche
         built = server.build(calls, found, os.environ, channel=asked["channel"], isolate=asked["isolate"])
         anyio.run(_serve_until_signalled, built, environment, launcher)
     except* (BrokenPipeError, ConnectionResetError):
-        pass  # the client went away while we wrote to it: an end like any other
+        pass  # the client went away during a write: an end like any other
     finally:
         calls.close()

@@ -25,6 +25,7 @@ import struct
 import zlib
 
 from outlive.core.ids import ID_CHARS, only_ids
+from outlive.store.root import entries
 from outlive.system import process
 
 TYPE_CHECKING = False
@@ -164,17 +165,6 @@ def _close(*fds: int) -> None:
     for fd in fds:
         if fd >= 0:
             os.close(fd)
-
-
-def entries(root: int) -> list[str]:
-    """Return the names of everything in the directory itself. Errors: OSError."""
-    # Opened anew: the position of a listing belongs to the open directory, so two threads that read
-    # the same one would each miss what the other one got
-    fd = os.open(".", _DIRECTORY, dir_fd=root)
-    try:
-        return os.listdir(fd)
-    finally:
-        os.close(fd)
 
 
 # --- writing --------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.store.job_dir import JobDir
-    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.event_loop import EventLoop
 
 OUTPUT, STATE = b"o", b"s"
 
@@ -72,13 +72,13 @@ class Connection:
         self.tell(fastjson.dumps(content).encode())
 
 
-class Control:
+class ControlServer:
     """All readers of one job. `serve` handles a checked request: (connection, request, fds); `on_fault` records an exception
     that it raised."""
 
     def __init__(
         self,
-        loop: Loop,
+        loop: EventLoop,
         listener: socket.socket,
         serve: Callable[[Connection, dict[str, Any], list[int]], None],
         on_fault: Callable[[Exception], None],

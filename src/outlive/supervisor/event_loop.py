@@ -15,7 +15,7 @@ _EPOLL = hasattr(select, "epoll")  # Linux
 _LONGEST_S = 86_400.0
 
 
-class Loop:
+class EventLoop:
     """Calls back until `stop`. Timers are named: setting one again moves it. Times are time.monotonic seconds."""
 
     def __init__(self) -> None:

@@ -1,4 +1,7 @@
-"""How a job is given to a pair: what its launcher holds of it. Apart from `pair`, which a command line has no need to load."""
+"""How a job is handed to a pair of guardian and supervisor: the messages, and the launcher's connections.
+
+A command line loads this module, and not `guardian`, which it does not need.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,14 @@ if TYPE_CHECKING:
 
 # What a reader that adopts a job takes hold of at once, and sends to the new pair
 HELD = ("stdout", "stderr", "pidfd")
-# What a supervisor says to its guardian that has let go of its job
+# Supervisor to guardian: the job is over, and a takeover would find nothing to go on with
 OVER = b"over"
-# What a guardian says to its supervisor that waits: no job will come
+# Guardian to a supervisor that waits: no job will come
 END = b"end"
-# What a pair says that waits for another job; behind it the name of a blank that it has made
+# Pair to launcher: it waits for another job. The name of a directory that it made ahead may follow
 FREE = "free"
-# Words behind the names of the files. A server to its nursery: it can use the pair again, and is answered. To a
-# supervisor: make a blank when the job is over.
+# Words behind the names of the files. LEND, server to fork server: the server can use this pair again, and wants an answer.
+# AHEAD, to a supervisor: make a directory for the next job when this one is over
 LEND, AHEAD = "lend", "ahead"
 LENT, NOT_LENT = b"lent", b"none"
 # What a supervisor tells its server before it makes a directory for the next job: a server that ends waits for it
@@ -30,7 +33,7 @@ _SHUT_WR, _SHUT_RDWR = 1, 2  # sys/socket.h
 
 
 class Pair:
-    """The launcher's two lines to a pair that waits."""
+    """A launcher's connections to a pair that waits for a job."""
 
     def __init__(self, guardian: socket.socket, supervisor: socket.socket) -> None:
         self._guardian = guardian
@@ -39,11 +42,14 @@ class Pair:
         self.ahead = False
 
     def send(self, files: dict[str, int], *, ahead: bool = False) -> None:
-        """Give the pair its job, by open files: request, lock0, lock1, waiter and, if the caller gave one, stdin; for an
-        adoption what it took hold of. `ahead`: it makes a directory for the next one."""
+        """Give the pair its job.
+
+        `files`: open files by name. Every job has request, lock0, lock1 and waiter; stdin is the caller's, if there is one;
+        an adoption has what the reader took hold of. `ahead`: the pair makes a directory for the next job. Errors: OSError.
+        """
         self.ahead = ahead
         for_supervisor = {name: fd for name, fd in files.items() if name != "lock1"}
-        # The guardian first: it must know the job before its supervisor can be lost in it.
+        # The guardian first: it must know the job before its supervisor can be killed over it
         names = [name for name in ("lock1", "request", "stdin", *HELD) if name in files]
         fds.send(self._guardian, ",".join(names).encode(), tuple(files[name] for name in names))
         self._given.append(self._guardian)
@@ -52,12 +58,15 @@ class Pair:
             words = ",".join([*for_supervisor, *([AHEAD] if ahead else [])])
             fds.send(self._supervisor, words.encode(), tuple(for_supervisor.values()))
             self._given.append(self._supervisor)
-        except (BrokenPipeError, ConnectionResetError):  # it was killed: its guardian starts the job
+        except (BrokenPipeError, ConnectionResetError):  # the supervisor was killed: its guardian starts the job
             return
 
     def said(self) -> tuple[str, list[int]] | None:
-        """What it says of itself, if it has said anything new. FREE, and maybe a blank's name with its open files
-        (store/preallocated.py): it waits for another job. "": there will be no other one."""
+        """Return the pair's next word about itself with the open files that came with it, None if there is none yet.
+
+        FREE means that it waits for another job; the name of a directory may follow, whose open files are those that
+        store/preallocated.py describes. An empty word means that the pair takes no other job.
+        """
         try:
             message, numbers = fds.receive(self._guardian, limits.CONTROL_BYTES, wait=False)
         except BlockingIOError:
@@ -101,13 +110,18 @@ class Pair:
             return False
 
     def lend(self, borrower: socket.socket) -> None:
-        """Hand our lines to somebody else, who may give it further jobs. Errors: OSError, BlockingIOError among them."""
+        """Send copies of both connections to a server, which may give the pair further jobs.
+
+        Errors: OSError, BlockingIOError among them.
+        """
         fds.send(borrower, LENT, (self._guardian.fileno(), self._supervisor.fileno()), wait=False)
 
     @classmethod
     def borrowed(cls, lender: socket.socket) -> Pair | None:
-        """The answer to the oldest LEND of this socket; None: there was no pair to lend. Errors: OSError, BlockingIOError among
-        them while there is no answer."""
+        """Return the pair that answers the oldest LEND of this socket, None if there was none to lend.
+
+        Errors: OSError; BlockingIOError while there is no answer.
+        """
         message, numbers = fds.receive(lender, limits.CONTROL_BYTES, wait=False)
         if not message:
             raise ConnectionResetError
@@ -115,28 +129,28 @@ class Pair:
         return cls(*lines) if message == LENT else None
 
     def was_taken(self) -> bool:
-        """Has one of them received what it was sent? Waits until one has, or none can any more.
+        """Return whether guardian or supervisor received what it was sent, after waiting until that is certain.
 
-        Both close their end once they have received. An end that is closed, by whatever death, with a message that nobody
-        received is reset (unix(7)), so that no look at processes is needed, which are somebody else's in the next moment.
+        Both close their end once they have received. An end that is closed by a death, with a message in it that was not
+        received, is reset (unix(7)). So no process has to be looked up, whose pid may belong to another one by then.
         """
         return any(_was_received(sock) for sock in self._given)
 
     def close(self) -> None:
-        """A pair that was given nothing ends by this."""
+        """Hang up. A pair that was given no job ends by this."""
         self._guardian.close()
         self._supervisor.close()
 
 
 def read(message: bytes, numbers: list[int]) -> tuple[dict[str, int], list[str]]:
-    """(files by name, the words behind them) of a message with open files."""
+    """Return the open files of a message by name, and the words behind their names."""
     names = message.decode().split(",")
     return dict(zip(names, numbers, strict=False)), names[len(numbers) :]
 
 
 def ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:
-    """Return the fds of those sockets that have something to read, none if that took longer than `timeout_s`."""
-    import select  # late: a command line's pair has one job
+    """Wait until there is something to receive. Return the fds of those sockets, none if the time is over."""
+    import select  # late: the pair of a command line has one job
 
     poller = select.poll()
     for sock in socks:
@@ -146,6 +160,6 @@ def ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:
 
 def _was_received(sock: socket.socket) -> bool:
     try:
-        return not sock.recv(1)  # nothing is ever sent back: the end of file, or the reset
+        return not sock.recv(1)  # nothing is ever sent back: end of file, or the reset
     except ConnectionResetError:
         return False

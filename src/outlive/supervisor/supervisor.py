@@ -16,11 +16,11 @@ from outlive.errors import OutliveError
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import EVENTS, GAP, META, ORDER, STATE, JobDir
 from outlive.store.root import Store
-from outlive.supervisor.control_server import Control
+from outlive.supervisor.control_server import ControlServer
 from outlive.supervisor.ending import oom_verdict, outcome
 from outlive.supervisor.ending.kill import Killer
-from outlive.supervisor.event_loop import Loop
-from outlive.supervisor.events.recorder import Chronicle
+from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.events.recorder import EventRecorder
 from outlive.supervisor.input.stdin import Input
 from outlive.supervisor.output.pump import Pump
 from outlive.supervisor.output.quota import Quota
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from outlive.core.records import State
     from outlive.supervisor.control_server import Connection
-    from outlive.supervisor.job_fds import Ends
+    from outlive.supervisor.job_fds import JobFds
     from outlive.supervisor.request import Request
     from outlive.system.tree import Member
 
@@ -63,28 +63,28 @@ SURVIVED = (
 class Supervisor:
     """`pid` is the command's; `parent` tells whether it is our child (an adopter is nobody's parent)."""
 
-    def __init__(self, job: JobDir, request: Request, state: State, ends: Ends, *, parent: bool) -> None:
+    def __init__(self, job: JobDir, request: Request, state: State, job_fds: JobFds, *, parent: bool) -> None:
         self._job = job
         self._request = request
         self._definition: Definition = Definition.of(request.definition)
         self._state = state
         self._parent = parent
         self._phase = RUNNING
-        self._loop = Loop()
-        self._ends = ends
+        self._loop = EventLoop()
+        self._fds = job_fds
         self._quota = Quota(job, self._definition.quota_bytes, self._tell)
         self._pump = Pump(
             job,
             self._loop,
-            ends.sources,
+            job_fds.sources,
             self._on_output,
             lambda: self.event("look"),
             self._on_drop,
             self._quota,
             self._tell,
         )
-        self._control = Control(self._loop, ends.listener, self._serve, self._on_fault)
-        self._chronicle = Chronicle(
+        self._control = ControlServer(self._loop, job_fds.listener, self._serve, self._on_fault)
+        self._recorder = EventRecorder(
             job,
             self._loop,
             request,
@@ -100,12 +100,12 @@ class Supervisor:
         self._input = Input(
             job,
             self._loop,
-            ends,
+            job_fds,
             self._pump,
             pids=self._pids,
             record=state.terminal,
             write=self._write_if_running,
-            tell=self._chronicle.tell,
+            tell=self._recorder.tell,
         )
         self._pidfd: int | None = None
         self._reaped = False
@@ -136,20 +136,20 @@ class Supervisor:
         if waiter is not None:
             self._control.add(waiter, wants_output=True)
         self._pump.start()
-        self._chronicle.begin(self._state)
+        self._recorder.begin(self._state)
         if not told:
             self._control.state()
         if self._state.finished:
             self._phase = LINGERING
             self._reap_command()
             self._resume_ending()
-            self._chronicle.look_for(self._definition_now())
-            self._chronicle.last_hits()
+            self._recorder.look_for(self._definition_now())
+            self._recorder.last_hits()
             self._quota.finish()
-            self._chronicle.ended(self._state)
+            self._recorder.ended(self._state)
             self._after_end()
         else:
-            self._chronicle.look_for(self._definition_now() if self._state.adopted else self._definition)
+            self._recorder.look_for(self._definition_now() if self._state.adopted else self._definition)
             self._watch_command()
             self._set_timers()
             self._input.start()
@@ -159,7 +159,7 @@ class Supervisor:
     def _watch_command(self) -> None:
         if self._state.pid is None:
             return
-        held = self._ends.pidfd
+        held = self._fds.pidfd
         self._pidfd = process.open_pidfd(self._state.pid) if held is None else held
         if self._pidfd is not None:
             self._loop.read(self._pidfd, self._command_ended)
@@ -213,7 +213,7 @@ class Supervisor:
             if self._pidfd is not None or not self._parent:  # else every SIGCHLD asks again
                 self._loop.after("settle", limits.SWEEP_INTERVAL_S, self._settle)
             return
-        self._chronicle.last_hits()
+        self._recorder.last_hits()
         self._quota.finish()  # what an answer about the end says of gaps is final; and it makes room on a full disk
         try:
             self._state = self._job.write_state(finished)
@@ -225,7 +225,7 @@ class Supervisor:
             return
         fault_points.at("end_written")
         # Before anybody is woken: whoever waited for the end finds it in the history
-        self._chronicle.ended(self._state)
+        self._recorder.ended(self._state)
         self._phase = LINGERING
         self._input.end()
         for timer in ("timeout", "idle", "progress", "settle", "sync"):
@@ -275,18 +275,18 @@ class Supervisor:
     def _after_end(self) -> None:
         self._sync()
         fault_points.at("end_synced")
-        self._chronicle.sinks.finished(self._definition_now(), self._state)
+        self._recorder.sinks.finished(self._definition_now(), self._state)
         self._unmark_live()  # what is owed is on disk: a reader can see it without the mark
         self._input.end()
         self._reap_orphans()
-        self._chronicle.left_behind(len(self._members(not self._parent)))
+        self._recorder.left_behind(len(self._members(not self._parent)))
         self._check_done()
 
     def _check_done(self) -> None:
         """Lingering ends when no descendant lives, both pipes are at their end, and everybody was told."""
         if self._loop.is_set("after_end"):
             return
-        if self._chronicle.busy or self._killer.busy:
+        if self._recorder.busy or self._killer.busy:
             # Whoever is busy calls when he is done; looking as well costs little, and one that forgets keeps nobody here
             self._loop.after("look", _LINGER_CHECK_S, lambda: self.event("look"))
             return
@@ -311,7 +311,7 @@ class Supervisor:
         self._job.release_reserve()
         self._job.remove_io()
         fault_points.at("end_unlinked")
-        self._chronicle.close()
+        self._recorder.close()
         self._control.close()
         self._loop.close()
 
@@ -331,7 +331,7 @@ class Supervisor:
 
     def _record_ending(self, cause: str, by: str, signal_name: str, grace_ms: int) -> None:
         """Before the signal is sent: a survivor goes on with it, and the outcome can say who asked."""
-        self._chronicle.signal_sent(signal_name, by, cause)
+        self._recorder.signal_sent(signal_name, by, cause)
         ends = signal_name in ("SIGTERM", "SIGKILL")
         kill_at = time.monotonic_ns() + grace_ms * 1_000_000 if ends else None
         ending = {"cause": cause, "by": by, "signal": signal_name, "at": timestamp(), "kill_at_ns": kill_at}
@@ -345,17 +345,17 @@ class Supervisor:
 
     def _grace_over(self) -> None:
         ending = self._state.ending or {}
-        self._chronicle.signal_sent("SIGKILL", ending.get("by", ""), ending.get("cause", "kill"))
+        self._recorder.signal_sent("SIGKILL", ending.get("by", ""), ending.get("cause", "kill"))
 
     def _members(self, full: bool) -> list[Member]:
         """Who of the job lives. `full` also looks for the cookie, in case somebody is not below us."""
-        found = tree.below(os.getpid(), self._chronicle.sinks.pids)
+        found = tree.below(os.getpid(), self._recorder.sinks.pids)
         if not self._parent:  # the command is not below us, and may have dropped its cookie
             found += self._command_tree()
         if full or not self._parent:
             found += tree.with_cookie(self._request.job_id)
         members = {member.pid: member for member in found}
-        if self._chronicle.sinks.started:  # what a notification command left behind is no part of the job
+        if self._recorder.sinks.started:  # what a notification command left behind is no part of the job
             members = {pid: member for pid, member in members.items() if not tree.is_sink(pid)}
         return list(members.values())
 
@@ -377,7 +377,7 @@ class Supervisor:
             except ChildProcessError:
                 continue
             if done:
-                self._chronicle.sinks.reaped(pid, status)
+                self._recorder.sinks.reaped(pid, status)
 
     # --- readers ---
 
@@ -388,12 +388,12 @@ class Supervisor:
 
     def _record_dropped(self) -> None:
         self._write(dropped_bytes=self._pump.dropped)
-        self._chronicle.tell(history.DROPPED, bytes=self._pump.dropped)
+        self._recorder.tell(history.DROPPED, bytes=self._pump.dropped)
 
     def _on_output(self) -> None:
         self._input.output()
         self._control.output()
-        self._chronicle.output()
+        self._recorder.output()
 
     def _serve(self, connection: Connection, request: dict[str, Any], files_sent: list[int]) -> None:
         """One request of a reader; its answer goes back on the connection."""
@@ -401,18 +401,18 @@ class Supervisor:
             self._kill_request(request)
             connection.answer(ok=True)
         elif request["op"] == "reload":
-            self._chronicle.look_for(self._definition_now())
+            self._recorder.look_for(self._definition_now())
             connection.answer(ok=True)
         else:
             self._input.serve(connection, request, files_sent)
 
     def _on_fault(self, error: Exception) -> None:
-        self._chronicle.fault(error)
+        self._recorder.fault(error)
 
     def _kill_request(self, request: dict[str, Any]) -> None:
         if request["removing"]:
             self._doomed = True
-            self._chronicle.silence()
+            self._recorder.silence()
         number, grace_ms = request["signal"], request["grace_ms"]
         self._record_ending("kill", request["by"], signals.name_of(number), grace_ms)
         if number in (signal.SIGTERM, signal.SIGKILL):
@@ -423,7 +423,7 @@ class Supervisor:
     # --- records ---
 
     def _tell(self, kind: str, **content: Any) -> None:
-        self._chronicle.tell(kind, **content)
+        self._recorder.tell(kind, **content)
 
     def _definition_now(self) -> Definition:
         """`notify set` may have changed it meanwhile."""

@@ -26,7 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_READ, _READ_SECOND, _POLL, _SELECT, _EPOLL, _RESTART = range(6)  # _READ_SECOND: the source is the second argument
+# Kinds of system calls. _READ_SECOND: the source is the second argument
+_READ, _READ_SECOND, _POLL, _SELECT, _EPOLL, _RESTART = range(6)
 
 
 def _table(*numbers: str) -> dict[int, int]:
@@ -59,7 +60,8 @@ _PAUSES = (0, 0.0005, 0.002)
 
 _GONE = (FileNotFoundError, ProcessLookupError)
 
-_tables: tuple[dict[int, int], dict[int, int]] | None = None  # for 64-bit and 32-bit programs of this machine
+# The tables for 64-bit and 32-bit programs of this machine
+_tables: tuple[dict[int, int], dict[int, int]] | None = None
 
 
 class Target:
@@ -79,8 +81,10 @@ class Found:
 
     def __init__(self) -> None:
         self.reading = False  # blocked in a read of the target
-        self.polling = False  # blocked in poll, select or epoll_wait over a set with the target in it
-        self.others = False  # such a set also holds a socket to somewhere else, or a terminal that is not the target
+        # Blocked in poll, select or epoll_wait over a set with the target in it
+        self.polling = False
+        # Such a set also holds a socket to somewhere else, or a terminal that is not the target
+        self.others = False
         self.busy = False  # running or in uninterruptible sleep, so silence does not mean waiting
         self.unreadable = False  # some thread could not be inspected, so its state is not known
 
@@ -132,7 +136,8 @@ class _Thread:
 
     def __init__(self, where: str, terminal: int, call: int, args: list[int]) -> None:
         self.where = where  # /proc/PID/task/TID
-        self.terminal = terminal  # its controlling terminal (tty_nr), the device number as in st_rdev
+        # Its controlling terminal (tty_nr), the device number as in st_rdev
+        self.terminal = terminal
         self.call = call
         self.args = args
 
@@ -159,7 +164,9 @@ def _settled(where: str, target: Target, found: Found) -> bool:
         fields = _stat(where)
         if not fields:
             return True
-        if fields[0] != b"S":  # running, or in uninterruptible sleep; else stopped or dead, and waits for no input
+        # R and D: running, or in uninterruptible sleep. All others are stopped or dead, and wait for
+        # no input
+        if fields[0] != b"S":
             return fields[0] not in (b"R", b"D")
         words = _read(f"{where}/syscall").split()
         if words[:1] == [b"running"]:
@@ -169,7 +176,8 @@ def _settled(where: str, target: Target, found: Found) -> bool:
             _note(thread, target, found)
     except _GONE:
         pass
-    except OSError:  # EACCES, EPERM: not ours to look into. Short of fds or memory ourselves, we do not know either.
+    except OSError:
+        # EACCES, EPERM: it may not be inspected. ENFILE, ENOMEM: we are short ourselves
         found.unreadable |= _is_living(where)
     return True
 
@@ -273,7 +281,8 @@ def _select_set(thread: _Thread) -> list[tuple[int, int]]:
 def _epoll_set(thread: _Thread, fd: int) -> list[tuple[int, int]]:
     """Return the entries of an epoll, which proc_pid_fdinfo(5) has as lines "tfd: FD events: HEX
     data: …". A fired EPOLLONESHOT has no interest left."""
-    lines = _read(f"{thread.where}/fdinfo/{fd}", _FDINFO).split(b"\n")[:-1]  # the last is empty, or was cut
+    # The last is empty, or was cut
+    lines = _read(f"{thread.where}/fdinfo/{fd}", _FDINFO).split(b"\n")[:-1]
     words = [line.split(maxsplit=4) for line in lines if line.startswith(b"tfd:")]
     return [(int(word[1]), int(word[3], 16) & _WANTS) for word in words if len(word) > 3]
 
@@ -350,9 +359,11 @@ def _unix_peer(inode: int) -> int:
             answer = sock.recv(4096, socket.MSG_DONTWAIT)
     except OSError:
         return 0
-    if len(answer) < 40 or struct.unpack_from("=H", answer, 4)[0] != 20:  # SOCK_DIAG_BY_FAMILY; else an error
+    # An answer has the type SOCK_DIAG_BY_FAMILY (20), an error another one
+    if len(answer) < 40 or struct.unpack_from("=H", answer, 4)[0] != 20:
         return 0
-    size, kind, peer = struct.unpack_from("=HHI", answer, 32)  # the one attribute that was asked for
+    # The one attribute that was asked for
+    size, kind, peer = struct.unpack_from("=HHI", answer, 32)
     return int(peer) if (size, kind) == (8, 2) else 0  # UNIX_DIAG_PEER
 
 

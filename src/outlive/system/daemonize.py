@@ -59,7 +59,8 @@ def fork_away(body: Callable[[], int], keep: set[int], title: str) -> None:
             os._exit(code)
     try:
         _, status = os.waitpid(middle, 0)
-    except ChildProcessError:  # our own caller ignores SIGCHLD, so the kernel has reaped it (wait(2))
+    except ChildProcessError:
+        # Our own caller ignores SIGCHLD, so the kernel has reaped it (wait(2))
         return
     if status:
         raise OSError(os.waitstatus_to_exitcode(status), "a detached process could not be forked")

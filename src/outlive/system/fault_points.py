@@ -113,7 +113,8 @@ def at(point: str) -> None:
         _report(STOP + point)
         os.kill(os.getpid(), signal.SIGSTOP)
     if _wanted and _prefix + point in _wanted:
-        import signal  # every command line loads this module, and signal costs it more than all the rest of it
+        # Every command line loads this module, and signal costs it more than all the rest of it
+        import signal
 
         _report(point)
         os.kill(os.getpid(), signal.SIGKILL)

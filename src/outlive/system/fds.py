@@ -26,7 +26,8 @@ def cloexec_from(first: int) -> None:
 
     `socket.recv_fds` returns inheritable fds whatever flags say, so this runs before each spawn.
     """
-    from outlive.system import prctl  # late: it costs a command line, which spawns nothing, a millisecond
+    # Late: it costs a command line, which spawns nothing, a millisecond
+    from outlive.system import prctl
 
     if prctl.mark_cloexec(first):
         return

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     Held = tuple[str, bool, bytes]  # file name, is it a package, its bytecode file or its source
 
-_HEADER_BYTES = 16  # PEP 552: magic number, flags, and of the source the time in seconds and the size
+# PEP 552: magic number, flags, and of the source the time in seconds and the size
+_HEADER_BYTES = 16
 # Starts an interpreter whose fd 1 is an `image`. It needs no file of ours, and no directory to
 # import from.
 BOOT = (
@@ -37,7 +38,8 @@ BOOT = (
     "module.serve(held)\n"
 )
 _held: dict[str, Held] = {}  # what was not imported yet
-_known: set[str] = set()  # modules, and packages with everything below them, that need not be read again
+# Modules, and packages with everything below them, that need not be read again
+_known: set[str] = set()
 
 
 def hold(*names: str) -> None:

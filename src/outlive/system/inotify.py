@@ -50,7 +50,8 @@ class _Way:
 
     def __init__(self) -> None:
         self.masks: dict[str, int] = {}  # path without links → what to watch there
-        self.seen: list[tuple[str, int, int]] = []  # (path, st_dev, st_ino) of every step: the identity of this way
+        # (path, st_dev, st_ino) of every step: the identity of this way
+        self.seen: list[tuple[str, int, int]] = []
         self.names: set[bytes] = set()  # the names that lead to the file
         self.file: str | None = None  # the file itself, if it is there and no directory
         self.last = "/"  # the deepest directory there is
@@ -138,7 +139,8 @@ class Watch:
     def _arm(self) -> None:
         """Watch the path, then walk it again: what changes after that second walk is an event."""
         self._way = _way_to(self._path)
-        for _ in range(_MOST_LOOKS):  # a path that changes faster than this has caused another event
+        # A path that changes faster than this has caused another event
+        for _ in range(_MOST_LOOKS):
             whole = True
             try:
                 self._watch(self._way)
@@ -153,12 +155,14 @@ class Watch:
     def _watch(self, way: _Way) -> None:
         watches: dict[int, str] = {}
         if way.file is not None and not self._add(watches, way.file, _CONTENT | _SELF):
-            way.add(way.last, _CONTENT)  # a file we may not read: its directory tells, along with its neighbours
+            # A file we may not read: its directory tells, along with its neighbours
+            way.add(way.last, _CONTENT)
         for path, mask in way.masks.items():
             if not self._add(watches, path, mask | _ONLYDIR) and path == way.last:
                 raise OSError(errno.EACCES, os.strerror(errno.EACCES), path)
         for wd in self._watches.keys() - watches.keys():
-            self._libc.inotify_rm_watch(self._fd, wd)  # EINVAL: the kernel had removed it with its file
+            # EINVAL: the kernel had removed it with its file
+            self._libc.inotify_rm_watch(self._fd, wd)
         self._watches = watches
 
     def _add(self, watches: dict[int, str], path: str, mask: int) -> bool:

@@ -112,7 +112,8 @@ def _records(fd: int) -> Iterator[bytes]:
     while True:
         try:
             record = os.read(fd, _RECORD_BYTES)
-        except BrokenPipeError:  # it was overwritten before this read: the next one goes on after it
+        except BrokenPipeError:
+            # It was overwritten before this read: the next one goes on after it
             continue
         except OSError:  # EAGAIN: that was all
             return

@@ -32,7 +32,8 @@ def leave_it() -> None:
     try:
         fds.null_stdio()  # a reader of the child's output must see it close
         fds.close_others(set())
-        for number in _PASSED_ON:  # process 1 has no default dispositions: without a handler TERM would have no effect
+        # Process 1 has no default dispositions: without a handler TERM would have no effect
+        for number in _PASSED_ON:
             signal.signal(number, lambda number, _: os.kill(child, number))
         code = _wait_for(child)
     except BaseException:  # noqa: BLE001 - the stack above is the server's, which must not be unwound here

@@ -24,7 +24,8 @@ _SOCK_DIAG_BY_FAMILY = 20
 _REQUEST_DUMP = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
 _NLMSG_DONE = 3
 _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
-_QUESTION = struct.Struct("=BBBxI2s46x")  # inet_diag_req_v2: family, protocol, extensions, states, port
+# inet_diag_req_v2: family, protocol, extensions, states, port
+_QUESTION = struct.Struct("=BBBxI2s46x")
 _ANSWER = struct.Struct("=4x2x2x16s44xI")  # inet_diag_msg: address, inode
 _ATTRIBUTE = struct.Struct("=HH")  # length, type
 _V6ONLY = 11  # INET_DIAG_SKV6ONLY

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 _PR_SET_NAME = 15
 _CLOSE_RANGE_CLOEXEC = 4
-_SYS_CLOSE_RANGE = 436  # the same number on every architecture (it came after the tables were unified)
+# The same number on every architecture (it came after the tables were unified)
+_SYS_CLOSE_RANGE = 436
 _PR_SET_CHILD_SUBREAPER = 36
-_areas: tuple[int, ...] | None = None  # where argv and environment lie; the same in whatever is forked from here
+# Where argv and environment lie; the same in whatever is forked from here
+_areas: tuple[int, ...] | None = None
 
 
 def _by_address() -> Callable[..., int]:

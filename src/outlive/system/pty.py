@@ -10,7 +10,8 @@ import struct
 import termios
 
 _IUTF8 = 0o40000  # termios(3): erase whole UTF-8 characters; Python knows the name from 3.14 on
-_TIOCGPTPEER = 0x5441  # ioctl_tty(2), Linux 4.13: the slave of this master, whatever is mounted at /dev/pts
+# ioctl_tty(2), Linux 4.13: the slave of this master, whatever is mounted at /dev/pts
+_TIOCGPTPEER = 0x5441
 _LFLAG, _CC = 3, 6  # in what termios.tcgetattr returns
 
 

@@ -132,7 +132,8 @@ def _spawn_at(path: str, argv: Sequence[str], env: Mapping[str, str], moves: lis
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise
-        return start("/bin/sh", ["sh", path, *argv[1:]])  # a script without #! is run by sh, as shells do
+        # A script without #! is run by sh, as shells do
+        return start("/bin/sh", ["sh", path, *argv[1:]])
 
 
 def why_not(program: str, env: Mapping[str, str], cwd: str, error: OSError) -> str:

@@ -1,4 +1,7 @@
-"""The verbs by name. Each is loaded when it is asked for: a call of the command line needs one of them."""
+"""The verbs by name.
+
+Each is loaded when it is asked for: a call of the command line needs one of them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.verbs.spec import Verb
 
-# Name as typed → the module of its declaration, and the declaration's name there. The order is that of `--help`.
+# Name as typed → the module of its declaration, and the declaration's name there. The order is that
+# of `--help`.
 VERBS = {
     "run": ("run", "VERB"),
     "create": ("create", "VERB"),
@@ -51,7 +55,10 @@ def names() -> list[str]:
 
 
 def canonical(name: str) -> str | None:
-    """Return the verb that `name` means, or None. Hyphens, underscores and one space are the same."""
+    """Return the verb that `name` means, or None.
+
+    Hyphens, underscores and one space are the same.
+    """
     wanted = ALIASES.get(name, name)
     flat = wanted.replace("_", " ").replace("-", " ")
     for known in VERBS:
@@ -62,7 +69,8 @@ def canonical(name: str) -> str | None:
 
 def load(name: str) -> Verb:
     """Return the declaration of a verb, by its canonical name."""
-    # Not importlib.import_module: `-X importtime` does not show what that loads, and a test looks there
+    # Not importlib.import_module: `-X importtime` does not show what that loads, and a test looks
+    # there
     module, declaration = VERBS[name]
     verb: Verb = getattr(__import__(f"outlive.verbs.{module}", fromlist=(declaration,)), declaration)
     return verb

@@ -25,7 +25,8 @@ def encoded(envelope: dict[str, Any]) -> bytes:
     try:
         return _dumped(envelope, ascii_only=False).encode("utf-8")
     except UnicodeEncodeError:
-        # A path or argument that is no UTF-8 holds lone surrogates here; as \udcXX they are valid JSON.
+        # A path or argument that is no UTF-8 holds lone surrogates here; as \udcXX they are valid
+        # JSON.
         return _dumped(envelope, ascii_only=True).encode("ascii")
 
 

@@ -32,7 +32,8 @@ def events(
     limit: int = limits.EVENTS,
     follow: bool = False,
 ) -> Waiting[dict[str, Any]]:
-    """Return events in the order of the output: without a cursor the newest, else the first ones after it."""
+    """Return events in the order of the output: without a cursor the newest, else the first ones
+    after it."""
     with lookup.open_job(ctx, job) as found_job:
         inspected = yield from _end_told(ctx, found_job, adoption.inspect_and_adopt(ctx, found_job))
         state = inspected.state
@@ -56,7 +57,8 @@ def events(
 
 
 def _end_told(ctx: Context, job: JobDir, found: Inspection) -> Waiting[Inspection]:
-    """Return the inspection once the history of a finished job has its end, which is visible a moment earlier."""
+    """Return the inspection once the history of a finished job has its end, which is visible a
+    moment earlier."""
     until = time.monotonic() + limits.CONTROL_S
     while found.state.finished and found.supervised and time.monotonic() < until:
         if log.has(job, log.FINISHED):

@@ -1,4 +1,7 @@
-"""Every field of every answer, once: its JSON Schema and what it means. `schema/` is made from this and the verbs."""
+"""Every field of every answer, once: its JSON Schema and what it means.
+
+`schema/` is made from this and the verbs.
+"""
 
 from __future__ import annotations
 
@@ -409,7 +412,8 @@ OVERRIDES: dict[str, dict[str, Schema]] = {
 
 
 def entry_of(names: tuple[str, ...], type_: str) -> Schema:
-    """Return the schema of an object with these fields; a trailing `?` marks a field that may be absent."""
+    """Return the schema of an object with these fields; a trailing `?` marks a field that may be
+    absent."""
     plain = [name.removesuffix("?") for name in names]
     return {
         "type": "object",

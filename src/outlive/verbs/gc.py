@@ -29,7 +29,8 @@ def gc(
     max_jobs: int | None = None,
     max_bytes: int | None = None,
 ) -> dict[str, Any]:
-    """Delete jobs that ended before the window, and those that ended first until `max_jobs` and `max_bytes` hold."""
+    """Delete jobs that ended before the window, and those that ended first until `max_jobs` and
+    `max_bytes` hold."""
     window, source = _window(ctx, older_than)
     bounds = Bounds(
         duration_ms(window, argument("older_than"), bare_unit=None) / 1000,
@@ -46,7 +47,8 @@ def gc(
         "older_than": window,
         "older_than_source": source,
         **sweep.totals(),
-        # Leftovers no longer tell whose they were, so callers behind a wall neither delete nor count them
+        # Leftovers no longer tell whose they were, so callers behind a wall neither delete nor
+        # count them
         "leftovers": store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
         "bounds": _bounds(bounds),
         "automatic": ctx.config.bounds() is not None,
@@ -147,7 +149,7 @@ class _Sweep:
         self._jobs.append({"job_id": job_id, "state": state, "action": action, "reason": reason, "bytes": size})
 
     def totals(self) -> dict[str, Any]:
-        """Return the counts, and as many of the jobs as an answer should hold, deleted ones first."""
+        """Return the counts, and as many jobs as an answer should hold, deleted ones first."""
         ordered = sorted(self._jobs, key=lambda job: job["action"] == "skipped")
         return {
             "deleted": self._deleted,

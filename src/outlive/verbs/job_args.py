@@ -1,4 +1,5 @@
-"""Arguments that several verbs declare alike: what a job is, what of its output an answer shows, how long a call waits."""
+"""Arguments that several verbs declare alike: what a job is, what of its output an answer shows,
+how long a call waits."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ from outlive import limits
 from outlive.store.output.patterns import MATCH_TYPES, REGEX
 from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
 
-# What output is watched for. A CLI pattern is one word; the other members of a watch have flags of their own.
+# What output is watched for. A CLI pattern is one word; the other members of a watch have flags of
+# their own.
 WATCHES = (
     Arg(
         "watch",

@@ -26,7 +26,10 @@ def kill(
     grace_ms: int = limits.KILL_GRACE_MS,
     wait_ms: int | None = None,
 ) -> Waiting[dict[str, Any]]:
-    """Send TERM to the whole process tree, and KILL to what is left after the grace. Other signals are sent as they are."""
+    """Send TERM to the whole process tree, and KILL to what is left after the grace.
+
+    Other signals are sent as they are.
+    """
     number = signals.number_of(signal)
     if number is None:
         near = nearest(signal.upper().removeprefix("SIG"), [name.removeprefix("SIG") for name in signals.names()])

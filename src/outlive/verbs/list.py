@@ -37,7 +37,10 @@ def list_jobs(
     owner: str | None = None,
     all: bool = False,  # noqa: A002 - the flag's name
 ) -> dict[str, Any]:
-    """Return the jobs, running ones first, then the newest. Reads only as many jobs as fill the answer."""
+    """Return the jobs, running ones first, then the newest.
+
+    Reads only as many jobs as fill the answer.
+    """
     if all and (cwd or owner):
         message = f"{argument('all')} goes without {argument('cwd')} and {argument('owner')}"
         raise invalid("all", message, hint="It shows the jobs of every directory and client.")
@@ -63,7 +66,7 @@ def list_jobs(
 
 
 def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
-    """Yield ids in the order of the answer: jobs that may run, then all others from the newest on."""
+    """Yield ids in the order of the answer: jobs that may run, then the others, newest first."""
     known = set()
     for job_id in lookup.live_ids(ctx):
         known.add(job_id)
@@ -73,7 +76,8 @@ def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
 
 
 class _Filter:
-    """Decides which jobs were asked for; by default those of the CLI's directory, or the MCP client's own."""
+    """Decides which jobs were asked for; by default those of the CLI's directory, or the MCP
+    client's own."""
 
     def __init__(
         self, ctx: Context, state: str | None, tags: list[str], cwd: str | None, owner: str | None, everything: bool

@@ -34,7 +34,8 @@ def log(
     max_bytes: int,
     raw: bool = False,
 ) -> dict[str, Any]:
-    """Return lines [offset, offset + limit), the output after `since_seq`, or the lines that match `search`."""
+    """Return lines [offset, offset + limit), the output after `since_seq`, or the lines that match
+    `search`."""
     if since_seq is not None and offset is not None:
         message = f"give {argument('offset')} (lines) or {argument('since_seq')} (position), not both"
         raise invalid("offset", message)
@@ -64,7 +65,10 @@ def log(
 
 
 class _Reader:
-    """Reads the merged stream, or one stream's log. Positions and line numbers are those of what is read."""
+    """Reads the merged stream, or one stream's log.
+
+    Positions and line numbers are those of what is read.
+    """
 
     def __init__(self, job: JobDir, output: Output, stream: int | None, *, more: bool) -> None:
         self._job = job
@@ -133,7 +137,8 @@ class _Reader:
             room = smaller
 
     def _fit(self, start: int, stop: int, max_bytes: int) -> int:
-        """Return the end of the whole lines that fit into the budget; a line that is too long is cut."""
+        """Return the end of the whole lines that fit into the budget; a line that is too long is
+        cut."""
         hole = self.lines.hole
         if hole.kept(start, stop) <= max_bytes:
             return stop
@@ -145,7 +150,8 @@ class _Reader:
         return hole.plus(start, whole or len(data) + self._rest_of_character(hole.plus(start, len(data))))
 
     def _rest_of_character(self, at: int) -> int:
-        """Return the length of the rest of a cut character: even a tiny budget shows one whole, so that readers get on."""
+        """Return the length of the rest of a cut character: even a tiny budget shows one whole, so
+        that readers get on."""
         return leading_cut(self.lines.read(at, at + 3))
 
     def _go_on(self, stop: int, by_position: bool) -> str:

@@ -30,7 +30,10 @@ def notify_set(
     remove_watch: list[str] | tuple[str, ...] = (),
     **args: Any,
 ) -> Waiting[dict[str, Any]]:
-    """Change what is given and leave the rest. No sink runs now, and output that is already there is not searched."""
+    """Change what is given and leave the rest.
+
+    No sink runs now, and output that is already there is not searched.
+    """
     match = {name.removeprefix("output_"): args.pop(name) for name in _MATCH if args.get(name) is not None}
     with lookup.open_job(ctx, job) as found_job:
         end = _end(found_job)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 def poll(
     ctx: Context, *, job: str, since_seq: int | None = None, timeout_ms: int = 0, max_bytes: int, raw: bool = False
 ) -> Waiting[dict[str, Any]]:
-    """Return the output since a position. Wait at most `timeout_ms` for output or the end. Reading consumes nothing."""
+    """Return the output since a position.
+
+    Wait at most `timeout_ms` for output or the end. Reading consumes nothing.
+    """
     began = time.monotonic()
     until = began + timeout_ms / 1000
     with lookup.open_job(ctx, job) as found_job:

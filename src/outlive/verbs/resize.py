@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Waiting[dict[str, Any]]:
-    """Set the size; the program gets SIGWINCH. Errors: not_a_pty, invalid_argument, stdin_closed, io_error."""
+    """Set the size; the program gets SIGWINCH.
+
+    Errors: not_a_pty, invalid_argument, stdin_closed, io_error.
+    """
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
         stdin.require_pty(found)

@@ -66,7 +66,8 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.P
 
 
 def _from_the_start(notification: dict[str, Any]) -> dict[str, Any]:
-    """Return the notification with every watch set to position 0, where the new job's output begins."""
+    """Return the notification with every watch set to position 0, where the new job's output
+    begins."""
     found = dict(notification)
     if found.get("watches"):
         found["watches"] = [{**watch, "from_seq": 0} for watch in found["watches"]]

@@ -22,7 +22,7 @@ def schema(ctx: Context) -> dict[str, Any]:
 
 
 def document() -> dict[str, Any]:
-    """What `schema/outlive.schema.json` holds."""
+    """Return the content of `schema/outlive.schema.json`."""
     answering = [verb for verb in map(verbs.load, verbs.names()) if not verb.program]
     kinds = {verb.type: _answer(verb) for verb in answering}
     definitions = {**dict(sorted(kinds.items())), "error": _error()}

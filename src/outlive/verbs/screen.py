@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def screen(ctx: Context, *, job: str) -> dict[str, Any]:
-    """Return the lines, the cursor and the title; a finished job's as it left them. Errors: not_a_pty."""
+    """Return the lines, the cursor and the title; a finished job's as it left them.
+
+    Errors: not_a_pty.
+    """
     from outlive.render.screen import render  # 40 ms, and no other verb needs it
 
     with lookup.open_job(ctx, job) as found_job:

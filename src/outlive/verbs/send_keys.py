@@ -26,7 +26,10 @@ def send_keys(
     literal: str | None = None,
     timeout_ms: int = limits.WRITE_MS,
 ) -> Waiting[dict[str, Any]]:
-    """Send `literal`, then `hex`, then `keys`, in one write. Errors: not_a_pty, invalid_argument, as for write."""
+    """Send `literal`, then `hex`, then `keys`, in one write.
+
+    Errors: not_a_pty, invalid_argument, as for write.
+    """
     plain = (literal or "").encode("utf-8", "surrogateescape") + keys.from_hex(hex_)
     with lookup.open_job(ctx, job) as found_job:
         stdin.require_pty(adoption.inspect_and_adopt(ctx, found_job))

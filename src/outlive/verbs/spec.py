@@ -1,6 +1,7 @@
 """Declare a verb: its arguments, its result and its help, once.
 
-The parser of the command line, the tool schemas of MCP, the docs and `schema/` are made from these declarations.
+The parser of the command line, the tool schemas of MCP, the docs and `schema/` are made from these
+declarations.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# What a value may be. CLI words are converted by `cli/parse.py`, MCP values are checked by `mcp/tools/arguments.py`.
+# What a value may be. CLI words are converted by `cli/parse.py`, MCP values are checked by
+# `mcp/tools/arguments.py`.
 STR = "string"
 INT = "integer"
 FLOAT = "number"
 BOOL = "boolean"
 STRS = "strings"  # CLI: the flag again and again. MCP: an array
 MS = "milliseconds"  # CLI: a bare number or 5s, 30m, 2h. MCP: a number
-SECONDS = "seconds"  # MCP only: a number, fractions allowed. Converted to milliseconds for the action
+SECONDS = "seconds"  # MCP only: a number, fractions allowed. The verb gets milliseconds
 BYTES = "bytes"  # a number, or 64K, 500M, 2G
 ENV = "env"  # CLI: NAME=VALUE again and again. MCP: an object of strings
 ITEMS = "items"  # CLI: words, the flag again and again; JSON objects as text. MCP: an array of strings and objects
@@ -31,11 +33,12 @@ PATH = "path"  # a path; the CLI makes it absolute against its own directory
 class Arg:
     """One argument of a verb.
 
-    `name` is the parameter of the verb's function. `cli` and `mcp` are the names on that face: None stands for `name`
-    itself (with hyphens and `--` in front on the command line), "" for an argument that the face does not offer. A name
-    without `--` is a positional. A `hidden` argument is taken but not shown; "mcp" hides it there alone, where its
-    description costs every conversation. `default` is the value when the caller leaves the argument out;
-    `cli_default` and `mcp_default` are set where the faces differ.
+    `name` is the parameter of the verb's function. `cli` and `mcp` are the names on that face: None
+    stands for `name` itself (with hyphens and `--` in front on the command line), "" for an
+    argument that the face does not offer. A name without `--` is a positional. A `hidden` argument
+    is taken but not shown; "mcp" hides it there alone, where its description costs every
+    conversation. `default` is the value when the caller leaves the argument out; `cli_default` and
+    `mcp_default` are set where the faces differ.
     """
 
     __slots__ = (
@@ -95,9 +98,10 @@ class Arg:
 class Verb:
     """One verb of both faces.
 
-    `run` is a function `(ctx, **arguments) -> result`, or a generator function that yields `Pause`s and returns the
-    result (see `jobs/waiting.py`). It does not depend on the face. `result` names the fields of the answer, each defined
-    once in `verbs/fields.py`; a trailing `?` marks a field that may be absent.
+    `run` is a function `(ctx, **arguments) -> result`, or a generator function that yields `Pause`s
+    and returns the result (see `jobs/waiting.py`). It does not depend on the face. `result` names
+    the fields of the answer, each defined once in `verbs/fields.py`; a trailing `?` marks a field
+    that may be absent.
     """
 
     __slots__ = ("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail", "follow", "program")

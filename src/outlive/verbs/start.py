@@ -40,7 +40,10 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
 
 
 def _take(job: JobDir) -> Locks:
-    """Take the locks of a created job, so that only one caller starts it. Errors: invalid_state, io_error."""
+    """Take the locks of a created job, so that only one caller starts it.
+
+    Errors: invalid_state, io_error.
+    """
     try:
         return Locks(job)
     except BlockingIOError:

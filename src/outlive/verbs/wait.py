@@ -38,7 +38,10 @@ def wait(
     max_bytes: int,
     raw: bool = False,
 ) -> Waiting[dict[str, Any]]:
-    """Wait until a condition holds for one job, or for all. A time-out is a normal answer and ends no job."""
+    """Wait until a condition holds for one job, or for all.
+
+    A time-out is a normal answer and ends no job.
+    """
     wanted = parse.parsed(until)
     began = time.monotonic()
     limit = None if timeout_ms is None else began + timeout_ms / 1000
@@ -55,7 +58,8 @@ def wait(
             fired = [one for one in jobs if one.fired]
             failed = [one for one in fired if one.in_vain]
             done = bool(fired) if mode == "any" else bool(failed) or len(fired) == len(jobs)
-            # What is true already fires even without time to wait, but a first answer from a port or server takes a moment
+            # What is true already fires even without time to wait, but a first answer from a port
+            # or server takes a moment
             first = any(one.undecided for one in jobs)
             until_then = limit if limit is None or not first else max(limit, began + limits.FIRST_ANSWER_S)
             if done or (until_then is not None and time.monotonic() >= until_then):
@@ -72,7 +76,8 @@ def wait(
 
 
 def _deciding(jobs: list[_Waited], mode: str) -> _Waited:
-    """Return the job that ended the wait: of several that fired, with `all` the first that failed, else the last."""
+    """Return the job that ended the wait: of several that fired, with `all` the first that failed,
+    else the last."""
     fired = [one for one in jobs if one.fired]
     if mode == "any":
         return fired[0]
@@ -99,7 +104,10 @@ def _pause(waiting: list[_Waited], limit: float | None) -> Waiting[None]:
 
 
 class _Waited:
-    """One of the jobs. `in_vain` says that it fired because what was waited for cannot come any more."""
+    """One of the jobs.
+
+    `in_vain` says that it fired because what was waited for cannot come any more.
+    """
 
     def __init__(self, ctx: Context, text: str, since_seq: int | None) -> None:
         self.job: JobDir = lookup.open_job(ctx, text)
@@ -140,7 +148,10 @@ class _Waited:
         return not self.fired and any(probe.undecided for probe in self.probes)
 
     def _serves(self, found: Inspection) -> bool:
-        """Return whether the job left processes in the background that the wait may be for. A failed job leaves none."""
+        """Return whether the job left processes in the background that the wait may be for.
+
+        A failed job leaves none.
+        """
         if "exit" in self._names or not found.supervised or found.state.exit_code != 0:
             return False
         return bool(processes.descendants(found, self.job))
@@ -194,7 +205,8 @@ class _Waited:
         return None
 
     def _unsearched(self, hint: str | None, *, done: bool) -> str | None:
-        """Add to the hint that bytes were gone before they could be searched: a match may have been in them."""
+        """Add to the hint that bytes were gone before they could be searched: a match may have been
+        in them."""
         skipped = sum(probe.skipped for probe in self.probes if isinstance(probe, of_job.Matches))
         if not skipped or (done and not self.in_vain):
             return hint

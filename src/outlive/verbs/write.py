@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 def write(
     ctx: Context, *, job: str, data: str = "", eof: bool = False, timeout_ms: int = limits.WRITE_MS
 ) -> Waiting[dict[str, Any]]:
-    """Write `data`, then end the input if `eof`. On a terminal `eof` is a character, and more can be typed after it."""
+    """Write `data`, then end the input if `eof`.
+
+    On a terminal `eof` is a character, and more can be typed after it.
+    """
     sent = data.encode("utf-8", "surrogateescape")
     with lookup.open_job(ctx, job) as found_job:
         too_long = yield from _too_long(ctx, found_job, sent)
@@ -28,7 +31,8 @@ def write(
 
 
 def _too_long(ctx: Context, job: Any, sent: bytes) -> Waiting[list[str]]:
-    """Return a warning if the terminal cuts a line: in canonical mode it drops the excess silently (termios(3))."""
+    """Return a warning if the terminal cuts a line: in canonical mode it drops the excess silently
+    (termios(3))."""
     longest = max(map(len, sent.split(b"\n")))
     if longest <= limits.TERMINAL_LINE_BYTES or not adoption.inspect_and_adopt(ctx, job).definition.pty:
         return []

@@ -1,4 +1,7 @@
-"""The interface of a probe, which checks one condition of one job. The searches of one job share one probe."""
+"""The interface of a probe, which checks one condition of one job.
+
+The searches of one job share one probe.
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ _PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as
 
 
 class _Polled(Probe):
-    """A condition outside the job without a notification from the kernel: checked at growing intervals."""
+    """A condition outside the job without a notification from the kernel: checked at growing
+    intervals."""
 
     def __init__(self) -> None:
         self._wait_s = _PROBE_S[0]
@@ -44,7 +45,8 @@ class _Polled(Probe):
 
 
 class File(_Polled):
-    """Fires when the file exists and was made or changed after the job's start; an older file, when it changes."""
+    """Fires when the file exists and was made or changed after the job's start; an older file, when
+    it changes."""
 
     def __init__(self, condition: Condition, found: Inspection) -> None:
         super().__init__()
@@ -66,7 +68,8 @@ class File(_Polled):
         self._drain()
         now = self._mark()
         if now is not None and (self._first is None or now != self._first):
-            # A time stamp is up to a tick of the kernel's clock old (4 ms): it may lie before the start it follows
+            # A time stamp is up to a tick of the kernel's clock old (4 ms): it may lie before the
+            # start it follows
             if self._first is not None or max(now[2], now[3]) / 1e9 >= self._started - _CLOCK_TICK_S:
                 return {"condition": "file", "path": self._path}
             self._first = now
@@ -101,7 +104,8 @@ class File(_Polled):
 
 
 class _Asked(_Polled):
-    """Asks in a thread of its own, so that a slow answer does not hold up other waits in the same loop."""
+    """Asks in a thread of its own, so that a slow answer does not hold up other waits in the same
+    loop."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,7 +114,10 @@ class _Asked(_Polled):
         self._answers: list[Any] = []
 
     def _ask(self) -> Any:
-        """Return the answer, once; None while there is none. One question is under way at a time."""
+        """Return the answer, once; None while there is none.
+
+        One question is under way at a time.
+        """
         if self._answers:
             os.read(self._read, 64)
             self._asking, self.fds = False, ()
@@ -187,7 +194,8 @@ class Port(_Asked):
 
 
 class Http(_Asked):
-    """Fires when a GET is answered with the status asked for; without one, with any from 200 to 399."""
+    """Fires when a GET is answered with the status asked for; without one, with any from 200 to
+    399."""
 
     def __init__(self, condition: Condition) -> None:
         super().__init__()
@@ -208,8 +216,11 @@ class Http(_Asked):
 
 
 def _status_of(url: str) -> tuple[int | None, str]:
-    """Return the status of one GET, and a sentence about it. No redirect is followed, no proxy used and no certificate
-    checked, because only the status counts."""
+    """Return the status of one GET, and a sentence about it.
+
+    No redirect is followed, no proxy used and no certificate checked, because only the status
+    counts.
+    """
     import h11  # http.client has a time-out for each byte only: a server that drips would keep the thread for ever
 
     try:
@@ -220,7 +231,10 @@ def _status_of(url: str) -> tuple[int | None, str]:
 
 
 def _get(url: str, until: float) -> int:
-    """Return the status of the first final answer (not 1xx). Errors: OSError, h11.ProtocolError, ValueError."""
+    """Return the status of the first final answer (not 1xx).
+
+    Errors: OSError, h11.ProtocolError, ValueError.
+    """
     from urllib.parse import quote, urlsplit
 
     import h11

@@ -1,4 +1,7 @@
-"""Conditions that the job's own files decide. Those about files, ports and servers are in external.py."""
+"""Conditions that the job's own files decide.
+
+Those about files, ports and servers are in external.py.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,8 @@ class Idle(Probe):
 
 
 class Matches(Probe):
-    """All regex and fail_regex conditions of one job: the match that comes first in the output counts."""
+    """All regex and fail_regex conditions of one job: the match that comes first in the output
+    counts."""
 
     needs_output = True
 
@@ -137,7 +141,10 @@ class _Stream:
         return self._scanner.skipped
 
     def search(self, until: float, *, final: bool) -> float | None:
-        """Search on. Return None to wait for output, 0 if there is more to search now, else the seconds to wait."""
+        """Search on.
+
+        Return None to wait for output, 0 if there is more to search now, else the seconds to wait.
+        """
         while self.hit is None:
             at, text = self._scanner.whole_lines()
             if not text:
@@ -149,8 +156,11 @@ class _Stream:
         return None
 
     def _search_unfinished(self, final: bool) -> float | None:
-        """Search a last line without newline, such as a prompt. A match that reaches its end may not match once more of
-        the line comes, so it counts after a moment of quiet."""
+        """Search a last line without newline, such as a prompt.
+
+        A match that reaches the end may not match any more when the line goes on, so it counts only
+        after a moment of quiet.
+        """
         at, text = self._scanner.unfinished()
         if not text:
             return None

@@ -1,7 +1,8 @@
 """Parse the conditions of a wait. All are checked before the wait begins.
 
-A condition is a word (`exit`, `output`, `input`), an object ({"regex": "ready", "stream": "stdout"}), or a word with a
-value (`regex=ready`, `port=127.0.0.1:8080`), which is the form of the command line, and sometimes what a model sends.
+A condition is a word (`exit`, `output`, `input`), an object ({"regex": "ready", "stream":
+"stdout"}), or a word with a value (`regex=ready`, `port=127.0.0.1:8080`), which is the form of the
+command line, and sometimes what a model sends.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _MEANT = {
 
 
 class Condition:
-    """One condition, checked: `name` is one of NAMES, `value` its value, `more` its other members."""
+    """A checked condition: `name` is one of NAMES, `value` its value, `more` its other members."""
 
     __slots__ = ("more", "name", "value")
 
@@ -139,7 +140,7 @@ _EXAMPLES = {
 }
 
 
-# --- the check of each -----------------------------------------------------------------------------------------------
+# --- the check of each ----------------------------------------------------------------------------
 
 
 def _pattern(name: str) -> Callable[[Any, dict[str, Any]], Condition]:

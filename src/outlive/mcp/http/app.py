@@ -1,4 +1,4 @@
-"""The server over HTTP: streamable HTTP at /mcp and SSE at /sse, behind the door."""
+"""The server over HTTP: streamable HTTP at /mcp and SSE at /sse, behind checks and quotas."""
 
 from __future__ import annotations
 
@@ -40,9 +40,13 @@ def app(
     log: Callable[[str], None] = lambda line: None,
     verbose: bool = False,
 ) -> RequestChecks:
-    """The ASGI application, for any server that runs such. `stateless`: clients of the handshake era get no session
-    either, so that another replica may answer their next request; they then cannot subscribe to resources. `log`, `verbose`: as of the door."""
-    # Both of its checks are the door's, which knows more about where a connection came in
+    """Return the ASGI application.
+
+    `stateless`: clients of the handshake era get no session either, so that another replica may
+    answer their next request; they then cannot subscribe to resources. `log` and `verbose`: see
+    `RequestChecks`.
+    """
+    # RequestChecks does both checks, and knows more about where a connection came in
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server.middleware += [CallsAtOnce(), OwnCode(log)]
     sse = _Sse(server, checked)
@@ -69,7 +73,8 @@ async def _nothing_there(_request: Request, _error: Exception) -> Response:
 
 
 class _Sse:
-    """The transport of 2024-11-05: one stream down, one POST up for each message."""
+    """The transport of protocol 2024-11-05: one stream to the client, and one POST for each of
+    its messages."""
 
     def __init__(self, server: Server[Any], checked: TransportSecuritySettings) -> None:
         self._server = server
@@ -83,11 +88,12 @@ class _Sse:
             write,
         ):
             await self._server.run(read, write, self._server.create_initialization_options())
-        return Response()  # the stream was the answer; starlette wants one all the same
+        return Response()  # the stream was the answer; starlette requires one all the same
 
 
 class _Post:
-    """An ASGI application to starlette's routes, which take a function for a handler of requests."""
+    """Takes the messages of SSE clients. A class, since starlette would take a function for a
+    handler of requests."""
 
     def __init__(self, sse: _Sse) -> None:
         self._sse = sse

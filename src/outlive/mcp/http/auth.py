@@ -1,7 +1,7 @@
-"""What a request has to pass before the protocol sees it: where it was addressed to, which page sent it, whose token it has,
-and how much of the server it takes.
+"""Checks of an HTTP request before the protocol sees it: Host, Origin, query string and token.
 
-An exec server over HTTP is remote code execution for whoever gets in, so nothing here can be switched off.
+An exec server over HTTP is remote code execution for every client that it admits, so nothing here
+can be switched off.
 """
 
 from __future__ import annotations
@@ -29,19 +29,25 @@ if TYPE_CHECKING:
     from outlive.store.tokens import Tokens
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
-MESSAGES = "/messages"  # where clients of SSE post to; their session is in the URL, as that protocol has it
+MESSAGES = "/messages"  # clients of SSE post here; that protocol puts their session into the URL
 
 
 class AllowedHosts:
-    """The names under which this server may be addressed: a page of somebody else's that got its own name pointed here
-    (DNS rebinding) has another one."""
+    """The names under which this server may be addressed.
+
+    A foreign page whose own name was pointed to this address (DNS rebinding) uses another name.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
-        """`names`: hosts, each with or without a port. Errors: ValueError names the one that is none."""
+        """Take `names`, hosts with or without a port. Errors: ValueError names what is not a
+        host."""
         self._known = {_split(name) for name in names}
 
     def allows(self, host: str, local: str | None) -> bool:
-        """`host`: what a Host header holds. `local`: the address at which this connection came in."""
+        """Return whether a request may be addressed to `host`, the value of its Host header.
+
+        `local` is the address at which the connection came in, None for a Unix socket.
+        """
         try:
             name, port = _split(host)
         except ValueError:
@@ -51,13 +57,14 @@ class AllowedHosts:
         )
 
     def allows_origin(self, origin: str, local: str | None) -> bool:
-        """Only pages that a host of ours could have served."""
+        """Return whether a page of this origin may call: only if one of our hosts could have
+        served it."""
         scheme, mark, host = origin.partition("://")
         return bool(mark) and scheme in ("http", "https") and self.allows(host, local)
 
 
 def _split(host: str) -> tuple[str, int | None]:
-    """Errors: ValueError."""
+    """Return a host's name and port. Errors: ValueError."""
     found = urlsplit(f"//{host}")
     if not found.hostname or found.netloc != host or "@" in host:
         raise ValueError(f"not a host: {host!r}")
@@ -65,7 +72,8 @@ def _split(host: str) -> tuple[str, int | None]:
 
 
 def _plain(name: str) -> str:
-    """One spelling for each address: `::ffff:127.0.0.1` is 127.0.0.1, `LOCALHOST.` is localhost."""
+    """Return the one spelling of an address: 127.0.0.1 for `::ffff:127.0.0.1`, localhost for
+    `LOCALHOST.`."""
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
@@ -75,7 +83,8 @@ def _plain(name: str) -> str:
 
 
 class TokenVerifier:
-    """The SDK's way to ask whose token it is. It binds sessions to the answer: nobody goes on with another one's."""
+    """Tells the SDK whose token a request carries. The SDK binds sessions to the answer, so that
+    no token can continue the session of another."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -84,13 +93,16 @@ class TokenVerifier:
         found = self._tokens.match(token)
         if found is None:
             return None
-        # The hash instead of the secret, which nothing behind this point needs to know
+        # The hash stands in for the secret, which nothing after this point needs
         return AccessToken(token=found.hash, client_id=found.name, subject=found.hash, scopes=[found.scope])
 
 
 class RequestChecks:
-    """The outermost ASGI application. `log` gets a line for what has to be mended, with `verbose` for each answer too;
-    none holds a token or a query string."""
+    """The outermost ASGI application.
+
+    `log` gets a line for each fault that has to be mended and, with `verbose`, for each answer. No
+    line contains a token or a query string.
+    """
 
     def __init__(
         self, app: ASGIApp, tokens: Tokens, hosts: AllowedHosts, *, log: Callable[[str], None], verbose: bool = False
@@ -99,7 +111,7 @@ class RequestChecks:
         self._hosts = hosts
         self._log = log
         self._verbose = verbose
-        self._trouble = ""  # that was logged, and goes on
+        self._trouble = ""  # the fault that was logged last and is not mended yet
         verifier = BearerAuthBackend(TokenVerifier(tokens))
         self._inside = AuthenticationMiddleware(TokenQuotas(app, tokens, log), backend=verifier)
 
@@ -108,7 +120,7 @@ class RequestChecks:
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # no WebSocket is served here
+            return  # WebSockets are not served
         began, status = time.monotonic(), 0
 
         async def noted(message: Message) -> None:
@@ -122,13 +134,13 @@ class RequestChecks:
             if refusal is not None:
                 await refusal(scope, receive, noted)
             else:
-                # No event is kept to be replayed (the job is): the stream that is asked for begins now. The SDK would answer
-                # nothing at all, which is a 500
+                # No event is kept for a replay, since the job itself is kept: the stream begins
+                # now. The SDK would send no answer at all, which becomes a 500
                 headers = [(name, value) for name, value in scope["headers"] if name != b"last-event-id"]
                 scope = {**scope, "headers": headers}
                 await self._inside(scope, receive, noted)
                 self._trouble = ""
-        except OutliveError as error:  # the file of the tokens cannot be read: nobody gets in
+        except OutliveError as error:  # the token file cannot be read: every request is refused
             if error.message != self._trouble:
                 self._log(f"{error.message} {error.hint or ''}")
             self._trouble = error.message
@@ -136,14 +148,17 @@ class RequestChecks:
                 await refused(503, "This server cannot read its tokens; its log says why.")(scope, receive, noted)
         finally:
             if self._verbose:
-                who = scope["user"].username if isinstance(scope.get("user"), AuthenticatedUser) else "-"
+                user = scope["user"].username if isinstance(scope.get("user"), AuthenticatedUser) else "-"
                 took_ms = (time.monotonic() - began) * 1000
-                self._log(f"{scope['method']} {scope['path'][:100]!r} {status} {who} {took_ms:.1f} ms")
+                self._log(f"{scope['method']} {scope['path'][:100]!r} {status} {user} {took_ms:.1f} ms")
 
     def _refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that must not pass, None for one that may."""
         headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
         if sum(len(name) + len(value) for name, value in headers) > limits.HTTP_HEADER_BYTES:
-            return refused(431, "The headers are too large.")  # they came in one piece, or h11 had refused them
+            return refused(
+                431, "The headers are too large."
+            )  # they came in one piece, else h11 would have refused them
         hosts = [value for name, value in headers if name == b"host"]
         local = scope["server"][0] if scope.get("server") and scope["server"][1] is not None else None
         if len(hosts) != 1 or not self._hosts.allows(hosts[0], local):

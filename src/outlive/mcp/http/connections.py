@@ -1,6 +1,14 @@
-"""Connections without a request that was let in are closed: uvicorn alone would wait for ever for the rest of a header, for
-the rest of a body that was refused already, and for a client to take its answer, and a minute for TLS to begin; whoever opens
-a thousand of them would keep everybody else out.
+"""Close connections that bring no admitted request in time, so that a thousand of them cannot shut
+out all clients.
+
+uvicorn 0.54 has no limit that does this, as its source shows:
+
+* It waits for ever for the rest of a header, for the rest of a body that was refused already, and
+  for a client to take its answer. It waits a minute for a TLS handshake.
+* `timeout_keep_alive` ends an idle connection after an answer. Any byte stops that timer for good.
+* `limit_concurrency` answers each further request with 503, from any client: strangers would
+  shut out the clients that have a token.
+* `h11_max_incomplete_event_size` bounds the bytes of a header, not its time. serve.py sets it.
 """
 
 from __future__ import annotations
@@ -19,30 +27,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import FrameType
 
-# In the `state` of a request's scope
-ABORT = "abort"  # ends its connection at once
-ADMITTED = "admitted"  # called when somebody answers for this request: from here on the door sees to its time
+# Functions in the `state` of a request's scope
+ABORT = "abort"  # ends the connection at once
+ADMITTED = "admitted"  # the request has a valid token: from here on quotas.py bounds its time
 
 
-class _Waits(Protocol):
-    known: bool  # did somebody answer for a request of it?
+class _Waiting(Protocol):
+    """A connection without an admitted request."""
+
+    known: bool  # it has brought an admitted request before
 
     def end(self) -> None: ...
 
 
 def tell(scope: Mapping[str, Any], what: str) -> None:
-    """Call what the connection has put into its requests' scopes; other servers' connections have not."""
-    tell = scope.get("state", {}).get(what)
-    if tell is not None:
-        tell()
+    """Call ABORT or ADMITTED of a request's connection. Connections of other ASGI servers have
+    neither."""
+    call = scope.get("state", {}).get(what)
+    if call is not None:
+        call()
 
 
-_waiting: dict[_Waits, asyncio.TimerHandle] = {}  # oldest first
+_waiting: dict[_Waiting, asyncio.TimerHandle] = {}  # oldest first
 
 
-def _wait(one: _Waits, late: Callable[[], None]) -> None:
-    """Bound the time of one that has no request, and the number of such: the oldest goes, of strangers or of those that
-    are kept for a next request, whichever there are more of."""
+def _wait(one: _Waiting, late: Callable[[], None]) -> None:
+    """Call `late` if the connection brings no admitted request in time, and bound the number of
+    such connections.
+
+    Beyond that number the oldest is closed: of the strangers or of the connections that are kept
+    for a next request, whichever are more.
+    """
     _arrived(one)
     if len(_waiting) >= limits.HTTP_WAITING:
         known = sum(other.known for other in _waiting) * 2 > len(_waiting)
@@ -50,20 +65,21 @@ def _wait(one: _Waits, late: Callable[[], None]) -> None:
     _waiting[one] = asyncio.get_running_loop().call_later(limits.HTTP_IDLE_S, late)
 
 
-def _arrived(one: _Waits) -> None:
+def _arrived(one: _Waiting) -> None:
     timer = _waiting.pop(one, None)
     if timer is not None:
         timer.cancel()
 
 
 class Connection(H11Protocol):
-    """A connection that has to bring a request of somebody's in time."""
+    """A connection that has to bring an admitted request in time."""
 
     known = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        # The door ends connections whose client takes nothing: closing them would wait for it to take what is left
+        # quotas.py aborts a connection whose client takes nothing: a close would wait for the
+        # client
         self.app_state = {**self.app_state, ABORT: transport.abort, ADMITTED: self._admitted}
         self._wait()
 
@@ -84,13 +100,13 @@ class Connection(H11Protocol):
         _arrived(self)
 
     def _wait(self) -> None:
-        # From here on no byte that comes moves the deadline: they could come one by one, for ever
+        # No further byte moves the deadline: bytes could come one by one, for ever
         self._unsent = self.transport.get_write_buffer_size()
         _wait(self, self._late)
 
     def _late(self) -> None:
         unsent = self.transport.get_write_buffer_size()
-        if 0 < unsent < self._unsent:  # it is slow, but it takes its answer
+        if 0 < unsent < self._unsent:  # the client is slow, but it takes its answer
             self._unsent = unsent
             _waiting[self] = self.loop.call_later(limits.HTTP_IDLE_S, self._late)
         else:
@@ -98,12 +114,13 @@ class Connection(H11Protocol):
 
 
 class SecureConnection(asyncio.Protocol):
-    """A connection that has to agree on TLS first. asyncio would tell of it only when it has, so it is done here."""
+    """A connection that has to agree on TLS first. The handshake is done here, since asyncio
+    would show the connection only after it."""
 
     known = False
 
     def __init__(self, context: ssl.SSLContext, **how: Any) -> None:
-        """`how`: what uvicorn makes a `Connection` of."""
+        """Take uvicorn's arguments of a `Connection` as `how`."""
         self._context = context
         self._how = how
 
@@ -123,7 +140,7 @@ class SecureConnection(asyncio.Protocol):
             secure = await asyncio.get_running_loop().start_tls(
                 self._transport, early, self._context, server_side=True, ssl_handshake_timeout=limits.HTTP_IDLE_S
             )
-        except OSError:  # ssl.SSLError and time-outs are some
+        except OSError:  # ssl.SSLError and time-outs among them
             return
         finally:
             _arrived(self)
@@ -138,7 +155,7 @@ class SecureConnection(asyncio.Protocol):
 
 
 class _Early(asyncio.Protocol):
-    """What comes together with the end of the agreement."""
+    """Keeps data that comes together with the end of the handshake."""
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -152,8 +169,8 @@ class _Early(asyncio.Protocol):
 
 
 class Server(uvicorn.Server):
-    """Sleeps until it is to end: uvicorn's own looks ten times a second whether it is, and what time it is for a header that
-    is not sent."""
+    """Sleeps until a signal comes. uvicorn's own loop wakes up ten times a second, to look for
+    the signal and to renew a date header that we do not send."""
 
     ended_by: int | None = None  # the signal
     _ending: asyncio.Event | None = None
@@ -161,7 +178,7 @@ class Server(uvicorn.Server):
     async def main_loop(self) -> None:
         self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
         await self.on_tick(0)
-        if not self.should_exit:  # a signal may have come before there was anybody to tell
+        if not self.should_exit:  # no signal came before the event existed
             await self._ending.wait()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""What `outlive serve` tells the person that starts it: where it listens, and its first token."""
+"""What `outlive serve` tells the person who starts it: where it listens, and its first token."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from outlive.store.root import Store
     from outlive.store.tokens import Tokens
 
-_FIRST = "first"  # what the token is called that is made at the first start
+_FIRST = "first"  # name of the token that is made at the first start
 _FIRST_FILE = ".first-token"
 
 
 def first_token(tokens: Tokens) -> str | None:
-    """Without any token nobody could get in: make one. Errors: config_error, io_error."""
+    """Make a token where there is none, and return its secret; else None. Errors: config_error,
+    io_error."""
     try:
         return None if tokens.all() else tokens.add(_FIRST)[1]
     except OutliveError:
         if tokens.all():
-            return None  # another server made it just now, and shows it
+            return None  # another server has just made one, and shows it
         raise
 
 
@@ -45,14 +46,16 @@ def url(asked: dict[str, Any], listener: socket.socket) -> str:
 
 
 def client_url(asked: dict[str, Any], url: str) -> str:
-    """What a client is given: from behind a proxy not the address at which we listen."""
+    """Return the URL for a client's configuration: behind a proxy it is not the one at which we
+    listen."""
     if asked["prefix"] and asked["allow_host"]:
         return f"https://{asked['allow_host'][0]}{asked['prefix']}/mcp"
     return url.partition(" ")[0].replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 
 def greet(url: str, client_url: str, store: Store, tokens: Tokens, first: str | None) -> None:
-    """The token first: whoever reads that we listen finds it."""
+    """Tell of the first token, then where the server listens: a reader of the second line finds
+    the token."""
     if first is not None:
         _show(client_url, store, first)
     count = len(tokens.all())
@@ -63,7 +66,7 @@ def _show(client_url: str, store: Store, first: str) -> None:
     if sys.stderr.isatty():
         log(f"a first token was made, named {_FIRST}. It is shown this once:\n\n{_snippet(client_url, first)}\n")
         return
-    # Where nobody looks on, standard error is a log, and a token has no business there
+    # Standard error that is no terminal is a log, and must not contain a token
     path = os.path.join(store.path, _FIRST_FILE)
     with suppress(FileNotFoundError):
         os.unlink(path)

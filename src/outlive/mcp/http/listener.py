@@ -1,4 +1,4 @@
-"""Where `outlive serve` listens: an address, or a socket that only we may connect to."""
+"""The listening socket of `outlive serve`: at an address, or a Unix socket for this user only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _HINTS = {
 
 
 def listen(asked: dict[str, Any]) -> socket.socket:
-    """Errors: invalid_argument where it would not be safe; io_error."""
+    """Return the listening socket. Errors: invalid_argument where it would not be safe;
+    io_error."""
     try:
         if asked["socket"]:
             return _listen_local(asked["socket"])
@@ -59,7 +60,10 @@ def listen(asked: dict[str, Any]) -> socket.socket:
 
 
 def _listen_local(path: str) -> socket.socket:
-    """A socket that only we may connect to. One that nobody listens on any more is replaced. Errors: OSError."""
+    """Return a Unix socket that only this user may connect to (mode 0600).
+
+    The file of a server that has ended is replaced. Errors: OSError.
+    """
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
@@ -99,7 +103,8 @@ def _is_this_machine(address: str) -> bool:
 
 
 def more_files() -> None:
-    """Each connection is an open file, and 1,024 of them are soon used up."""
+    """Raise the limit of open files: each connection is one, and the usual 1,024 are soon used
+    up."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,5 +1,7 @@
-"""What the libraries that we serve with have to log. By themselves they would say a line for each request that makes no sense,
-so that strangers could fill a disk, and quote what a client sent, which may be its secret.
+"""Log of the libraries below `outlive serve`: faults of the program only, without any value.
+
+By themselves the libraries log a line for each malformed request, so that strangers could fill a
+disk, and quote what a client sent, which may be its secret.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ _LEFT = (ClientDisconnect, anyio.ClosedResourceError, anyio.BrokenResourceError)
 
 
 def keep_mistakes(log: Callable[[str], None]) -> None:
-    """From here on only mistakes of the program are logged, with where they happened and no value."""
+    """From here on log only faults of the program, with their tracebacks and no value."""
     root = logging.getLogger()
     root.handlers[:] = [_Mistakes(log)]
     logging.raiseExceptions = False
@@ -35,7 +37,7 @@ class _Mistakes(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         if error is None or record.name == QUOTING_LOGGER or not (found := list(_mistakes(error))):
             return
-        said = [f"{record.name}: {record.msg}"]  # without its arguments: they are the client's
+        said = [f"{record.name}: {record.msg}"]  # without its arguments, which come from the client
         for one in found:
             said += [
                 "Traceback (most recent call last):",
@@ -45,7 +47,7 @@ class _Mistakes(logging.Handler):
 
 
 def _mistakes(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions of a group, but for those which say that a client went away."""
+    """Yield the exceptions of a group, without those that only say that a client went away."""
     if isinstance(error, BaseExceptionGroup):
         for one in error.exceptions:
             yield from _mistakes(one)

@@ -1,4 +1,5 @@
-"""How much one client may ask of the HTTP server: requests a second, connections, bytes and time of one request."""
+"""What one token may take of the HTTP server: requests a second, calls at a time, seconds for
+each message."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ _PEERS = 1_000  # addresses with wrong tokens that are remembered
 
 
 class RateLimit:
-    """How often something may happen: so many at once, and so many a second."""
+    """A token bucket: `rate` is (events a second, events at once)."""
 
     def __init__(self, rate: tuple[float, float]) -> None:
         self._a_second, self._most = rate
@@ -37,7 +38,7 @@ class RateLimit:
         self._at = time.monotonic()
 
     def take(self) -> float:
-        """0, or in how many seconds there is room again."""
+        """Count one event. Return 0 if it is allowed, else the seconds until the next one is."""
         now = time.monotonic()
         self._left = min(self._most, self._left + (now - self._at) * self._a_second)
         self._at = now
@@ -48,7 +49,8 @@ class RateLimit:
 
 
 class TokenQuotas:
-    """Behind the look at the token: who has none goes; who has one gets his share."""
+    """ASGI application behind the token check: it refuses requests without a valid token, and
+    bounds the others."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens, log: Callable[[str], None]) -> None:
         self._app = app
@@ -63,7 +65,7 @@ class TokenQuotas:
         if not isinstance(user, AuthenticatedUser):
             await self._refuse_unauthenticated(scope)(scope, receive, send)
             return
-        # Within the token's own share only: nobody else's calls, right or wrong, count here
+        # Only the token's own calls count, so that no client can use up the share of another
         token = user.access_token.token
         room_s = self._rates.setdefault(token, RateLimit(limits.HTTP_RATE)).take()
         if room_s:
@@ -81,20 +83,24 @@ class TokenQuotas:
                     del self._open[token]
 
     def _refuse_unauthenticated(self, scope: Scope) -> Response:
-        """Guessing is hopeless, and slow. Who has a client to set up reads what it has to send."""
+        """Return the answer to a request without a valid token.
+
+        The rate limit makes guessing slow; the text tells a person with a new client what it must
+        send.
+        """
         peer = scope["client"][0] if scope.get("client") else ""
         bucket = self._peers.setdefault(peer, RateLimit(limits.HTTP_REFUSALS))
         self._peers.move_to_end(peer)
         if len(self._peers) > _PEERS:
             self._peers.popitem(last=False)
         room_s = bucket.take()
-        if room_s:  # and no line: a log is not to be filled by strangers
+        if room_s:  # without a line: strangers could fill the log
             return refused(429, "Too many requests without a valid token.", retry_s=room_s)
         given = any(name == b"authorization" for name, _ in scope["headers"])
         self._log(f"refused {peer or 'a client'}: {'not a token of this root' if given else 'no token'}")
         what = "This is not a token of this server" if given else "This server asks for a token"
         answer = refused(401, f"{what}. Send `Authorization: Bearer TOKEN`; `outlive token add NAME` makes one.")
-        # RFC 6750, 3.1: no error is named to who came without
+        # RFC 6750, 3.1: a request without a token is told no error
         answer.headers["WWW-Authenticate"] = 'Bearer error="invalid_token"' if given else 'Bearer realm="outlive"'
         return answer
 
@@ -108,33 +114,36 @@ class TokenQuotas:
         if exchange.late and not exchange.answered:
             await refused(408, "The request did not arrive in time.")(scope, receive, send)
         elif not exchange.over:
-            tell(scope, ABORT)  # closing the connection would wait for its client to take what is left
+            tell(scope, ABORT)  # a close would wait until the client has taken the rest
 
     async def _until_revoked(self, token: str, scope: anyio.CancelScope) -> None:
-        """What was let in with a token ends with it."""
+        """End a request when its token is revoked."""
         while True:
             await anyio.sleep(limits.HTTP_REVOKED_S)
             try:
                 if any(one.hash == token for one in self._tokens.all()):
                     continue
             except OutliveError:
-                pass  # as for a new request: nobody gets in
+                pass  # a new request would be refused as well
             scope.cancel()
             return
 
 
 class CallsAtOnce:
-    """Middleware of the SDK's server: bounds how many requests of one token are worked on. Over SSE each is answered on the
-    one stream, and a client that drops the connection of its call has not ended the call."""
+    """Middleware of the SDK's server that bounds how many requests of one token are worked on.
+
+    `TokenQuotas` cannot see this: over SSE all answers come on one stream, and a client that drops
+    the connection of its call has not ended the call.
+    """
 
     def __init__(self) -> None:
         self._running: Counter[str] = Counter()
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Errors: MCPError when the share is used up."""
-        if ctx.request_id is None:  # a notification: nothing is worked on
+        """Pass a request on. Errors: MCPError when the token has too many calls already."""
+        if ctx.request_id is None:  # a notification, which takes no time
             return await call_next(ctx)
-        request: Any = ctx.request  # the HTTP request, which the door lets nobody through without a token
+        request: Any = ctx.request  # the HTTP request, which has passed the token check
         token: str = request.user.access_token.token
         if self._running[token] >= limits.HTTP_CALLS:
             raise MCPError(types.INTERNAL_ERROR, "Too many calls at a time: wait for one to end.")
@@ -148,15 +157,18 @@ class CallsAtOnce:
 
 
 class _TimedExchange:
-    """One request and its answer, neither of which may take for ever to cross the wire. `scope` is cancelled if one does.
-    `answered`: has the answer begun? `over`: has it ended as it should?"""
+    """One request and its answer, with a bound on the time that each needs to cross the wire.
+
+    `scope` is cancelled when the bound is exceeded. `late`: the request was. `answered`: the answer
+    has begun. `over`: the answer is complete.
+    """
 
     def __init__(self, receive: Receive, send: Send, scope: anyio.CancelScope) -> None:
         self._receive = receive
         self._send = send
         self._scope = scope
         self._deadline = time.monotonic() + limits.HTTP_BODY_S
-        self._whole = False  # is the request here?
+        self._whole = False  # the request has arrived
         self.late = False
         self.answered = False
         self.over = False
@@ -176,7 +188,7 @@ class _TimedExchange:
         with anyio.move_on_after(limits.HTTP_SEND_S):
             await self._send(message)
             return
-        await self._end()  # nobody reads
+        await self._end()  # the client does not read
 
     async def _end(self) -> Message:
         self._scope.cancel()

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 
 def main(values: dict[str, Any], options: dict[str, Any]) -> int:
-    """Serve until a signal ends the process. `values` are the arguments of the verb, `options` the global ones.
+    """Serve until a signal ends the process. `values` are the arguments of the verb, `options` the
+    global ones.
 
     Errors: invalid_argument, config_error, io_error, store_unsafe.
     """
@@ -42,7 +43,8 @@ def main(values: dict[str, Any], options: dict[str, Any]) -> int:
 
 
 def _checked(values: dict[str, Any]) -> dict[str, Any]:
-    """Errors: invalid_argument."""
+    """Return the arguments, checked against each other and with defaults. Errors:
+    invalid_argument."""
     for name in ("host", "socket", "allow_host"):
         given = values[name]
         if "" in (given if isinstance(given, list) else [given]):
@@ -74,9 +76,9 @@ def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
         with ExitStack() as stack:
             store = stack.enter_context(closing(Store.open(asked["root"], os.environ)))
             tokens = Tokens(store)
-            tokens.all()  # whether they can be read
+            tokens.all()  # an error now, if they cannot be read
             listener = _listen(asked, stack)
-            # Before more open files are asked for: jobs get what we were given
+            # Before the limit of open files is raised: jobs inherit the limit that we were given
             launcher = start()
             stack.callback(launcher.close)
             listener_module.more_files()
@@ -89,7 +91,7 @@ def _serve(asked: dict[str, Any], *, verbose: bool) -> int:
     if ended_by is not None:
         signal.signal(ended_by, signal.SIG_DFL)
         os.kill(os.getpid(), ended_by)
-    os._exit(0)  # a thread that walks thousands of files would be waited for
+    os._exit(0)  # the interpreter would wait for a thread that walks thousands of files
 
 
 class _Terminated(BaseException):
@@ -97,7 +99,8 @@ class _Terminated(BaseException):
 
 
 def _listen(asked: dict[str, Any], stack: ExitStack) -> socket.socket:
-    """Return the listening socket; `stack` closes it and deletes its file, and from here on SIGTERM runs `stack`."""
+    """Return the listening socket; `stack` closes it and deletes its file, and from here on
+    SIGTERM runs `stack`."""
 
     def terminated(_number: int, _frame: FrameType | None) -> None:
         raise _Terminated
@@ -163,7 +166,7 @@ def _run(
         verbose=asked["verbose"],
     )
     serving = _serving(asked, application)
-    # Last of all: a token that was made before a mistake was found would be shown to nobody, ever
+    # Last of all: a token made before a fault was found would never be shown
     url = greeting.url(asked, listener)
     greeting.greet(url, greeting.client_url(asked, url), store, tokens, greeting.first_token(tokens))
     try:
@@ -174,7 +177,7 @@ def _run(
 
 
 def _serving(asked: dict[str, Any], application: Any) -> Server:
-    """Errors: invalid_argument for a certificate that cannot be read."""
+    """Return the HTTP server. Errors: invalid_argument for a certificate that cannot be read."""
     import uvicorn
 
     from outlive.mcp.http.connections import Connection, SecureConnection, Server
@@ -188,7 +191,7 @@ def _serving(asked: dict[str, Any], application: Any) -> Server:
         lifespan="on",
         log_config=None,
         access_log=False,  # it would log query strings
-        proxy_headers=False,  # whose claim is it?
+        proxy_headers=False,  # any client can send them
         server_header=False,
         date_header=False,
         root_path=asked["prefix"],
@@ -217,11 +220,12 @@ async def _until_stopped(serving: uvicorn.Server, listener: socket.socket, envir
 
 
 def by_token(ctx: ServerRequestContext[Any]) -> Caller:
-    """The caller as its token names it; what the client says of itself does not count here."""
+    """Return the caller that a request's token names. What the client says of itself does not
+    count."""
     from outlive.mcp.caller import Caller
     from outlive.store.tokens import EVERYTHING
 
-    user: Any = ctx.request.user  # type: ignore[union-attr]  # put there by the door, which lets nobody in without
+    user: Any = ctx.request.user  # type: ignore[union-attr]  # set by the token check
     (scope,) = user.access_token.scopes
-    # No name holds a colon: what a client of another kind of door is called is never one of these
+    # No name of a token contains a colon, so no caller of another transport is called like this
     return Caller(user.username, f"token:{user.username}", f"token:{scope}", walled=scope != EVERYTHING)

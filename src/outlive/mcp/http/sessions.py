@@ -1,6 +1,5 @@
-"""What one token may take of the server behind the door, where the door cannot see it: calls whose answer comes on another
-stream, or to nobody any more, and sessions that nobody ends.
-"""
+"""Sessions of the handshake era: most clients never end theirs, so the server ends the one that
+is missed least."""
 
 from __future__ import annotations
 
@@ -26,8 +25,8 @@ _OLDER = {version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS}
 
 @dataclass
 class _Session:
-    opened_by: Scope  # the request, without its headers and its connection
-    busy: int = 0  # requests that are being answered
+    opened_by: Scope  # of the request that opened it, without headers and connection
+    busy: int = 0  # requests that are being answered now
     used_at: float = field(default_factory=time.monotonic)
 
     @property
@@ -37,12 +36,15 @@ class _Session:
 
 
 class Sessions:
-    """ASGI application between the door and the protocol: sessions are not refused when all are taken, since many clients
-    never end theirs. The token that has most of them loses the one it has not used for longest, and opens it anew."""
+    """ASGI application between the checks and the SDK.
+
+    A new session is never refused because all are taken. Instead the token that has most sessions
+    loses the one that it has not used for longest; its client opens a new one when it comes back.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._open: OrderedDict[str, _Session] = OrderedDict()  # the one not used for longest first
+        self._open: OrderedDict[str, _Session] = OrderedDict()  # the least recently used first
         self._opening = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +70,8 @@ class Sessions:
                 self._open.pop(session_id, None)
 
     async def _opened(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A request that may open a session: the answer tells whether it has."""
+        """Pass on a request that may open a session, and note the session if the answer names
+        one."""
         made: tuple[str, _Session] | None = None
         opened_by = {**scope, "headers": [], "state": {}}
         self._opening += 1
@@ -101,12 +104,12 @@ class Sessions:
     async def _make_room(self) -> None:
         ended = time.monotonic() - limits.HTTP_SESSION_IDLE_S
         for session_id, session in list(self._open.items()):
-            if not session.busy and session.used_at < ended:  # the SDK has let go of it by itself
+            if not session.busy and session.used_at < ended:  # the SDK has ended it by itself
                 del self._open[session_id]
         while len(self._open) + self._opening > limits.HTTP_SESSIONS:
             missed = self._least_missed()
             if missed is None:
-                return  # the SDK refuses
+                return  # all are busy: the SDK refuses the new one
             await self._end(missed, self._open.pop(missed))
 
     def _least_missed(self) -> str | None:
@@ -115,7 +118,7 @@ class Sessions:
         return max(idle, key=lambda one: taken[self._open[one].token], default=None)
 
     async def _end(self, session_id: str, session: _Session) -> None:
-        """As its own client would."""
+        """End a session with the DELETE that its client would send."""
 
         async def nothing() -> Message:
             return {"type": "http.request", "body": b"", "more_body": False}
@@ -128,5 +131,7 @@ class Sessions:
 
 
 def _may_open(scope: Scope, headers: dict[bytes, bytes]) -> bool:
+    """Return whether a request may open a session: a POST to /mcp in a protocol of the handshake
+    era."""
     older = headers.get(_VERSION) in {None, *_OLDER}
     return bool(older and scope["method"] == "POST" and not scope["path"].endswith(MESSAGES))

@@ -1,5 +1,8 @@
-"""`--channel`: a client that takes `notifications/claude/channel` is woken when a job that it started ends or hits a
-watch. Best effort: nothing is stored, and a client that does not listen loses nothing that a call would not tell.
+"""`--channel`: wake a client with `notifications/claude/channel` when one of its jobs ends or hits
+a watch.
+
+This is best effort: nothing is stored, and a client that does not listen loses nothing, since its
+next call tells the same.
 """
 
 from __future__ import annotations
@@ -43,21 +46,23 @@ _CHANNEL_EVERY_S = 0.5  # a message waits this long for an answer that says the 
 
 CAPABILITY = "claude/channel"
 METHOD = f"notifications/{CAPABILITY}"
-REMOVED = "removed"  # no state of a job: it is not there
+REMOVED = "removed"  # instead of a state: the job does not exist
 
 
 class _Followed:
-    """A job whose end its client has not been told of. `signalled`: the client itself sent it a signal."""
+    """A job whose end its client does not know yet. `signalled`: the client itself sent it a
+    signal."""
 
     def __init__(self, session: ServerSession) -> None:
         self.session = session
         self.scope = anyio.CancelScope()
         self.signalled = False
-        self.offset = 0  # in its history: what was looked at
+        self.offset = 0  # in its history, up to which events were read
 
 
 class Channel:
-    """Follows the jobs that clients start through this server, until somebody told the client of their end."""
+    """Follows the jobs that clients start through this server, until each client knows of the
+    end."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -65,7 +70,7 @@ class Channel:
 
     @contextmanager
     def starting(self, ctx: ServerRequestContext[Any], caller: Caller, verb: Verb, call: Context) -> Iterator[None]:
-        """Around an action: what it starts is followed, also if the client takes the call back."""
+        """Follow what the action in the block starts, even if the client cancels the call."""
         try:
             yield
         finally:
@@ -73,7 +78,7 @@ class Channel:
                 self._begin(ctx, caller, call.job_id)
 
     def told(self, ctx: ServerRequestContext[Any], caller: Caller, found: Found) -> None:
-        """After an answer: the ends that it tells need no message."""
+        """Take note of an answer: an end that it tells needs no message."""
         if found.get("deduplicated") and found.get("state") not in FINISHED:
             self._begin(ctx, caller, found["job_id"])
         for job in (found, *(found.get("jobs") or ()), *(found.get("notices") or ())):
@@ -113,7 +118,8 @@ class Channel:
                     await self._tell_hits(caller, found, job, followed)
                     if found["state"] in FINISHED:
                         break
-            # Whoever waits for the job is being told in this moment; `told` then cancels us.
+            # A call that waits for the job is answered in this moment; `told` then cancels this
+            # task
             await anyio.sleep(_CHANNEL_EVERY_S)
             by_client = found.get("ended_by") == caller.owner or (
                 followed.signalled and found.get("reason") == "signal"
@@ -122,7 +128,8 @@ class Channel:
                 await _send(followed.session, self._words(found, job), _meta(found, history.FINISHED))
 
     async def _status(self, caller: Caller, job: JobDir) -> Found:
-        """The answer of status; of a job that is not there any more, also if that was seen half-way, the state alone."""
+        """Return the answer of status, or the state REMOVED alone if the job was removed before
+        or during the look."""
         try:
             found = await self._calls.show("status", caller, job_id=job.job_id)
         except OutliveError:
@@ -137,7 +144,8 @@ class Channel:
         return f"{_name(found)}: {sentences.ended(found)}{_last_line(job)} {self._next(job.job_id)}"
 
     async def _tell_hits(self, caller: Caller, found: Found, job: JobDir, followed: _Followed) -> None:
-        """One message for all that came since the last look, but for lines that the client has read itself."""
+        """Send one message for all watch hits since the last look, except lines that the client
+        has read itself."""
         ctx = self._calls.observer(caller)
         ctx.client = caller.client
         fresh, followed.offset = history.read(job, offset=followed.offset)
@@ -172,7 +180,8 @@ def _last_line(job: JobDir) -> str:
 
 
 def _meta(found: Found, event: str) -> dict[str, str]:
-    """Clients make attributes of these: plain names, and strings only."""
+    """Return the metadata of a message. Clients make attributes of it, so names are plain and
+    values are strings."""
     names = ("job_id", "name", "state", "reason", "exit_code", "signal")
     told = {name: found[name] for name in names if found.get(name) is not None}
     return {"event": event} | {name: str(value) for name, value in told.items()}

@@ -1,5 +1,7 @@
-"""A job that changes, for whoever wants to be told: subscriptions, progress, tasks. The truth stays in the files; what
-comes from here says "look"."""
+"""The changes of a job, for subscriptions, the channel and tasks.
+
+A change carries no content: it says that the files of the job are worth another look.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,12 @@ if TYPE_CHECKING:
 
 
 async def changes(job: JobDir, *, output: bool, every_s: float) -> AsyncGenerator[None]:
-    """Once at the start, then after each change of the job's state, events or (`output`) output, at most once in
-    `every_s` seconds. Ends when the job is over or was removed; the last item comes after the last change.
+    """Yield once at the start, and then after each change of the job's state or events, with
+    `output` of its output too.
 
-    Costs one connection to the job's supervisor and no CPU while nothing happens. Close the job afterwards.
+    Yield at most once in `every_s` seconds. End when the job is over or was removed; the last item
+    comes after the last change. This costs one connection to the job's supervisor, and no CPU while
+    nothing happens. The caller closes the job afterwards.
     """
     line = ControlClient(job, output=output)
     try:
@@ -38,7 +42,7 @@ async def changes(job: JobDir, *, output: bool, every_s: float) -> AsyncGenerato
 
 
 def _is_over(job: JobDir) -> bool:
-    """Can nothing change any more?"""
+    """Return whether nothing of the job can change any more."""
     try:
         if not job.is_in_place():
             return True

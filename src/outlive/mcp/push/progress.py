@@ -1,4 +1,5 @@
-"""Progress of a call that blocks, for clients that ask for it: how long it takes, and the last line of the job."""
+"""Progress notifications of a call that blocks, for clients that ask: its duration, and the last
+line of the job."""
 
 from __future__ import annotations
 
@@ -24,21 +25,22 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
     from outlive.verbs.spec import Verb
 
-    # (seconds so far, seconds at most or None, message)
+    # Takes the seconds so far, the seconds at most or None, and a message
     Report = Callable[[float, float | None, str], Awaitable[None]]
 
 NOTHING_YET = "running, no output yet"
 
 
 def reporter(ctx: ServerRequestContext[Any]) -> Report | None:
-    """How the client of this request is told; None if it did not ask."""
+    """Return the function that notifies the client of this request, None if the client did not
+    ask for progress."""
     wanted = (ctx.meta or {}).get("progress_token") is not None
     return ctx.session.report_progress if wanted else None
 
 
 @asynccontextmanager
 async def reported(report: Report, verb: Verb, ctx: Context, args: dict[str, Any]) -> AsyncIterator[None]:
-    """Reports while the action runs, and never after it."""
+    """Report while the action in the block runs, and never after it."""
     if verb.name not in SPAWNING and "job" not in args:
         yield
         return
@@ -72,7 +74,7 @@ async def _report(report: Report, verb: Verb, ctx: Context, args: dict[str, Any]
 
 
 def message_of(ctx: Context, args: dict[str, Any]) -> str:
-    """The last line of the job that the call is about (of several: of the first)."""
+    """Return the last line of the job that the call is about, of several jobs of the first."""
     named = args.get("job")
     job_id = ctx.job_id or (named[0] if isinstance(named, list) and named else named)
     try:
@@ -83,7 +85,7 @@ def message_of(ctx: Context, args: dict[str, Any]) -> str:
 
 
 def total_s(verb: Verb, args: dict[str, Any]) -> float | None:
-    """How long the call may take; None if nobody knows."""
+    """Return how many seconds the call may take, None if that is unknown."""
     if args.get("wait"):  # until the job ends
         limit = args.get("timeout_ms")
         most = limit + (args.get("kill_after_ms") or 0) if limit else None

@@ -1,4 +1,5 @@
-"""Jobs as resources: `job://ID`, `job://ID/output`, `job://ID/events`. What they hold is what the verbs answer."""
+"""Jobs as resources: `job://ID`, `job://ID/output` and `job://ID/events`, with the answers of
+the verbs as content."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ TEMPLATES = [
 
 
 class Place(NamedTuple):
-    """What a URI names. `job`: an id, or an end of one."""
+    """What a URI names. `job` is an id or the end of one."""
 
     job: str
     part: str
@@ -63,8 +64,9 @@ class Place(NamedTuple):
 
 
 def place_of(uri: str) -> Place:
-    """Errors: MCPError, as the protocol has it for a resource that is not there."""
-    # Clients that take URIs apart put them together again with a lower-case host, or with a slash at its end.
+    """Return what a URI names. Errors: MCPError, as the protocol wants for a resource that does
+    not exist."""
+    # Clients that parse URIs write them again with a lower-case host, or with a slash at the end
     found = _URI.fullmatch(uri)
     if found is not None:
         part = found["part"] or STATUS
@@ -78,7 +80,7 @@ def place_of(uri: str) -> Place:
 
 @contextmanager
 def refusing(uri: str) -> Iterator[None]:
-    """Errors of ours as the protocol's: -32602 for a resource that is not there, else -32603."""
+    """Turn OutliveError into MCPError: -32602 for a resource that does not exist, else -32603."""
     try:
         yield
     except OutliveError as error:
@@ -88,7 +90,7 @@ def refusing(uri: str) -> Iterator[None]:
 
 
 class Resources:
-    """What the SDK calls. `caller_of`: who asks."""
+    """The handlers of the resource requests."""
 
     def __init__(self, calls: Calls, caller_of: CallerOf) -> None:
         self._calls = calls
@@ -102,7 +104,7 @@ class Resources:
     async def list(
         self, ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """The caller's jobs as `list` shows them: running ones first, then the newest."""
+        """Return the caller's jobs in the order of `list`: running ones first, then the newest."""
         with refusing("job://"):
             found = await self._calls.show("list", self._caller_of(ctx), limit=limits.LIST_JOBS)
         return types.ListResourcesResult(resources=[_resource(job) for job in encodable(found["jobs"])])

@@ -1,5 +1,7 @@
-"""Clients that are told when a resource changes, in both eras: `resources/subscribe` up to 2025-11-25,
-`subscriptions/listen` from 2026-07-28 on. An update says "read it again"; what is new stands in the files.
+"""Notify clients of changed resources: `resources/subscribe` up to protocol 2025-11-25,
+`subscriptions/listen` since.
+
+An update says only that the resource should be read again.
 """
 
 from __future__ import annotations
@@ -37,8 +39,12 @@ if TYPE_CHECKING:
 
 
 class BackgroundTasks:
-    """The lifespan of a server: what goes on between its calls. Ends with the one that began first, which is the server's
-    own: each stream of SSE is one more, and what its client subscribed to may be followed for others too."""
+    """The lifespan of the SDK's server: the task group of what goes on between calls.
+
+    The SDK enters a lifespan once for the server, and once more for each SSE stream. All of them
+    share the group of the first, because what one client subscribed to may be followed for others
+    too. The group ends with the server.
+    """
 
     def __init__(self) -> None:
         self._group: TaskGroup | None = None
@@ -58,16 +64,19 @@ class BackgroundTasks:
 
 
 class _Follower:
-    """The follower of one URI. `holders`: how many want it."""
+    """The follower of one URI, for `holders` subscriptions."""
 
     def __init__(self) -> None:
         self.holders = 0
-        self.scope: anyio.CancelScope | None = None  # None: nothing is followed now
+        self.scope: anyio.CancelScope | None = None  # None while nothing is followed
 
 
 class Followers:
-    """Follows each resource once, however many want to be told of it, and publishes its changes on a bus. Each wall has
-    a bus of its own: the same short URI may name one job on this side of it, and another on that."""
+    """Follows each resource once for all its subscriptions, and publishes the changes on a bus.
+
+    Each wall has a bus of its own, since the same short URI may name different jobs on its two
+    sides.
+    """
 
     def __init__(self, calls: Calls) -> None:
         self._buses: dict[str | None, InMemorySubscriptionBus] = {}
@@ -78,12 +87,15 @@ class Followers:
         return self._buses.setdefault(caller.wall, InMemorySubscriptionBus())
 
     def hold(self, group: TaskGroup, uri: str, caller: Caller) -> None:
-        """Follow a resource until it was released as often as held. Where the job is over there is one update, and
-        nothing is followed. Errors: MCPError for what is no resource or no job, or for too many of them."""
+        """Follow a resource until it was released as often as held.
+
+        A job that is over gets one update, and is not followed. Errors: MCPError if the URI names
+        no resource or no job, or if too many resources are followed.
+        """
         ctx = self._calls.observer(caller)
         with refusing(uri), lookup.open_job(ctx, place_of(uri).job) as job:
             found = adoption.inspect_and_adopt(ctx, job)
-        followed = sum(wall == caller.wall for wall, _ in self._held)  # one side of a wall cannot use up the other's
+        followed = sum(wall == caller.wall for wall, _ in self._held)  # a share for each side of a wall
         if (caller.wall, uri) not in self._held and followed >= limits.FOLLOWED_RESOURCES:
             raise MCPError(types.INTERNAL_ERROR, f"{limits.FOLLOWED_RESOURCES} resources are followed already")
         follower = self._held.setdefault((caller.wall, uri), _Follower())
@@ -106,7 +118,7 @@ class Followers:
         try:
             with scope:
                 await self._publish_changes(uri, caller)
-        except OutliveError:  # removed before we came to it
+        except OutliveError:  # it was removed before this task ran
             await self.bus(caller).publish(ResourceUpdated(uri))
         except Exception:  # noqa: BLE001 - no subscription may end the server
             traceback.print_exc(file=sys.stderr)
@@ -123,13 +135,17 @@ class Followers:
             ) as changes:
                 async for _ in changes:
                     now, over = self._inspect(job, place.part, caller)
-                    # Whoever subscribes reads what there is; but the end may have come since then.
+                    # A client reads the resource when it subscribes; but the job may have ended
+                    # since then
                     if over if known is None else now != known:
                         await self.bus(caller).publish(ResourceUpdated(uri))
                     known = now
 
     def _inspect(self, job: JobDir, part: str, caller: Caller) -> tuple[Any, bool]:
-        """(what a change is seen by, is the job over). The look brings a supervisor to a job that has lost its own."""
+        """Return (a value that differs after a change, whether the job is over).
+
+        A job that has lost its supervisor gets a new one by this.
+        """
         if not job.is_in_place():
             return "removed", True
         try:
@@ -145,8 +161,11 @@ class Followers:
 
 
 class ListenRequests:
-    """`subscriptions/listen`: follows what a stream asks for as long as it is open. The acknowledgement names what
-    will be told: no lists, which we do not follow, and no job that is not there."""
+    """`subscriptions/listen`: follows what a stream asks for as long as the stream is open.
+
+    The acknowledgement names only what will be told: no lists, which we do not follow, and no job
+    that does not exist.
+    """
 
     def __init__(self, followers: Followers, caller_of: CallerOf) -> None:
         self._followers = followers
@@ -181,8 +200,8 @@ class ListenRequests:
 
 
 class _Subscription:
-    """One resource and one client of the handshake era. An update that waits to be sent stands for all that came
-    meanwhile."""
+    """One resource and one client of the handshake era. One update that waits to be sent stands
+    for all that came meanwhile."""
 
     def __init__(self, followers: Followers, caller: Caller, session: ServerSession, uri: str) -> None:
         self._followers = followers
@@ -216,7 +235,8 @@ class _Subscription:
 
 
 class Subscriptions:
-    """`resources/subscribe` and `resources/unsubscribe`. A subscription ends with its connection."""
+    """`resources/subscribe` and `resources/unsubscribe`. A subscription ends with its
+    connection."""
 
     def __init__(self, followers: Followers, caller_of: CallerOf) -> None:
         self._followers = followers

@@ -1,16 +1,17 @@
-"""A job, as the Tasks extension tells it. Everything is read from the job's directory at each look; nothing is kept.
+"""A job as a task of the Tasks extension. Everything is read from the job's directory each time;
+nothing is kept.
 
 | job | task |
 |---|---|
 | created, running | `working` |
-| running, asks for a line | `input_required`, if the client can ask its user (see `question`) |
+| running, waits for a line of input | `input_required`, if the client can ask its user (see `question`) |
 | ended: exited, killed, timed out, failed | `completed`, with the result that `exec` gives |
 | ended after a kill request | `cancelled` |
 | cannot be read (`unknown`) | `failed` |
 
-`failed` stands for JSON-RPC errors only, and cannot carry a result. So a command that could not be launched, and one
-whose outcome is lost, are `completed` like one that exits non-zero: `exec` answers those too, with all output up to
-then, and the task says what the call would have said.
+`failed` stands for JSON-RPC errors only, and cannot carry a result. A command that could not be
+launched, or whose outcome is lost, is therefore `completed`, like a command that exits non-zero:
+the task gives the answer that `exec` would give, with all output up to then.
 """
 
 from __future__ import annotations
@@ -42,21 +43,24 @@ _MESSAGE_CHARS = 500  # of the statusMessage of a task that cannot be read
 
 WORKING, INPUT_REQUIRED, COMPLETED, CANCELLED, FAILED = "working", "input_required", "completed", "cancelled", "failed"
 OVER = frozenset({COMPLETED, CANCELLED, FAILED})
-OF_ITS_STATUS = ("result", "error", "inputRequests")  # what only tasks/get and notifications tell
+OF_ITS_STATUS = ("result", "error", "inputRequests")  # told by tasks/get and notifications only
 ANSWER = "input"  # the one field of the form
 _POLL_SHARE = 10  # a client polls ten times in the age of a task: the end is seen at most a tenth late
 
 
 class TaskView:
-    """How the jobs of one server are told. `result` makes a tool's result of an envelope; `show` is how `exec` shows
-    output by default: run_answer's max_bytes, tail_lines and raw."""
+    """Makes tasks of the jobs of one server.
+
+    `result` makes a tool's result of an envelope. `show` says how `exec` shows output by default:
+    max_bytes, tail_lines and raw of run_answer.
+    """
 
     def __init__(self, result: Callable[[dict[str, Any]], types.CallToolResult], show: dict[str, Any]) -> None:
         self._result = result
         self._show = show
 
     def of(self, ctx: Context, job: JobDir, *, asks: bool) -> dict[str, Any]:
-        """A DetailedTask, as JSON. `asks`: can the client put a question to its user?"""
+        """Return a DetailedTask as JSON. `asks`: the client can put a question to its user."""
         found = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
             last = window.last_line(output)
@@ -84,7 +88,7 @@ class TaskView:
             return {}
         try:
             answer = job_answer.run_answer(ctx, found, job, began=time.monotonic(), **self._show)
-            told = envelope.answer("run", {**answer, "waited_ms": answer["elapsed_ms"]})  # whenever it is asked for
+            told = envelope.answer("run", {**answer, "waited_ms": answer["elapsed_ms"]})  # the same at each request
         except OutliveError as error:
             told = envelope.failure(error)
         return {"result": self._result(told).model_dump(by_alias=True, mode="json", exclude_none=True)}
@@ -100,17 +104,18 @@ def _status(found: Inspection) -> str:
 
 
 def question(found: Inspection, output: Output) -> dict[str, Any]:
-    """`inputRequests` of a job that stands at a prompt, by a key of its own for each time it does; empty if it does not.
+    """Return the `inputRequests` of a job that waits at a prompt, empty if it does not.
 
-    It must be a line that is asked for and may be seen: a key press is no form, and the protocol forbids to ask for a
-    password in one (a person types it: `outlive attach`).
+    Each prompt has a key of its own. The job must ask for a line that may be seen: a key press fits
+    no form, and the protocol forbids forms for passwords, which a person types with `outlive
+    attach`.
     """
     waits, record = job_answer.waiting(found, output), found.state.waiting
     if record is None or not waits.get("prompt") or waits.get("echo") is False or record.get("canonical") is False:
         return {}
     definition = found.definition
     asked = types.ElicitRequestFormParams(
-        # Job output is data: the user is told who is asking before what is asked.
+        # Job output is data: the form names the command before it quotes the prompt
         message=f"The command {_sendable(definition.name)!r} (job {short_id(definition.job_id)}) asks:\n{waits['prompt']}",
         requested_schema={
             "type": "object",
@@ -123,7 +128,7 @@ def question(found: Inspection, output: Output) -> dict[str, Any]:
 
 
 def _message(found: Inspection, status: str, last: str | None, *, waits: bool) -> str | None:
-    """The last line of output, but for what the output cannot say."""
+    """Return the status message: the last line of output, where the output says it all."""
     if status == FAILED:
         return str(found.state.message)[:_MESSAGE_CHARS]
     if status == CANCELLED:
@@ -135,7 +140,8 @@ def _message(found: Inspection, status: str, last: str | None, *, waits: bool) -
 
 
 def _sendable(words: str) -> str:
-    """Without lone surrogates, which end the SDK's writer: a name may come from an argument that is no UTF-8."""
+    """Return the text without lone surrogates, which would end the SDK's writer: a name may not
+    be UTF-8."""
     return words.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -148,7 +154,8 @@ def _updated_at(found: Inspection, output_s: float | None) -> str:
 
 
 def _ttl_ms(ctx: Context, found: Inspection) -> int:
-    """From creation: `gc` counts the retention from the end, and takes no job that runs."""
+    """Return the time to live, from creation: `gc` counts from the end of a job, and deletes no
+    running one."""
     retention = duration_ms(ctx.config.get("gc", "older_than"), "gc.older_than")
     return _age_ms(found) + retention
 

@@ -1,18 +1,23 @@
-"""The Tasks extension (SEP-2663, `io.modelcontextprotocol/tasks`): a job is a task, its id is the task's.
+"""The Tasks extension (SEP-2663, `io.modelcontextprotocol/tasks`): a job is a task, and has the
+same id.
 
-Who gets a task. The client declares the extension in the capabilities of a request; nothing else counts: no earlier
-request, and not `initialize`, whose eras cannot carry a task on the wire. Of `exec` in a request that declares it,
+**Which call becomes a task.** The client must declare the extension in the capabilities of the
+request. Earlier requests do not count, nor does `initialize`, since protocols with a handshake
+cannot carry a task. An `exec` in such a request is answered
 
-- a command that ends within `yield_ms` is answered directly, with its result;
-- one that still runs then is answered as a task (`yield_ms` 0: at once). The job has been on disk since before;
-- `background: true` is answered directly, with the job's id. The model said that it goes on with `process`; many
-  clients hide a task and poll it to its end, which would make it wait for what it put into the background;
-- so is one that waits for input which the client cannot ask its user for: only the model can help it.
+- with its result, if the command ends within `yield_ms`;
+- as a task, if the command still runs then (at once with `yield_ms` 0);
+- with the job's id, if `background` is true. The model then goes on with `process`. Many clients
+  hide a task and poll it to its end, so that the model would wait for what it put into the
+  background;
+- with the job's id, if the command waits for input for which the client cannot ask its user. Only
+  the model can help then.
 
-Without the process tool (`--tools exec`) the last two do not hold: nobody could follow the job but by its task.
+Without the process tool (`--tools exec`) the last two are tasks too: nothing else could follow the
+job.
 
-Whoever has the id may ask: any server process of this root answers, also for a job that another client or the command
-line started, as `process` does, unless a wall is between them. What a task is, `task_view` says.
+**Which server answers.** Any server over this root answers for any job, as `process` does, unless
+an isolation wall is between the caller and the job. `task_view` says what a task contains.
 """
 
 from __future__ import annotations
@@ -82,8 +87,11 @@ def install(
     caller_of: CallerOf,
     tools: Collection[str] = (EXEC,),
 ) -> None:
-    """Serve the extension. Last of all: it wraps the handlers of tools/call and of subscriptions/listen, if there is
-    one. `result`: an envelope as the tools answer it; `caller_of`: who is calling; `tools`: the ones that start a job."""
+    """Add the extension to a server.
+
+    This comes last, since it wraps the handlers of tools/call and subscriptions/listen. `result`
+    makes a tool's result of an envelope; `tools` are the tools that start a job.
+    """
     tasks = Tasks(calls, result, caller_of, tools)
     server.extensions[IDENTIFIER] = tasks.settings()
     for binding in tasks.methods():
@@ -112,7 +120,7 @@ class Tasks(Extension):
         self._caller_of = caller_of
         self._tools = frozenset(tools)
         self._result = result
-        self._answering: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()  # by task, as long as needed
+        self._answering: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()  # by task, while it is answered
 
     @cached_property
     def _view(self) -> TaskView:
@@ -154,7 +162,8 @@ class Tasks(Extension):
         return self._of(self._context(ctx), params.task_id, ctx)
 
     async def cancel(self, ctx: Request, params: TaskParams) -> HandlerResult:
-        """Kill the job, in the caller's name. Answered once its supervisor has been told; it may take the grace."""
+        """Kill the job in the caller's name. The answer does not wait for the end, which may
+        take the grace."""
         check(ctx, params.task_id)
         about = self._context(ctx)
         with _opened(about, params.task_id) as job:
@@ -164,14 +173,16 @@ class Tasks(Extension):
         return {}
 
     async def update(self, ctx: Request, params: UpdateParams) -> HandlerResult:
-        """Type what the user answered. Whatever is no answer to what the job asks now is ignored.
+        """Type what the user answered. An answer to anything but the job's present question is
+        ignored.
 
-        Declining ends the job's input, and the command makes of it what it will; dismissing leaves the question open.
+        Declining ends the job's input, and the command decides what that means. Dismissing leaves
+        the question open.
         """
         check(ctx, params.task_id)
         about = self._context(ctx)
         answering = self._answering.setdefault(params.task_id, anyio.Lock())
-        async with answering:  # so that the same answer, sent twice, is typed once
+        async with answering:  # the same answer sent twice is typed once
             with _opened(about, params.task_id) as job, Output(job) as output:
                 asked = question(adoption.inspect_and_adopt(about, job), output)
                 for key in asked.keys() & params.input_responses.keys():
@@ -190,7 +201,8 @@ class Tasks(Extension):
     # --- notifications ---
 
     def listening(self, others: Callable[[Request, Any], Any]) -> Callable[[Request, Any], Any]:
-        """The handler of subscriptions/listen: `others` serves what else is asked for, on the same stream."""
+        """Return the handler of subscriptions/listen. `others` serves all but tasks, on the same
+        stream."""
 
         async def listen(ctx: Request, params: types.SubscriptionsListenRequestParams) -> Any:
             wanted = _task_ids(params)
@@ -198,7 +210,7 @@ class Tasks(Extension):
                 return await others(ctx, params)
             require(ctx)
             about = self._context(ctx)
-            about.client = None  # being told of a result is not reading it: nobody's position moves
+            about.client = None  # being told of a result is not reading it: no read position moves
             async with AsyncExitStack() as stack:
                 jobs = {}
                 for task_id in wanted[: limits.TASKS_FOLLOWED]:
@@ -220,13 +232,13 @@ class Tasks(Extension):
         return listen
 
     async def _follow(self, ctx: Request, about: Context, job: JobDir) -> None:
-        """Tell of one job until it is over, at most four times a second."""
+        """Notify of one job until it is over, at most four times a second."""
         told: tuple[Any, ...] = ()
         async with aclosing(follow.changes(job, output=True, every_s=_FOLLOW_EVERY_S)) as changes:
             async for _ in changes:
                 try:
                     task = self._view.of(about, job, asks=can_ask(ctx))
-                except (OSError, OutliveError):  # removed meanwhile, or not readable now: tasks/get says which
+                except (OSError, OutliveError):  # removed, or unreadable now: tasks/get says which
                     continue
                 if not job.is_in_place():
                     return
@@ -253,7 +265,7 @@ class Tasks(Extension):
                 if not job.is_in_place():
                     raise _unknown(task_id) from error
                 raise MCPError(types.INTERNAL_ERROR, f"while reading job {task_id}: {error}") from error
-            if not job.is_in_place():  # removed under this look, which may have found half of it
+            if not job.is_in_place():  # removed during this look, which may have found half of it
                 raise _unknown(task_id)
             if task["status"] in OVER:
                 self._calls.mark_told(about, {"job_id": task_id, "state": "exited"})
@@ -264,7 +276,8 @@ class Tasks(Extension):
 
 
 def declared(ctx: Request) -> bool:
-    """Did this request declare the extension? Handshake eras have no shape for a task."""
+    """Return whether this request declares the extension. Protocols with a handshake have no
+    shape for a task."""
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return False
     capabilities = ctx.session.client_capabilities
@@ -272,7 +285,8 @@ def declared(ctx: Request) -> bool:
 
 
 def require(ctx: Request) -> None:
-    """Errors: method not found in a handshake era; -32021 where the request does not declare the extension."""
+    """Refuse a request of a protocol with a handshake (method not found), or without the
+    extension (-32021)."""
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         raise MCPError(types.METHOD_NOT_FOUND, "Method not found", data=ctx.method)
     if not declared(ctx):
@@ -281,7 +295,11 @@ def require(ctx: Request) -> None:
 
 
 def check(ctx: Request, task_id: str) -> None:
-    """`require`, and over HTTP: proxies route by the Mcp-Name header, so it must name the task of the body (-32020)."""
+    """Refuse what `require` refuses, and over HTTP an Mcp-Name header that does not name the task
+    (-32020).
+
+    Proxies route by that header.
+    """
     require(ctx)
     headers = getattr(ctx.request, "headers", None)  # the HTTP request; None on stdio
     if headers is not None and decode_header_value(headers.get(MCP_NAME_HEADER)) != task_id:
@@ -289,7 +307,8 @@ def check(ctx: Request, task_id: str) -> None:
 
 
 def can_ask(ctx: Request) -> bool:
-    """Can this client show its user a form? (`elicitation: {}` is the form mode.)"""
+    """Return whether this client can show its user a form. (`elicitation: {}` means the form
+    mode.)"""
     capabilities = ctx.session.client_capabilities
     asking = capabilities.elicitation if capabilities is not None else None
     return asking is not None and (asking.form is not None or asking.url is None)
@@ -305,7 +324,8 @@ async def _notify(ctx: Request, task: dict[str, Any]) -> None:
 
 
 class _Acknowledging:
-    """A session that adds the tasks to the acknowledgement, which whoever serves the stream sends first."""
+    """A session that adds the tasks to the acknowledgement, which `ListenHandler` sends first on
+    a stream."""
 
     def __init__(self, session: Any, task_ids: list[str], then: Callable[[], None]) -> None:
         self._session = session
@@ -327,7 +347,7 @@ class _Acknowledging:
 
 
 def _opened(about: Context, task_id: str) -> JobDir:
-    """Only a whole id names a task. Errors: -32602."""
+    """Return the job of a task. Only a whole id names one. Errors: -32602."""
     if not is_id(task_id):
         raise _unknown(task_id)
     try:
@@ -349,16 +369,19 @@ _BOOL = TypeAdapter(bool)
 
 
 def _in_background(arguments: dict[str, Any]) -> bool:
-    """The argument in any of its spellings; that it can be read was seen when the call was made."""
+    """Return the argument `background`, in any spelling. The call has checked that its value can
+    be read."""
     return any(
         _BOOL.validate_python(value) for name, value in arguments.items() if fold(name) == "background" and value
     )
 
 
 def _typed(response: Any) -> str | None:
-    """What to type for a response to a form: a line; "" for the end of input; None for nothing. Errors: -32602.
+    """Return what to type for a response to a form: a line, "" for the end of input, None for
+    nothing.
 
-    The value counts, not its name: the specification's own example answers under another name than was asked.
+    The name of the value does not count: the specification's own example answers under another name
+    than the form asks for. Errors: -32602.
     """
     action = response.get("action") if isinstance(response, dict) else None
     if action in ("decline", "cancel"):
@@ -372,7 +395,8 @@ def _typed(response: Any) -> str | None:
 
 
 async def _doing(found: Any, *, unless: str) -> None:
-    """Drive an action. Errors: -32603; the code `unless` means that there was nothing to do any more."""
+    """Drive an action. The error code `unless` means that nothing was left to do. Errors:
+    -32603."""
     try:
         await async_driver.drive(found)
     except OutliveError as error:

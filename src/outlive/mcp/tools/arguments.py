@@ -1,7 +1,9 @@
-"""The border: what a client sent, checked against the declaration of the verb. Nothing unchecked gets to an action.
+"""Check what a client sent against the declaration of the verb; nothing unchecked reaches an
+action.
 
-Names are taken in snake_case, camelCase and with hyphens; numbers and booleans may come as strings; null is absent.
-Errors: invalid_argument, in words of ours. Message and `details.field` name the argument as the caller wrote it.
+Names may be in snake_case, in camelCase or with hyphens. Numbers and booleans may be strings. null
+counts as absent. Errors: invalid_argument, in words of ours. Message and `details.field` name the
+argument as the caller wrote it.
 """
 
 from __future__ import annotations
@@ -23,20 +25,21 @@ if TYPE_CHECKING:
 
 
 def fold(name: str) -> str:
-    """Spellings of one name have one fold: since_seq, sinceSeq, since-seq."""
+    """Return what all spellings of a name have in common: sinceseq for since_seq, sinceSeq and
+    since-seq."""
     return name.replace("_", "").replace("-", "").lower()
 
 
 def offered(verb: Verb) -> list[Arg]:
-    """The arguments that exist on this face."""
+    """Return the verb's arguments that exist over MCP."""
     return [arg for arg in verb.args if arg.mcp]
 
 
 class Reader:
-    """Reads the arguments of one verb. `shown` is how messages call it: `exec`, `process log`.
+    """Reads the arguments of one verb, which messages call `shown`: `exec`, `process log`.
 
-    `defaults` go before the declared ones, by name on this face, in the units of the action. `elsewhere` tells for the
-    fold of a name which other calls take it.
+    `defaults` by name over MCP, in the units of the action, replace the declared ones. `elsewhere`
+    maps the fold of a name to the calls that take it.
     """
 
     def __init__(
@@ -54,12 +57,15 @@ class Reader:
         self._args = {arg.mcp: arg for arg in offered(verb)}
         self._names = {fold(name): arg for arg in self._args.values() for name in (*arg.aliases, arg.mcp)}
         self._fallbacks: dict[str, Any] = {}
-        for arg in (*self._args.values(), *self.verb.args):  # two may share a parameter: ours goes first
+        for arg in (*self._args.values(), *self.verb.args):  # two may share a parameter: the one over MCP counts
             self._fallbacks.setdefault(arg.name, self._defaults.get(arg.mcp, values.default_of(arg)))
-        self._model: type[BaseModel] | None = None  # building one takes a millisecond; most verbs are never called
+        self._model: type[BaseModel] | None = (
+            None  # made when needed: that takes a millisecond, and most verbs are never called
+        )
 
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Every argument of the action by its parameter's name, defaults applied."""
+        """Return every argument of the action by its parameter, with defaults. Errors:
+        invalid_argument."""
         sent = self._named(given)
         try:
             checked = self._checked(sent)
@@ -76,7 +82,7 @@ class Reader:
         return {self._names[fold(name)].name: name for name in given if fold(name) in self._names}
 
     def _named(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The values under the declared names."""
+        """Return the values by the declared names of their arguments."""
         sent: dict[str, Any] = {}
         spelled: dict[str, str] = {}
         for name, value in given.items():
@@ -122,11 +128,11 @@ class Reader:
         return invalid(name, message, hint=self._takes())
 
     def _meant(self, name: str) -> str | None:
-        for arg in self._args.values():  # timeout_ms for timeout: the unit is the mistake
+        for arg in self._args.values():  # timeout_ms instead of timeout: only the unit is wrong
             if values.without_unit(fold(name)) == values.without_unit(fold(arg.mcp)):
                 return f"{arg.mcp} ({values.unit_of(arg)})" if values.unit_of(arg) else arg.mcp
         if self._elsewhere.get(fold(name)):
-            return None  # spelled right, sent to the wrong action: no guess
+            return None  # a correct name, sent to the wrong action: no guess
         return nearest(name, [arg.mcp for arg in self._args.values() if not arg.hidden])
 
     def _takes(self) -> str:
@@ -134,7 +140,7 @@ class Reader:
         return f"{self.shown} takes: {', '.join(names)}." if names else f"{self.shown} takes no arguments."
 
 
-_FIELD = "arg_"  # an argument may be called like a method of BaseModel: json, schema, copy
+_FIELD = "arg_"  # before names, which may be those of methods of BaseModel: json, schema, copy
 
 
 def _model_of(args: Mapping[str, Arg]) -> type[BaseModel]:

@@ -1,4 +1,5 @@
-"""A tool call → a verb and its arguments → the envelope. Knows nothing of JSON-RPC."""
+"""Run a tool call: find the verb, check the arguments, return the envelope. Nothing here knows
+JSON-RPC."""
 
 from __future__ import annotations
 
@@ -28,24 +29,24 @@ if TYPE_CHECKING:
     from outlive.mcp.job_environment import JobEnvironment
     from outlive.verbs.spec import Verb
 
-    # What goes on beside an action while it runs: entered with the verb, its context and its arguments.
+    # Notifies a client while an action runs; takes the verb, its context and its arguments
     Alongside = Callable[[Verb, Context, dict[str, Any]], AbstractAsyncContextManager[None]]
 
 EXEC, PROCESS = "exec", "process"
 RUN = "run"
-STARTING = frozenset({RUN, "create", "start", "restart"})  # the [exec] section of the configuration is theirs
+STARTING = frozenset({RUN, "create", "start", "restart"})  # take defaults from [exec] of the configuration
 SPAWNING = frozenset({RUN, "start", "restart"})  # these need the job environment
-WAIT_ARGUMENTS = ("yield_ms", "background")  # what `exec` alone does not have: it answers at the end
+WAIT_ARGUMENTS = ("yield_ms", "background")  # not for `--tools exec`, which answers at the end of a command
 
 
 def process_verbs() -> dict[str, Verb]:
-    """Every verb of the process tool by its action's name."""
+    """Return every verb of the process tool by the name of its action."""
     verbs = [verbs_module.load(name) for name in verbs_module.names() if name != RUN]
     return {verb.name.replace(" ", "_"): verb for verb in verbs if verb.mcp}
 
 
 class Tools:
-    """What this server offers, and how a call of it is read."""
+    """The tools that this server offers, and the readers of their arguments."""
 
     def __init__(self, run: Verb, process: Mapping[str, Verb], offers: Iterable[str], config: Config) -> None:
         self.offers = frozenset(offers)
@@ -61,7 +62,8 @@ class Tools:
         }
 
     def read(self, tool: str, given: Mapping[str, Any], *, handle: bool = False) -> tuple[Verb, dict[str, Any]]:
-        """The verb a call means, and its arguments. `handle`: the caller can follow a job without the process tool.
+        """Return the verb of a call and its arguments. `handle`: the caller can follow a job
+        without the process tool.
 
         Errors: invalid_argument.
         """
@@ -79,7 +81,7 @@ class Tools:
         return (self._exec if name == "spawn" else self._readers[name]).written(given)
 
     def shown_by_default(self) -> dict[str, Any]:
-        """How the answer of an `exec` without such arguments shows output: max_bytes, tail_lines, raw."""
+        """Return how `exec` shows output by default: max_bytes, tail_lines and raw."""
         args = self._exec.read({"command": ""})
         return {arg.name: args[arg.name] for arg in job_args.SHOWN if arg.name in args}
 
@@ -116,7 +118,7 @@ class Tools:
         raise invalid("action", f"{str(given)[:60]!r} is not an action of process", hint=hint)
 
     def _owners_of_arguments(self) -> dict[str, list[str]]:
-        """Fold of an argument's name → the calls that take it."""
+        """Return the calls that take an argument, by the fold of its name."""
         found: dict[str, list[str]] = {}
         calls = [(EXEC, self.run)] if EXEC in self.offers else []
         for shown, verb in [*calls, *((f"process {name}", verb) for name, verb in self.process.items())]:
@@ -127,7 +129,7 @@ class Tools:
 
 
 def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
-    """The configured defaults of a verb, by argument name on this face, in the units of the action."""
+    """Return the configured defaults of a verb, by name over MCP, in the units of the action."""
     if verb.name in STARTING:
         configured = {
             "yield_ms": config.get("exec", "background_ms"),
@@ -138,7 +140,7 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
         configured = {"max_bytes": config.get("exec", "pending_max_output_bytes")}
     else:
         return {}
-    # Without a declared default the action looks into the configuration itself.
+    # Without a declared default the action reads the configuration itself
     args = {arg.mcp: arg for arg in offered(verb) if arg.mcp_default is not None}
     return {
         name: max(args[name].minimum or 0, min(value, args[name].maximum or value))
@@ -148,12 +150,13 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
 
 
 def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
-    """The arguments with waiting kept inside one call, and what the answer says about it."""
+    """Return the arguments with the waiting time cut to MCP_CALL_MS, and what the answer says
+    about the cut."""
     name = waiting_argument(verb, args)
     if name is None:
         return args, {}
     wanted = args[name]
-    if wanted is None and name == "wait_ms":  # its default is made from the grace
+    if wanted is None and name == "wait_ms":  # the default depends on the grace
         wanted = (args.get("grace_ms") or 0) + limits.KILL_WAIT_EXTRA_MS
         if wanted <= limits.MCP_CALL_MS:
             return args, {}
@@ -164,7 +167,8 @@ def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, i
 
 
 def waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
-    """The parameter that says how long the call may take. `timeout_ms` of a starting verb is the job's."""
+    """Return the parameter that bounds the duration of the call. `timeout_ms` of a verb that
+    starts jobs is the job's."""
     if verb.name in ("poll", "wait", "write"):
         return "timeout_ms" if "timeout_ms" in args else None
     name = "wait_ms" if verb.name == "kill" else "yield_ms"
@@ -172,7 +176,8 @@ def waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
 
 
 class Calls:
-    """Runs calls for one server: opens the store at the first one, so that a bad root is an answer, not a dead server."""
+    """Runs the calls of one server. It opens the store at the first call, so that a bad root is
+    an answer, and does not end the server."""
 
     def __init__(
         self,
@@ -184,7 +189,8 @@ class Calls:
         launcher: Any,
         directory: Callable[[Mapping[str, str]], str | None] = job_directory,
     ) -> None:
-        """`directory`: where a job runs that names none, by the environment of jobs; None: it has to name one."""
+        """`directory(environment)` is where a job runs that names no directory, None if it must
+        name one."""
         self.tools = tools
         self._config = config
         self._environment = environment
@@ -204,7 +210,8 @@ class Calls:
         handle: bool = False,
         alongside: Alongside | None = None,
     ) -> dict[str, Any]:
-        """The envelope of a call. Errors: OutliveError, and whatever an action lets through."""
+        """Return the envelope of a call. Errors: OutliveError, and any exception of a faulty
+        action."""
         verb, args = self.tools.read(tool, given, handle=handle)
         unbounded = tool == EXEC and self.tools.exec_alone and not handle
         args, report = (args, {}) if unbounded else clamp(verb, args)
@@ -215,14 +222,15 @@ class Calls:
         return answer(verb.type, {**result, **report})
 
     def notices(self, caller: Caller, answered: str | None) -> list[dict[str, Any]]:
-        """What happened to this client's jobs, but for the one `answered`, since its last call. Told once: pass it on."""
+        """Return what happened to this client's jobs, except `answered`, since its last call. It
+        is told only once."""
         try:
             return self._notices.collect(self._context(caller, self._environment.current()), answered)
-        except (OSError, OutliveError):  # no store, or a damaged one: the answer itself says so
+        except (OSError, OutliveError):  # no store, or a damaged one: the answer to the call says so
             return []
 
     def mark_told(self, ctx: Context, found: dict[str, Any]) -> None:
-        """The client of `ctx` was told this of a job, in another way than by a tool's answer."""
+        """Note that the client of `ctx` knows this of a job, so that no notice tells it again."""
         self._notices.known(ctx, found)
 
     async def _result(
@@ -239,7 +247,7 @@ class Calls:
         except Exception as error:
             if ctx.job_id is None:
                 raise
-            # Without the id the caller would start it a second time.
+            # Without the id the caller would start the command a second time
             raise OutliveError(
                 "internal_error",
                 f"{type(error).__name__}: {error}",
@@ -248,7 +256,8 @@ class Calls:
             ) from error
 
     async def show(self, name: str, caller: Caller, **given: Any) -> dict[str, Any]:
-        """The envelope of a verb that only reads, outside of a tool call. Errors: OutliveError."""
+        """Return the envelope of a verb that only reads, for other uses than tool calls. Errors:
+        OutliveError."""
         verb = verbs_module.load(name)
         if name not in self._readers:
             self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self._config))
@@ -261,13 +270,13 @@ class Calls:
             raise from_os(f"answering {name}", error, on="store") from error
 
     def observer(self, caller: Caller) -> Context:
-        """For a look outside of a tool call, which moves nobody's read position. Errors: store_unsafe, io_error."""
+        """Return a context that moves no read position. Errors: store_unsafe, io_error."""
         ctx = self._context(caller, self._environment.current())
         ctx.client = None
         return ctx
 
     def context(self, caller: Caller) -> Context:
-        """For looks at jobs, in a caller's name. Errors: store_unsafe, io_error."""
+        """Return a context in the caller's name. Errors: store_unsafe, io_error."""
         return self._context(caller, self._environment.current())
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""The tools as a client sees them: JSON Schema 2020-12 made from the declarations.
+"""The schemas of the tools: JSON Schema 2020-12, made from the declarations of the verbs.
 
-Flat objects without $ref and without oneOf at the top, because not every client's model takes more; and small, because
-every conversation pays for them.
+They are flat objects without $ref and without oneOf at the top, since not every client takes more,
+and short, since every conversation pays for them.
 """
 
 from __future__ import annotations
@@ -40,17 +40,18 @@ _TYPES: dict[str, dict[str, Any]] = {
 
 
 def of_verb(verb: Verb, defaults: Mapping[str, Any], *, without: Iterable[str] = ()) -> dict[str, Any]:
-    """The input of a tool that is one verb."""
+    """Return the input schema of a tool that is one verb, without the arguments in `without`."""
     args = [arg for arg in offered(verb) if not arg.hidden and arg.mcp not in set(without)]
     properties = {arg.mcp: _property(arg, _whole(arg.help), defaults) for arg in args}
     return _object(properties, [arg.mcp for arg in args if arg.required])
 
 
 def of_actions(verbs: Mapping[str, Verb], elsewhere: Verb | None) -> dict[str, Any]:
-    """The input of a tool that is several verbs: `action`, and the union of what they take.
+    """Return the input schema of a tool that is several verbs: `action`, and the union of their
+    arguments.
 
-    A description begins with the actions that take the argument. What another tool's verb declares alike is not
-    described a second time.
+    A description begins with the actions that take the argument. An argument that `elsewhere`, the
+    verb of another tool, declares alike is not described again.
     """
     union: dict[str, list[tuple[str, Arg]]] = {}
     for action, verb in verbs.items():
@@ -69,17 +70,18 @@ def _shared(name: str, users: list[tuple[str, Arg]], actions: int, known: set[tu
     for action, arg in users:
         alike = (name, arg.kind, arg.help) in known
         texts.setdefault(_AS_IN_EXEC if alike else _sentence(arg.help), []).append(action)
-    # A list of nearly all actions says nothing.
-    parts = [text if len(who) > actions // 2 else f"{' '.join(who)}: {text}" for text, who in texts.items()]
+    # A list of most actions says little
+    parts = [text if len(takers) > actions // 2 else f"{' '.join(takers)}: {text}" for text, takers in texts.items()]
     kinds = {arg.kind for _, arg in users}
     if len(kinds) == 1 and len({arg.choices for _, arg in users}) == 1:
         return _property(users[0][1], "; ".join(parts), {}, bare=len(users) > 1 or _AS_IN_EXEC in texts)
-    shape = _TYPES[spec.WORDS] if kinds == {spec.STR, spec.STRS} else {}  # one job, or for wait several
+    shape = _TYPES[spec.WORDS] if kinds == {spec.STR, spec.STRS} else {}  # one job; for wait also several
     return {**shape, "description": "; ".join(parts)}
 
 
 def _property(arg: Arg, text: str, defaults: Mapping[str, Any], *, bare: bool = False) -> dict[str, Any]:
-    """`bare`: without the default, where several share it or another tool tells it."""
+    """Return the schema of one argument. `bare` leaves out the default: several share it, or
+    another tool tells it."""
     found = {**_TYPES[arg.kind], "description": text}
     if arg.choices:
         found["enum"] = list(arg.choices)
@@ -96,14 +98,14 @@ def _seconds(ms: int) -> float:
 
 
 def _whole(text: str) -> str:
-    """Without what is said about the other face."""
+    """Return a help text without the sentences about the command line."""
     ours = re.sub(r"\s*\(CLI:[^)]*\)", "", text.strip())
     sentences = re.split(r"(?<=\.)\s", ours)
     return " ".join(sentence for sentence in sentences if not sentence.startswith("CLI")).rstrip(".")
 
 
 def _sentence(text: str) -> str:
-    """The first sentence: enough to choose; the error texts say the rest."""
+    """Return the first sentence of a help text: enough to choose; errors say the rest."""
     return re.split(r"(?<=[.;])\s", _whole(text), maxsplit=1)[0].rstrip(".;")
 
 
@@ -113,7 +115,8 @@ def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
 
 
 def of_answer() -> dict[str, Any]:
-    """The fields a program most likely looks at, of every answer and of errors; all of them are in `outlive schema`."""
+    """Return the output schema of both tools: the fields that programs need most. `outlive
+    schema` has all."""
     number, text = {"type": ["integer", "null"]}, {"type": ["string", "null"]}
     properties: dict[str, Any] = {
         "schema_version": {"const": SCHEMA_VERSION},

@@ -1,4 +1,4 @@
-"""One value of a client → what the argument's kind asks for, and the words for a wrong one."""
+"""Convert a client's value to the argument's kind, or say what is wrong with it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _HINTS[spec.BYTES] = "A string with a unit is taken as well: 64K, 500M, 2G."
 
 
 def annotation(arg: Arg) -> Any:
-    """The pydantic type of an argument."""
+    """Return the pydantic type of an argument."""
     found = _annotated(arg)
     return Annotated[found, AfterValidator(lambda value: _chosen(arg, value))] if arg.choices else found
 
@@ -71,7 +71,8 @@ def _annotated(arg: Arg) -> Any:
 
 
 def default_of(arg: Arg) -> Any:
-    """The declared default as the action gets it; that of seconds is declared in seconds."""
+    """Return the declared default in the unit of the action: durations are declared in seconds
+    or ms, and passed in ms."""
     if arg.kind == spec.SECONDS and arg.mcp_default is not None:
         return round(arg.mcp_default * 1000)
     return arg.mcp_default
@@ -81,7 +82,7 @@ def default_of(arg: Arg) -> Any:
 
 
 def wrong_kind(arg: Arg, value: Any) -> OutliveError:
-    """ "timeout_ms must be a whole number of milliseconds, got 'abc'"."""
+    """Return the error "timeout_ms must be a whole number of milliseconds, got 'abc'"."""
     got = "" if arg.kind == spec.ENV else f", got {_short(value)}"  # values of variables may be secrets
     return invalid(arg.name, f"{argument(arg.name)} must be {_WANTED[arg.kind]}{got}", hint=_HINTS.get(arg.kind))
 
@@ -96,7 +97,7 @@ def unit_of(arg: Arg) -> str | None:
 
 
 def without_unit(folded: str) -> str:
-    """The fold of a name without the unit at its end: timeoutms and timeoutseconds are timeout."""
+    """Return the fold of a name without its unit: timeout for timeoutms and timeoutseconds."""
     return re.sub(r"(?<=.)(milliseconds|millis|msecs?|ms|seconds|secs?|sec)\Z", "", folded)
 
 
@@ -121,7 +122,7 @@ def _chosen(arg: Arg, value: Any) -> Any:
 
 
 def _no_boolean(arg: Arg, value: Any) -> Any:
-    if isinstance(value, bool):  # Python would call true the number 1
+    if isinstance(value, bool):  # for Python, true is the number 1
         raise wrong_kind(arg, value)
     return value
 
@@ -133,7 +134,7 @@ def _no_nul(arg: Arg, value: str) -> str:
 
 
 def _milliseconds(arg: Arg, value: Any) -> int:
-    """Whole milliseconds of a number, or of a string with or without a unit."""
+    """Return whole milliseconds for a number, or for a string with or without a unit."""
     unit = 1 if arg.kind == spec.MS else 1000
     if isinstance(value, str):
         try:
@@ -154,12 +155,12 @@ def _milliseconds(arg: Arg, value: Any) -> int:
         raise out_of_bounds(arg, value, {"le": arg.maximum})
     if ms > limits.MAX_DURATION_MS:
         raise invalid(arg.name, f"{argument(arg.name)} is longer than ten years: {_short(value)}")
-    # Rounding down to 0 would mean "no timeout".
+    # A duration rounded down to 0 would mean "no timeout"
     return max(1, round(ms)) if ms > 0 else 0
 
 
 def _bytes(arg: Arg, value: Any) -> int:
-    """Of a number, or of a string with or without a unit."""
+    """Return whole bytes for a number, or for a string with or without a unit."""
     if isinstance(value, str):
         try:
             return byte_count(value, arg.mcp)
@@ -172,7 +173,8 @@ def _bytes(arg: Arg, value: Any) -> int:
 
 
 def _decoded(value: Any, kind: type) -> Any:
-    """Some clients send arrays and objects as a string of JSON."""
+    """Return the array or object in a string of JSON, as some clients send it; else the value
+    itself."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             found = json.loads(value)
@@ -215,7 +217,8 @@ def _variable(arg: Arg, name: str, value: Any) -> str:
 
 
 def _words(arg: Arg, value: Any) -> str | list[str]:
-    """As given: a string is for the shell, an array is an argument vector, also with one word."""
+    """Return the value as given: a string for the shell, or an argument vector, even of one
+    word."""
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise wrong_kind(arg, value)

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.event_loop import EventLoop
     from outlive.system.tree import Member
 
 _GRACE_CHECK_S = 0.1  # during a grace, where no SIGCHLD tells of deaths
@@ -29,7 +29,7 @@ class Killer:
 
     def __init__(
         self,
-        loop: Loop,
+        loop: EventLoop,
         members: Callable[[bool], list[Member]],
         on_gone: Callable[[], None],
         *,

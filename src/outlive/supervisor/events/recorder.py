@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
     from outlive.core.records import Definition, State
     from outlive.store.job_dir import JobDir
-    from outlive.supervisor.event_loop import Loop
-    from outlive.supervisor.events.watcher import Watches
+    from outlive.supervisor.event_loop import EventLoop
+    from outlive.supervisor.events.watcher import Watcher
     from outlive.supervisor.request import Request
 
 
-class Chronicle:
+class EventRecorder:
     """`end`: the length of the output now. `on_event`: there is something new to read. `on_idle`: a search or a
     notification command came to its end."""
 
     def __init__(
         self,
         job: JobDir,
-        loop: Loop,
+        loop: EventLoop,
         request: Request,
         definition: Definition,
         *,
@@ -46,13 +46,13 @@ class Chronicle:
         self._on_event = on_event
         self._on_idle = on_idle
         self._history = history.History(job)
-        self._watches: Watches | None = None
+        self._watcher: Watcher | None = None
         self._adopted = self._end_told = self._silent = False
         self.sinks = Sinks(job, loop, request, on_idle, self.tell)
 
     @property
     def busy(self) -> bool:
-        return self.sinks.busy or (self._watches is not None and self._watches.busy)
+        return self.sinks.busy or (self._watcher is not None and self._watcher.busy)
 
     # --- history ---
 
@@ -104,19 +104,19 @@ class Chronicle:
     def look_for(self, definition: Definition) -> None:
         """Watch for the lines that this definition asks for."""
         wanted = watches_of(definition.notification)
-        if self._silent or (self._watches is None and not wanted):
+        if self._silent or (self._watcher is None and not wanted):
             return
-        if self._watches is None:
+        if self._watcher is None:
             try:  # most jobs have none; and their files may be another version's by now
-                from outlive.supervisor.events.watcher import Watches
+                from outlive.supervisor.events.watcher import Watcher
             except ImportError as error:
                 self.tell(history.WATCH_FAILED, message=str(error))
                 return
-            self._watches = Watches(self._job, self._loop, tell=self.tell, deliver=self._hit, on_done=self._on_idle)
+            self._watcher = Watcher(self._job, self._loop, tell=self.tell, deliver=self._hit, on_done=self._on_idle)
             if self._adopted:
                 sinks = {spec["id"]: (spec.get("command"), spec.get("file")) for spec in wanted}
                 self.sinks.resume(sinks, definition.cwd)
-        self._watches.configure(wanted)
+        self._watcher.configure(wanted)
 
     def _hit(self, spec: dict[str, Any], found: dict[str, Any]) -> None:
         event = matched_event(self._definition, self._job, found)
@@ -124,15 +124,15 @@ class Chronicle:
 
     def output(self) -> None:
         """There is new output."""
-        if self._watches is not None:
-            self._watches.output()
+        if self._watcher is not None:
+            self._watcher.output()
 
     # --- the end ---
 
     def last_hits(self) -> None:
         """The last words of a job are what matters most: whoever learns of its end finds their hits told."""
-        if self._watches is not None and not self._silent:
-            self._watches.finish()
+        if self._watcher is not None and not self._silent:
+            self._watcher.finish()
 
     def ended(self, state: State) -> None:
         """The outcome is visible."""
@@ -145,8 +145,8 @@ class Chronicle:
         """The job is being removed: nobody is told of anything any more."""
         self._silent = True
         self.sinks.kill()
-        if self._watches is not None:
-            self._watches.stop()
+        if self._watcher is not None:
+            self._watcher.stop()
 
     def close(self) -> None:
         self._history.close()

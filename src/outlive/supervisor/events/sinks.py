@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from outlive.core.records import Definition, State
     from outlive.store.job_dir import JobDir
-    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.event_loop import EventLoop
     from outlive.supervisor.request import Request
 
     Event = dict[str, Any]
@@ -77,7 +77,7 @@ class Sinks:
     """Delivers one job's events. `tell(type, **content)` puts what became of it into the job's history."""
 
     def __init__(
-        self, job: JobDir, loop: Loop, request: Request, on_done: Callable[[], None], tell: Callable[..., None]
+        self, job: JobDir, loop: EventLoop, request: Request, on_done: Callable[[], None], tell: Callable[..., None]
     ) -> None:
         self._job = job
         self._on_done = on_done
@@ -262,7 +262,9 @@ class Sinks:
 class _Lane:
     """Runs commands one after the other, each beside the loop and killed after its own time limit."""
 
-    def __init__(self, job: JobDir, loop: Loop, request: Request, kind: str, refused: Callable[[Event], bool]) -> None:
+    def __init__(
+        self, job: JobDir, loop: EventLoop, request: Request, kind: str, refused: Callable[[Event], bool]
+    ) -> None:
         self._job = job
         self._refused = refused
         self._loop = loop

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from outlive.store.job_dir import JobDir
     from outlive.store.output.patterns import Hit
-    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.event_loop import EventLoop
 
 _UNFINISHED_QUIET_S = 0.3  # an unfinished line is searched after this much silence: it may be a prompt
 _HIT_WINDOW_S = 60.0  # in which hits are counted
@@ -60,13 +60,13 @@ class _Watch:
         return self.id, self.spec["pattern"]
 
 
-class Watches:
+class Watcher:
     """`tell(type, seq=…, **content)` puts an event into the history, `deliver(spec, event)` hands a hit to its sinks."""
 
     def __init__(
         self,
         job: JobDir,
-        loop: Loop,
+        loop: EventLoop,
         *,
         tell: Callable[..., None],
         deliver: Callable[[dict[str, Any], dict[str, Any]], None],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from outlive.supervisor.control_server import Connection
     from outlive.supervisor.escrow import Escrow
-    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.event_loop import EventLoop
 
 _TERMINAL_RETRY_S = 0.05  # a full terminal is tried again, whether or not it said that it has room
 
@@ -47,7 +47,7 @@ class _Write:
 class Feed(ABC):
     """Writes in the order in which they were asked for, never blocking."""
 
-    def __init__(self, loop: Loop, way: int, on_input: Callable[[], None]) -> None:
+    def __init__(self, loop: EventLoop, way: int, on_input: Callable[[], None]) -> None:
         """`way`: an fd, ours from now on. `on_input` is called before bytes go in."""
         self._loop = loop
         self._way: int | None = way
@@ -144,7 +144,7 @@ class PipeFeed(Feed):
     of file has to be able to close them all."""
 
     def __init__(
-        self, loop: Loop, pipe: int, escrow: Escrow, on_input: Callable[[], None], on_closed: Callable[[], None]
+        self, loop: EventLoop, pipe: int, escrow: Escrow, on_input: Callable[[], None], on_closed: Callable[[], None]
     ) -> None:
         super().__init__(loop, pipe, on_input)
         self._escrow = escrow
@@ -174,7 +174,7 @@ class PipeFeed(Feed):
 class TerminalFeed(Feed):
     """Into a terminal, as if typed. It never closes: the end of the input is a character, and more may be typed after it."""
 
-    def __init__(self, loop: Loop, master: int, on_input: Callable[[], None]) -> None:
+    def __init__(self, loop: EventLoop, master: int, on_input: Callable[[], None]) -> None:
         super().__init__(loop, os.dup(master), on_input)
         self._line_begun = False
 
@@ -197,7 +197,7 @@ class TerminalFeed(Feed):
         return len(data)
 
     def _remember(self, typed: int) -> None:
-        """Has a line been begun? Control characters other than tab end one, or throw it away."""
+        """Has a line been begun? ControlServer characters other than tab end one, or throw it away."""
         self._line_begun = typed >= 0x20 or typed == _TAB
 
     def _end(self, way: int) -> bool:

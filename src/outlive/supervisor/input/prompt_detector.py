@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.event_loop import EventLoop
     from outlive.system.pty import Modes
 
     Waiting = dict[str, Any]
@@ -35,7 +35,7 @@ _PROMPT_QUIET_S = 3.0  # silence before it, where the kernel does not tell which
 _PROMPT = re.compile(rb"(?:[?:>$#%\])]|\xe2\x9d\xaf|\xc2\xbb)\s*\Z")  # also ❯ and »
 
 
-class InputWatch:
+class PromptDetector:
     """Keeps `waiting` up to date and calls `on_change(waiting, prompt)` when it becomes true or false.
 
     `pids`: who belongs to the job now. `last_bytes`: the end of its output. `end`: the length of its output.
@@ -44,7 +44,7 @@ class InputWatch:
 
     def __init__(
         self,
-        loop: Loop,
+        loop: EventLoop,
         target: blocked_reads.Target,
         *,
         pids: Callable[[], Iterable[int]],

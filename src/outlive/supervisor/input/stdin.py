@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from outlive.store.job_dir import JobDir
     from outlive.supervisor.control_server import Connection
-    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.event_loop import EventLoop
     from outlive.supervisor.input.feed import Feed
-    from outlive.supervisor.input.prompt_detector import InputWatch
-    from outlive.supervisor.input.terminal import Console
-    from outlive.supervisor.job_fds import Ends
+    from outlive.supervisor.input.prompt_detector import PromptDetector
+    from outlive.supervisor.input.terminal import Terminal
+    from outlive.supervisor.job_fds import JobFds
     from outlive.supervisor.output.pump import Pump
     from outlive.system import blocked_reads
 
@@ -53,8 +53,8 @@ class Input:
     def __init__(
         self,
         job: JobDir,
-        loop: Loop,
-        ends: Ends,
+        loop: EventLoop,
+        job_fds: JobFds,
         pump: Pump,
         *,
         pids: Callable[[], Iterable[int]],
@@ -63,25 +63,25 @@ class Input:
         tell: Callable[..., None],
     ) -> None:
         self._loop = loop
-        self._ends = ends
+        self._fds = job_fds
         self._pump = pump
         self._write = write
         self._tell_history = tell
-        self._console: Console | None = None
-        self._watch: InputWatch | None = None
-        if ends.master is not None:
+        self._terminal: Terminal | None = None
+        self._watch: PromptDetector | None = None
+        if job_fds.master is not None:
             # Late, as below: most jobs take no input, and 3 ms of a command line's start are saved
-            from outlive.supervisor.input.terminal import Console
+            from outlive.supervisor.input.terminal import Terminal
 
-            self._console = Console(job, loop, ends.master, record, self._record)
+            self._terminal = Terminal(job, loop, job_fds.master, record, self._record)
         self._feed = self._make_feed()
-        if ends.slave is not None or ends.stdin is not None:
+        if job_fds.slave is not None or job_fds.stdin is not None:
             self._watch = self._make_watch(pids)
 
-    def _make_watch(self, pids: Callable[[], Iterable[int]]) -> InputWatch:
-        from outlive.supervisor.input.prompt_detector import InputWatch
+    def _make_watch(self, pids: Callable[[], Iterable[int]]) -> PromptDetector:
+        from outlive.supervisor.input.prompt_detector import PromptDetector
 
-        return InputWatch(
+        return PromptDetector(
             self._loop,
             self._target(),
             pids=pids,
@@ -99,31 +99,33 @@ class Input:
             self._tell_history(history.INPUT, echo=echo, prompt=prompt)
 
     def _make_feed(self) -> Feed | None:
-        ends = self._ends
-        if ends.master is None and ends.stdin is None:
+        job_fds = self._fds
+        if job_fds.master is None and job_fds.stdin is None:
             return None
         from outlive.supervisor.input.feed import PipeFeed, TerminalFeed
 
-        if ends.master is not None:
-            return TerminalFeed(self._loop, ends.master, self._on_input)
-        assert ends.stdin is not None
-        return PipeFeed(self._loop, ends.stdin, ends.stdin_escrow, self._on_input, lambda: self._write(stdin="closed"))
+        if job_fds.master is not None:
+            return TerminalFeed(self._loop, job_fds.master, self._on_input)
+        assert job_fds.stdin is not None
+        return PipeFeed(
+            self._loop, job_fds.stdin, job_fds.stdin_escrow, self._on_input, lambda: self._write(stdin="closed")
+        )
 
     def _target(self) -> blocked_reads.Target:
         from outlive.system import blocked_reads
 
-        if self._ends.slave is not None:
-            return blocked_reads.Target(pipe=None, terminal=pty.device_of(self._ends.slave))
-        assert self._ends.stdin is not None
-        found = os.fstat(self._ends.stdin)  # both ends of a pipe are one inode
+        if self._fds.slave is not None:
+            return blocked_reads.Target(pipe=None, terminal=pty.device_of(self._fds.slave))
+        assert self._fds.stdin is not None
+        found = os.fstat(self._fds.stdin)  # both ends of a pipe are one inode
         return blocked_reads.Target(pipe=(found.st_dev, found.st_ino), terminal=None)
 
     def start(self) -> None:
         """The command runs."""
-        if self._console is not None:
+        if self._terminal is not None:
             self._record()
-        if self._ends.data is not None and self._feed is not None:
-            self._feed.put_file(self._ends.data)
+        if self._fds.data is not None and self._feed is not None:
+            self._feed.put_file(self._fds.data)
         if self._watch is not None:
             self._watch.start()
 
@@ -133,7 +135,7 @@ class Input:
             self._watch.stop()
         if self._feed is not None:
             self._feed.close()
-        self._ends.close_slave()
+        self._fds.close_slave()
 
     def output(self) -> None:
         self.look()
@@ -142,19 +144,19 @@ class Input:
 
     def look(self) -> None:
         """Read what the program asks of its terminal."""
-        if self._console is not None:
-            self._console.look()
+        if self._terminal is not None:
+            self._terminal.look()
 
     def _on_input(self) -> None:
         if self._watch is not None:
             self._watch.input()
 
     def _modes(self) -> pty.Modes | None:
-        return None if self._ends.master is None else pty.modes(self._ends.master)
+        return None if self._fds.master is None else pty.modes(self._fds.master)
 
     def _record(self) -> None:
-        if self._console is not None:
-            self._write(terminal=self._console.record())
+        if self._terminal is not None:
+            self._write(terminal=self._terminal.record())
 
     # --- requests ---
 
@@ -175,18 +177,18 @@ class Input:
             self._feed.put(data, eof=request["eof"], connection=connection, wait_s=request["wait_s"])
 
     def _tell(self, connection: Connection) -> None:
-        if self._console is None:
+        if self._terminal is None:
             connection.answer(ok=False, code="not_a_pty", message="the job has no terminal")
         else:
-            connection.answer(ok=True, **self._console.facts())
+            connection.answer(ok=True, **self._terminal.facts())
 
     def _resize(self, connection: Connection, cols: int, rows: int) -> None:
-        if self._console is None:
+        if self._terminal is None:
             self._tell(connection)
             return
         self._pump.take_what_is_there()  # it was written for the old size
         try:
-            self._console.resize(cols, rows, self._pump.end)
+            self._terminal.resize(cols, rows, self._pump.end)
         except (OSError, termios.error) as error:
             connection.answer(ok=False, code="io_error", message=str(error))
             return

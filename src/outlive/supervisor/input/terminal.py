@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.store.job_dir import JobDir
-    from outlive.supervisor.event_loop import Loop
+    from outlive.supervisor.event_loop import EventLoop
 
 _SIZES = 64  # resizes that are remembered
 _ANSWERS_A_SECOND = 100  # to device queries: a file full of them, shown by cat, is no program that asks
@@ -58,11 +58,11 @@ class _Cursor:
         return b"\x1b[%s1;1R" % self.prefix
 
 
-class Console:
+class Terminal:
     """`record` is what state.json keeps of it, for a survivor and for readers."""
 
     def __init__(
-        self, job: JobDir, loop: Loop, master: int, record: dict[str, Any] | None, on_change: Callable[[], None]
+        self, job: JobDir, loop: EventLoop, master: int, record: dict[str, Any] | None, on_change: Callable[[], None]
     ) -> None:
         """`on_change`: modes or size are other than in the record."""
         self._job = job

@@ -13,7 +13,7 @@ _FLOOD_TURN_S = 0.00025  # ... each at most this long after the one before, are 
 FLOOD_PAUSE_S = (0.00006, 0.0005)  # a turn of a flood waits this long for more; where less would do, not at all
 
 
-class Flow:
+class Batching:
     """Counts turns in laps of `FLOOD_TURNS`. All times are seconds on one clock, sizes bytes."""
 
     __slots__ = ("_from", "_pause", "_paused", "_since", "_stream", "_turns")

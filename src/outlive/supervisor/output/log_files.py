@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _IN_PLACE_CHECK_S = 1.0  # how often, while there is output, the logs are checked for being still in place
 
 
-class Logs:
+class LogFiles:
     """`fds` and `sizes` belong to the pump, and are the same lists for ever. `on_new_file`: a log is another file now."""
 
     def __init__(self, job: JobDir, tell: Callable[..., None], on_new_file: Callable[[], None]) -> None:

@@ -10,8 +10,8 @@ import time
 from outlive import limits
 from outlive.store.job_dir import LOGS
 from outlive.store.output.merged import OrderWriter
-from outlive.supervisor.output.batching import Flow
-from outlive.supervisor.output.log_files import Logs
+from outlive.supervisor.output.batching import Batching
+from outlive.supervisor.output.log_files import LogFiles
 from outlive.supervisor.output.quota import Quota
 from outlive.system import fds, splice
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from outlive.store.job_dir import JobDir
-    from outlive.supervisor.event_loop import Loop
-    from outlive.supervisor.sources import Fifo, Master
+    from outlive.supervisor.event_loop import EventLoop
+    from outlive.supervisor.job_fds import FifoSource, TerminalSource
 
 _PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after this long without output
 
@@ -36,8 +36,8 @@ class Pump:
     def __init__(
         self,
         job: JobDir,
-        loop: Loop,
-        sources: list[Fifo | Master],
+        loop: EventLoop,
+        sources: list[FifoSource | TerminalSource],
         on_output: Callable[[], None],
         on_end: Callable[[], None],
         on_drop: Callable[[], None],
@@ -51,14 +51,14 @@ class Pump:
         self._on_end = on_end
         self._on_drop = on_drop
         self._quota = quota
-        self._files = Logs(job, tell, quota.close)
+        self._files = LogFiles(job, tell, quota.close)
         self._logs, self._sizes = self._files.fds, self._files.sizes
         self._order = OrderWriter(job)
         # All that a quota costs before it is reached: two comparisons and a subtraction for each splice
         self._room, self._most = quota.full_at - sum(self._sizes), quota.turn_bytes
         self._capacity = [limits.PIPE_BYTES for _ in sources]
         self._open = [True for _ in sources]
-        self._flow = Flow()
+        self._batching = Batching()
         self.dropped = 0
         self.last_output = time.monotonic()
 
@@ -118,12 +118,12 @@ class Pump:
     def _turn(self, stream: int) -> None:
         now = time.monotonic()
         self._files.look(now)
-        pause = self._flow.pause(stream, now, self._sizes[stream])
+        pause = self._batching.pause(stream, now, self._sizes[stream])
         if pause:
             self._wait_for_more(stream, pause)
         self._enlarge_if_full(stream)
         moved = self._move(stream, self._capacity[stream])
-        self._flow.found(moved)
+        self._batching.found(moved)
         if moved == 0:  # end of file: the last writer is gone
             self._loop.forget(self._sources[stream].fd)
             self._open[stream] = False

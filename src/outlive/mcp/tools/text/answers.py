@@ -1,7 +1,7 @@
-"""What a model reads: the job's output first, then one short line of ours that says what to do next.
+"""The text of an answer: the job's output first, then short lines of ours that say what to do next.
 
-Output is data: a blank line stands between it and our words. Some clients show only this text, others only the
-structured answer, so neither may need the other.
+Output is data: a blank line separates it from our words. Some clients show only this text, others
+only the structured answer, so neither may depend on the other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def render(found: Found, *, process: bool = True) -> str:
-    """The text of an answer. `process`: is that tool there to be named?"""
+    """Return the text of an answer. `process`: the process tool is offered, and may be named."""
     if not found.get("ok"):
         return "\n".join([_error(found["error"]), *sentences.notices(found)])
     body, words = _BY_TYPE.get(found["type"], _plain)(found, process)
@@ -96,7 +96,7 @@ def _events(found: Found, _process: bool) -> tuple[str, list[str]]:
 
 
 def _event_line(event: Found) -> str:
-    """`12:00:01 seq 120 watch_hit w1 (ERROR) stdout: line`."""
+    """Return an event as `12:00:01 seq 120 watch_hit w1 (ERROR) stdout: line`."""
     return " ".join((event["at"][11:19], f"seq {event['seq']}", event["type"], events.about(event))).rstrip()
 
 
@@ -261,7 +261,7 @@ def _size(found: Found) -> str:
 
 
 def _plain(found: Found, _process: bool) -> tuple[str, list[str]]:
-    """A type without words of its own."""
+    """Return the text of a type that has no function of its own."""
     rest = {key: value for key, value in found.items() if key not in ("schema_version", "ok", "type", "notices")}
     output = rest.pop("output", None)
     return "\n\n".join(part for part in (str(output or ""), _json(rest)) if part), []

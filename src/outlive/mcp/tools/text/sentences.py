@@ -1,4 +1,5 @@
-"""The sentences that answers are made of: how a job ended, its state, what was left out, durations."""
+"""The sentences that answers are made of: how a job ended, its state, what was left out,
+durations."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ _FOLLOW_UP = "Use process poll/log/wait/write/kill."
 
 
 def entry(job: Found) -> str:
-    """A job of a list in one line: what it runs and how it is doing."""
+    """Return a job of a list in one line: its command and its state."""
     return f"{command_line(job.get('command'))} ({short_state(job)})"
 
 
 def ended(found: Found) -> str:
-    """How a finished job ended, as a sentence."""
+    """Return how a finished job ended, as a sentence with a full stop."""
     return ending(found).rstrip(".") + "."
 
 
@@ -33,7 +34,7 @@ def succeeded(found: Found) -> bool:
 
 
 def state_line(found: Found, process: bool) -> str:
-    """One line: how it ended, or that it runs and what can be done."""
+    """Return the state of a job in one line: how it ended, or that it runs and what can be done."""
     state = found.get("state")
     if state == "running":
         return _running(found, process)
@@ -61,7 +62,7 @@ def _running(found: Found, process: bool) -> str:
 
 
 def ending(found: Found) -> str:
-    """How it ended, as a sentence."""
+    """Return how a job ended, as a sentence."""
     reason, signal, message = found.get("reason"), found.get("signal"), found.get("message")
     how = signal or (None if found.get("exit_code") is None else f"exit code {found['exit_code']}")
     with_signal = f" ({how})" if how else ""
@@ -96,7 +97,7 @@ def short_state(job: Found) -> str:
 
 
 def gap(found: Found, process: bool) -> list[str]:
-    """What was left out, and the call that shows it."""
+    """Return the line about output that was left out, with the call that shows it."""
     gap = found.get("truncated")
     if not isinstance(gap, dict) or (process and f"since_seq={gap.get('from_seq')} " in str(found.get("output"))):
         return []  # the mark inside the output names the call
@@ -112,7 +113,7 @@ def gap(found: Found, process: bool) -> list[str]:
 
 
 def removed_by_quota(found: Found) -> list[str]:
-    """What no call shows any more, where no mark inside the output says so."""
+    """Return the lines about output that no call can show any more."""
     return [
         f"[{counted(gap['lines'], 'line')}, {gap['bytes']} bytes of output are gone: it passed the job's quota, and only its head "
         f"and tail are kept]"
@@ -121,7 +122,7 @@ def removed_by_quota(found: Found) -> list[str]:
 
 
 def left_behind(found: Found, process: bool) -> list[str]:
-    """Descendants that outlive the command."""
+    """Return the line about descendants that outlived the command."""
     left = found.get("descendants")
     count = len(left) if isinstance(left, (list, dict)) else left
     if not count or found.get("hint") or found.get("state") in ("running", "created"):
@@ -143,7 +144,7 @@ def notices(found: Found) -> list[str]:
 
 
 def _notice(notice: Found) -> str:
-    """What happened to another job meanwhile, in brackets: it does not belong to the answer."""
+    """Return what happened to another job, in brackets, since it does not belong to the answer."""
     last = f": {notice['last_line']}" if notice.get("last_line") else ""
     job = f"job {notice.get('job_id')} ({command_line(notice.get('name') or '')})"
     if notice.get("event") == "watch_hit":
@@ -154,7 +155,7 @@ def _notice(notice: Found) -> str:
 
 def hint(found: Found) -> list[str]:
     hint = str(found.get("hint") or "")
-    # The line about a running job names the calls already, and in the words that models know.
+    # The line about a running job already names the calls
     return [] if not hint or hint.startswith("It still runs.") else [hint]
 
 
@@ -163,14 +164,14 @@ def is_exit(fired: Any) -> bool:
 
 
 def condition(fired: Found) -> str:
-    """What came true, as a sentence."""
+    """Return the condition that came true, as a sentence."""
     name = fired.get("condition")
     if name in ("regex", "fail_regex"):
         what = "The output matched" if name == "regex" else "The output matched what was to be a failure:"
         return f"{what} {fired['pattern']} at seq {fired['seq']} ({fired['stream']}): {fired['line']}"
     if name == "port":
-        who = f"the job (pid {fired['pid']})" if fired.get("owned") else "a process that is not this job's"
-        return f"Port {fired['port']} is open; {who} listens on it."
+        owner = f"the job (pid {fired['pid']})" if fired.get("owned") else "a process that is not this job's"
+        return f"Port {fired['port']} is open; {owner} listens on it."
     known = {
         "output": "There is new output.",
         "input": "It waits for input.",

@@ -8,10 +8,10 @@ import select
 import pytest
 
 from outlive import limits
+from outlive.supervisor.job_fds import FifoSource
 from outlive.supervisor.output import batching
-from outlive.supervisor.output.batching import Flow
+from outlive.supervisor.output.batching import Batching
 from outlive.supervisor.output.pump import Pump
-from outlive.supervisor.sources import Fifo
 
 LEAST_S, MOST_S = batching.FLOOD_PAUSE_S
 
@@ -20,7 +20,7 @@ class Clock:
     """Turns of one flow, each some seconds after the one before and its pause, which moved some bytes."""
 
     def __init__(self) -> None:
-        self.flow = Flow()
+        self.flow = Batching()
         self.now = 100.0
         self.sizes = [0, 0]
 
@@ -98,7 +98,7 @@ def test_a_turn_that_waits_is_woken_by_the_other_stream_and_not_by_its_own(monke
     monkeypatch.setattr(select, "select", at_once)
     try:
         pump = object.__new__(Pump)
-        pump._sources, pump._open = [Fifo(out), Fifo(errors)], [True, True]
+        pump._sources, pump._open = [FifoSource(out), FifoSource(errors)], [True, True]
         os.write(into_out, b"more of what it waits for")
         pump._wait_for_more(0, 3600.0)
         os.write(into_errors, b"!")

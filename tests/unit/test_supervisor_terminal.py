@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from outlive.store.job_dir import LOGS, JobDir
-from outlive.supervisor.event_loop import Loop
-from outlive.supervisor.input.terminal import Console
+from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.input.terminal import Terminal
 from outlive.system import pty
 
 
@@ -25,8 +25,8 @@ class Program:
         tty.setraw(self._slave)
         os.set_blocking(self._slave, False)
         self._job = JobDir(str(place.parent), place.name, os.open(place, os.O_RDONLY | os.O_DIRECTORY))
-        self._loop = Loop()
-        self.console = Console(self._job, self._loop, self._master, None, lambda: None)
+        self._loop = EventLoop()
+        self.console = Terminal(self._job, self._loop, self._master, None, lambda: None)
 
     def prints(self, data: bytes) -> None:
         with self.log.open("ab") as file:

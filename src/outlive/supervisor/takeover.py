@@ -1,0 +1,109 @@
+"""Going on with a job whose supervisor was killed: the takeover by its guardian, the adoption by a reader.
+
+Neither ever runs the command a second time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive.core.records import Definition, State
+from outlive.core.units import timestamp
+from outlive.supervisor.ending import outcome
+from outlive.supervisor.job_fds import JobFds
+from outlive.supervisor.start import open_job, own_identity, start, write_down
+from outlive.supervisor.supervisor import Supervisor
+from outlive.system import fault_points, prctl, process, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+
+    from outlive.core.records import Identity
+    from outlive.store.job_dir import JobDir
+    from outlive.supervisor.escrow import Escrow
+    from outlive.supervisor.request import Request
+
+
+def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:
+    """Go on, as the guardian, with the job of a supervisor that was killed.
+
+    This process holds the supervisor's lock and open files. It is the command's parent now, unless the supervisor was an
+    adopter, which is not. `files` is what the launcher sent to the guardian.
+    """
+    prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
+    held = escrow.take()
+    fault_points.at("takeover_taken")
+    if request.mode == "adopt":  # the command runs already, or did
+        if "listener" in held:
+            os.close(held.pop("listener"))  # a client that waits at the old one connects again, to the new one
+        adopt(request, None, escrow, stdin_escrow, held or files)
+        return
+    state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
+    if state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
+        # A command would be a child of this process now, alive or not. So none was started, and this is no second run
+        for fd in (*held.values(), *stdin_escrow.take().values()):
+            os.close(fd)
+        job.close()
+        start(request, files.get("stdin"), None, escrow, stdin_escrow)
+        return
+    job_fds = JobFds.taken(job, held, stdin_escrow)
+    state = _recover(job, state, parent=True)
+    fault_points.at("takeover_recorded")
+    Supervisor(job, request, state, job_fds, parent=True).run(None)
+
+
+def adopt(
+    request: Request,
+    waiter: socket.socket | None,
+    escrow: Escrow,
+    stdin_escrow: Escrow,
+    held: dict[str, int],
+) -> None:
+    """Go on with a job whose supervisor and guardian were both killed, and whose command a reader found running.
+
+    The FIFOs kept what the command wrote, because it has them open. `held` is what the reader took hold of, or what an
+    adopter had that was killed too. These files must be held without a break from the moment in which the command was
+    seen running: when a command ends, the last close of its FIFO discards what is in it.
+    """
+    prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
+    fault_points.at("adopt_told")
+    job = open_job(request)
+    pty = Definition.of(request.definition).pty
+    job_fds = JobFds.reopened(job, escrow, stdin_escrow, held, pty=pty)
+    fault_points.at("adopt_opened")
+    state = job.read_state() or State(job_id=request.job_id)
+    state = _recover(job, state, parent=False, command=request.command)
+    fault_points.at("adopt_recorded")
+    Supervisor(job, request, state, job_fds, parent=False).run(waiter)
+
+
+def _recover(job: JobDir, state: State, *, parent: bool, command: Identity | None = None) -> State:
+    """Find out what is true of the command now, record it, and return it. `command`: its identity, if a reader saw it."""
+    state = state.replace(supervisor=own_identity(), adopted=state.adopted + 1, waiting=None)
+    if state.finished:  # only its descendants are left to look after
+        return write_down(job, state)
+    if not parent:
+        state = state.replace(stdin="closed" if state.stdin else None)
+    if state.pid is None:
+        found = command or _find_command(job.job_id)
+        if found is None:
+            return write_down(job, _never_recorded(state))
+        state = state.replace(pid=found["pid"], identity=found, phase="running")
+    if state.started_at is None:
+        state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
+    return write_down(job, state)
+
+
+def _find_command(job_id: str) -> Identity | None:
+    """Return the command of a start that was killed before it recorded the pid: a child of this process, else the process
+    with the job's cookie."""
+    ours = [(process.start_time(pid) or 0, pid) for pid in tree.children(os.getpid())]
+    return process.identity(min(ours)[1]) if ours else tree.oldest_with_cookie(job_id)
+
+
+def _never_recorded(state: State) -> State:
+    if state.phase == "spawning":
+        return outcome.lost(state, "its supervisor was killed while it started; it may have run")
+    return outcome.never_ran(state, "its supervisor was killed before it started; it never ran", None)
