@@ -1,10 +1,10 @@
-"""What an agent does with outlive, call by call, over MCP on stdio.
+"""Show what an agent does with outlive, call by call, over MCP on stdio.
 
     python examples/agent_walkthrough.py
 
-Starts `outlive mcp` with the MCP SDK's own client and prints each tool call and the text that a model would read.
-Half-way the client and its server go away; a second pair finds everything again. It works in a temporary job root and
-leaves nothing behind. Needs the package installed in the Python that runs it.
+The script starts `outlive mcp` with the MCP SDK's own client and prints each tool call and the text that a model would
+read. Halfway through, the client and its server end, and a second pair finds everything again. The script works in a
+temporary job root and leaves nothing behind. It needs outlive installed in the Python that runs it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ QUESTION = "read name; echo \"hello, $name\"; read more; echo 'no more input'"
 
 
 class Agent:
-    """A client with one connection. Every call is shown as it was made, and answered as a model sees it."""
+    """A client with one connection. It prints every call, and the answer as a model sees it."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The structured answer; its text is printed."""
+        """Call a tool, print the text of its answer, and return its structured content."""
         print(f"\n> {tool} {json.dumps(arguments)}")
         answer = await self._client.call_tool(tool, arguments)
         for part in answer.content:
@@ -54,7 +54,7 @@ class Agent:
 
 @contextlib.asynccontextmanager
 async def connected(root: str) -> AsyncIterator[Agent]:
-    """A server of its own and a client. At the end the server is gone; its jobs are not."""
+    """Connect to a server of its own. At the end the server is gone; its jobs are not."""
     server = StdioServerParameters(command=sys.executable, args=["-m", "outlive", "mcp", "--root", root])
     # Jobs belong to the client's name: the second connection below is known by it.
     async with Client(server, client_info=Implementation(name="walkthrough", version="1")) as client:
@@ -62,7 +62,7 @@ async def connected(root: str) -> AsyncIterator[Agent]:
 
 
 async def first_session(root: str) -> tuple[str, str]:
-    """Start two jobs, look at them, and leave. Returns their ids."""
+    """Start two jobs, read them, and leave. Return their ids."""
     async with connected(root) as agent:
         print("# A short command is answered when it has ended. A non-zero exit code is an answer, not an error.")
         quick = await agent.call("exec", command="echo checked; exit 3")
@@ -84,7 +84,7 @@ async def first_session(root: str) -> tuple[str, str]:
 
 
 async def second_session(root: str, build: str, asking: str) -> None:
-    """Another server and another client: find the jobs, read on, end what is left, tidy up."""
+    """Find the jobs with another server and client, read on, end what is left, tidy up."""
     async with connected(root) as agent:
         print("\n# The client and its server are gone. Another pair asks which jobs there are.")
         listed = await agent.call("process", action="list")

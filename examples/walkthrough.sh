@@ -1,9 +1,9 @@
 #!/bin/sh
-# The same walk as agent_walkthrough.py, from a shell script: every answer is one JSON object on stdout.
+# Make the steps of agent_walkthrough.py from a shell script: every answer is one JSON object on stdout.
 #
 #     sh examples/walkthrough.sh
 #
-# Works in a temporary job root and leaves nothing behind. OUTLIVE chooses the command (default: outlive); fields are
+# The script works in a temporary job root and leaves nothing behind. OUTLIVE chooses the command (default: outlive); fields are
 # read with jq, or with Python where there is none.
 set -eu
 
@@ -53,7 +53,7 @@ build=$($OUTLIVE run --snapshot-after 0 --title build --tag demo.build -- sh -c 
     echo "error: part 6 does not link" >&2; exit 2' | field job_id)
 echo "job $build"
 
-say "Read from a cursor on: next_seq of one answer is since_seq of the next. Nothing is drained by reading."
+say "Read on from a position: next_seq of one answer is since_seq of the next. Reading consumes nothing."
 answer=$($OUTLIVE poll "$build" --timeout-ms 5s)
 printf '%s' "$answer" | text
 next=$(printf '%s' "$answer" | field next_seq)

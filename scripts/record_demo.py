@@ -41,7 +41,8 @@ def record() -> list[Line]:
     with tempfile.TemporaryDirectory(prefix="outlive-recording-") as home:
         env = {name: value for name, value in os.environ.items() if not name.startswith("OUTLIVE_")}
         env |= {"HOME": home, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LINES": str(ROWS)}
-        env.pop("NO_COLOR", None)
+        for name in ("NO_COLOR", "PYTHONDONTWRITEBYTECODE"):  # what the demo of a reader does not have
+            env.pop(name, None)
         words = [sys.executable, "-m", "outlive", "demo"]
         with subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=home) as process:
             os.close(slave)

@@ -1,6 +1,6 @@
-# Shows a desktop notification when a job ends: its name, and how it ended.
+# Show a desktop notification when a job ends: its name, and how it ended.
 #
-# Needs:  notify-send (libnotify), jq, and a desktop session that whoever started the job belongs to.
+# Needs:  notify-send (libnotify), jq, and that the job was started from a desktop session.
 # Use:    outlive run --notify-command 'sh /path/to/desktop.sh' -- make
 # Test:   echo '{"name":"a job","state":"exited","exit_code":0,"duration_ms":1500}' | sh desktop.sh
 

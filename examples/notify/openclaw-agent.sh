@@ -1,9 +1,9 @@
-# Gives an OpenClaw session a turn when a job ends, and delivers its reply to a channel.
+# Give an OpenClaw session a turn when a job ends, and delivers its reply to a channel.
 #
-# Needs:  openclaw and outlive on PATH. OPENCLAW_SESSION_ID and OPENCLAW_REPLY_CHANNEL: whose turn, and where to.
-#         `openclaw agent` returns when the turn is over, which may take longer than the 30 s a notification command
-#         has. So the turn is a job of its own, with the tag notify: its reply and its exit code are kept there. What
-#         fails within 25 s is a failed delivery; what still runs then counts as delivered.
+# Needs:  openclaw and outlive on PATH. OPENCLAW_SESSION_ID: the session. OPENCLAW_REPLY_CHANNEL: where its reply goes.
+#         `openclaw agent` returns when the turn is over, which may take longer than the 30 s that a notification
+#         command has. So the turn is a job of its own, with the tag notify, which keeps its reply and its exit code.
+#         A turn that fails within 25 s is a failed delivery; one that still runs then counts as delivered.
 # Use:    outlive run --notify-command 'OPENCLAW_SESSION_ID=ID OPENCLAW_REPLY_CHANNEL=CHANNEL sh /path/to/openclaw-agent.sh' -- make
 # Test:   set the same variables, and OUTLIVE_EVENT_TYPE=job.finished OUTLIVE_JOB_ID=test OUTLIVE_EVENT_PATH=/dev/null,
 #         and run it: sh openclaw-agent.sh; outlive list --all --tag notify

@@ -1,7 +1,7 @@
-# Wakes an OpenClaw session when a job ends: a system event with the job's id and the path of the event, handled at once.
+# Wake an OpenClaw session when a job ends: a system event with the job's id and the path of the event, handled at once.
 #
-# Needs:  openclaw on PATH, its gateway running. OPENCLAW_SESSION_KEY: whom to wake; without it the main session.
-#         The gateway takes the event and answers, so whether it arrived is known in a second or two.
+# Needs:  openclaw on PATH, its gateway running. OPENCLAW_SESSION_KEY: the session to wake; without it the main session.
+#         The gateway takes the event and answers, so this command knows in a second or two whether it arrived.
 # Use:    outlive run --notify-command 'OPENCLAW_SESSION_KEY=KEY sh /path/to/openclaw-event.sh' -- make
 # Test:   OUTLIVE_EVENT_TYPE=job.finished OUTLIVE_JOB_ID=test OUTLIVE_EVENT_PATH=/dev/null sh openclaw-event.sh
 
