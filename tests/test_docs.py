@@ -196,7 +196,7 @@ def test_every_error_code_state_reason_and_event_has_its_line(cli: Cli) -> None:
     events = schema["events"]["properties"]["events"]["items"]["properties"]["type"]["enum"]
     assert column("errors.md", "| code | when |") == set(codes)
     assert column("states.md", "| `state` | meaning |") == set(status["state"]["enum"])
-    assert column("states.md", "| `reason` | meaning |") == set(status["reason"]["enum"]) - {None, "quota"}
+    assert column("states.md", "| `reason` | meaning |") == set(status["reason"]["enum"]) - {None}
     assert column("events.md", "| `type` | what happened |") == set(events)
 
 
