@@ -353,7 +353,7 @@ def test_kills_at_random_moments_of_many_jobs_of_one_server_lose_none_and_run_no
 
 
 @pytest.mark.parametrize("how", ["closed", "killed"])
-def test_wholethat_wait_end_with_their_server_and_leave_no_directory(server: Server, how: str) -> None:
+def test_pairs_that_wait_end_with_their_server_and_leave_no_directory(server: Server, how: str) -> None:
     until(lambda: blanks(server.root), what="a directory that was made ahead")
     if how == "closed":
         server.mcp.close_stdin()

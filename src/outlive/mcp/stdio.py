@@ -75,9 +75,11 @@ async def _end_when_signalled(launcher: Any) -> None:
 
     with anyio.open_signal_receiver(*_ENDING) as signals:
         async for number in signals:
-            launcher.close()
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
+            try:
+                launcher.close()
+            finally:
+                signal.signal(number, signal.SIG_DFL)
+                os.kill(os.getpid(), number)
 
 
 def _run(asked: dict[str, Any], found: Any, environment: JobEnvironment, launcher: Any) -> None:

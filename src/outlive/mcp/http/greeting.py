@@ -1,4 +1,4 @@
-"""What `outlive serve` tells the person who starts it: where it listens, and its first token."""
+"""Messages of `outlive serve` to the person who starts it: its URL, and the first token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one token may take of the HTTP server: requests a second, calls at a time, seconds for
+"""Limits for each token at the HTTP server: requests a second, calls at a time, seconds for
 each message."""
 
 from __future__ import annotations

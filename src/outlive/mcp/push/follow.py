@@ -48,5 +48,5 @@ def _is_over(job: JobDir) -> bool:
             return True
         state = job.read_state()
         return state is not None and state.finished and not job.is_supervised()
-    except (OSError, OutliveError):  # removed or damaged under us
+    except (OSError, OutliveError):  # removed or damaged meanwhile
         return True

@@ -56,7 +56,7 @@ TEMPLATES = [
 
 
 class Place(NamedTuple):
-    """What a URI names. `job` is an id or the end of one."""
+    """The job and the part of it that a URI names. `job` is an id or the end of one."""
 
     job: str
     part: str

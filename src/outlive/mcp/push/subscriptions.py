@@ -156,7 +156,7 @@ class Followers:
             if part == EVENTS:
                 return (history.size(job), state.state), state.finished
             return (state.to_dict(), found.definition.to_dict(), found.supervised), state.finished
-        except (OSError, OutliveError):  # removed or damaged under us
+        except (OSError, OutliveError):  # removed or damaged meanwhile
             return "unreadable", True
 
 

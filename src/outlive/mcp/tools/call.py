@@ -285,7 +285,7 @@ class Calls:
             self._store = None
 
     def _context(self, caller: Caller, env: dict[str, str]) -> Context:
-        if self._store is not None and not self._store.is_in_place():  # deleted or replaced under us
+        if self._store is not None and not self._store.is_in_place():  # deleted or replaced meanwhile
             self._store.close_when_unused()
             self._store = None
         if self._store is None:
