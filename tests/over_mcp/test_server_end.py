@@ -41,7 +41,7 @@ def test_a_server_waits_for_a_pair_that_makes_a_directory(ending: str, place: Pa
     with server:
         server.start()
         job = server.call("exec", command="until [ -e go ]; do sleep 0.01; done", background=True)["job_id"]
-        guardian, fork_server = pair.guardian(job), pair.nursery(job)
+        guardian, fork_server = pair.guardian(job), pair.fork_server(job)
         (work / "go").touch()
         stopped = until(lambda: supervisor_of([guardian]), what="a supervisor that stops while it makes a directory")
         try:
