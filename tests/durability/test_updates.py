@@ -162,6 +162,23 @@ def _waits(server: RawMcp, job: str) -> None:
 
 
 @BOTH_CHANGES
+def test_a_call_that_waits_answers_with_its_own_code(change: str, old: Installed, cli: Cli, work: Path) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", f"{MARK.format('go')}; echo out")["job_id"]
+    with cli.spawn("--human", "wait", job, "--until", "exit", env=old.env) as call:
+        until(lambda: _waits_for_long(call.pid), what="a call that waits without end")
+        old.change(change)
+        (work / "go").touch()
+        out, error = call.communicate(timeout=60)
+    assert b"out" in out and not error, (out, error)
+
+
+def _waits_for_long(pid: int) -> bool:
+    """Is it in a poll(2) without end? The third argument is the time (proc_pid_syscall(5))."""
+    words = Path(f"/proc/{pid}/syscall").read_text().split()
+    return len(words) > 3 and words[3] in ("0xffffffff", "0xffffffffffffffff", "0x0")  # poll or ppoll
+
+
+@BOTH_CHANGES
 def test_a_fork_server_that_was_killed_comes_back_with_the_old_code(
     change: str, old: Installed, server: RawMcp, work: Path
 ) -> None:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     Waiting = Generator["Pause", None, _T]
 
 
+# A call that waits for longer may be overtaken by an update of outlive: it holds what its answer may need
+_SHORT_MS = 100
+_ROOMS = tuple(f"outlive.{room}" for room in "core system store render supervisor launch jobs verbs cli".split())
+
+
 class Pause:
     """A wait until one of `fds` is readable or `deadline` has passed (time.monotonic seconds; None:
     no limit)."""
@@ -61,4 +66,12 @@ def _sleep(pause: Pause) -> None:
     for fd in pause.fds:
         poller.register(fd, select.POLLIN)
     # poll(2) takes an int of milliseconds; rounding up keeps the last fraction from spinning
-    poller.poll(None if timeout is None else min(int(timeout * 1000) + 1, 2**31 - 1))
+    timeout_ms = None if timeout is None else min(int(timeout * 1000) + 1, 2**31 - 1)
+    if timeout_ms is None or timeout_ms > _SHORT_MS:
+        if poller.poll(_SHORT_MS):
+            return
+        from outlive.system import held_code
+
+        held_code.hold(*_ROOMS)
+        timeout_ms = None if timeout_ms is None else timeout_ms - _SHORT_MS
+    poller.poll(timeout_ms)
