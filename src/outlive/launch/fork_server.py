@@ -1,4 +1,6 @@
-"""The process of a fork server: it keeps one warm pair, gives it the next job, and forks the next pair."""
+"""The process of a fork server: it keeps one warm pair, gives it the next job, and forks the next
+pair.
+"""
 
 from __future__ import annotations
 
@@ -99,9 +101,11 @@ def _give_or_report(spare: Pair | None, files: dict[str, int], words: list[str],
 
 
 def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
-    """Hand a job to the spare pair, or to one that is forked now. If that fails, tell the launcher why.
+    """Hand a job to the spare pair, or to one that is forked now. If that fails, tell the launcher
+    why.
 
-    `server` is the socket to which the pair is lent if that is among the words; None if this process ends now.
+    `server` is the socket to which the pair is lent if that is among the words; None if this
+    process ends now.
     """
     try:
         if spare is not None:
@@ -128,7 +132,9 @@ def _send(pair: Pair, files: dict[str, int], words: list[str], server: socket.so
 
 
 def _lend(pair: Pair | None, words: list[str], server: socket.socket | None) -> None:
-    """Answer a server that asked for a pair to use again; tell it that there is none if `pair` is None."""
+    """Answer a server that asked for a pair to use again; tell it that there is none if `pair` is
+    None.
+    """
     if server is None or LEND not in words:
         return
     try:

@@ -1,9 +1,9 @@
 """The server's side of its fork server.
 
-A long-lived server does not fork pairs itself: it is large and may have threads. It starts a small fork server outside its
-own process tree, which keeps one warm pair; a start is then one message and one posix_spawn. The fork server ends with its
-server. It lends some pairs to the server. When the job of such a pair is over, the server gives the pair the next job
-itself, and nothing is forked.
+A long-lived server does not fork pairs itself: it is large and may have threads. It starts a small
+fork server outside its own process tree, which keeps one warm pair; a start is then one message and
+one posix_spawn. The fork server ends with its server. It lends some pairs to the server. When the
+job of such a pair is over, the server gives the pair the next job itself, and nothing is forked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _SOCKET_FD = 3
 _END_S = 5.0  # a server that ends waits this long for pairs that delete what they made; they need milliseconds
 # The fork server leaves the server's process tree before it imports anything
 _CODE = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
-# What a fork server and its pairs may import. It is read at once: an update may replace the files before they need them
+# What a fork server and its pairs may import. It is read at once: an update may replace the files
+# before they need them
 _ROOMS = tuple("errors limits fastjson core system store render supervisor launch".split())
 _PREALLOCATED_FILES = 3  # open files that come with a directory that was made ahead
 _image = b""
@@ -38,7 +39,9 @@ _PADDING = " " * 64  # argv is where the name in the process table is written
 
 
 class Launcher:
-    """Start jobs through a fork server, which is started again if it was killed. Any thread may call it."""
+    """Start jobs through a fork server, which is started again if it was killed. Any thread may
+    call it.
+    """
 
     def __init__(self) -> None:
         self._sock: socket.socket | None = None
@@ -61,7 +64,8 @@ class Launcher:
             moves = [(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 2)]
             moves.append((os.POSIX_SPAWN_DUP2, code, 1))
             moves.append((os.POSIX_SPAWN_DUP2, there.fileno(), _SOCKET_FD))
-            # No environment: it needs none, and an outer job's cookie would make the fork server part of that job
+            # No environment: it needs none, and an outer job's cookie would make the fork server
+            # part of that job
             self._middle = os.posix_spawn(argv[0], argv, fault_points.carried(), file_actions=moves)
         finally:
             os.close(null)
@@ -70,7 +74,9 @@ class Launcher:
         self._sock = here
 
     def preallocated(self) -> PreallocatedJob | None:
-        """Return a directory that a pair has made ahead, None if there is none. It belongs to the caller from here on."""
+        """Return a directory that a pair has made ahead, None if there is none. It belongs to the
+        caller from here on.
+        """
         with self._lock:
             self._look()
             return self._preallocated.pop() if self._preallocated else None
@@ -94,7 +100,9 @@ class Launcher:
             self._ask(files)
 
     def _look(self) -> None:
-        """Take note of what lent pairs have said: which are free for another job, and which directories they made ahead."""
+        """Take note of what lent pairs have said: which are free for another job, and which
+        directories they made ahead.
+        """
         self._borrow()
         for pair in list(self._lent):
             found = pair.said()
@@ -148,7 +156,9 @@ class Launcher:
                     raise
 
     def _reap_middle(self) -> None:
-        """Reap the process that forked the fork server; it is a child of this one for some milliseconds."""
+        """Reap the process that forked the fork server; it is a child of this one for some
+        milliseconds.
+        """
         if self._middle is None:
             return
         deadline = time.monotonic() + limits.CONTROL_S
@@ -165,8 +175,8 @@ class Launcher:
     def close(self) -> None:
         """Let the fork server and the pairs that wait end; jobs do not notice.
 
-        Pairs that have made a directory for the next job, or make one now, are waited for: they delete it, and the
-        caller of the server may delete the root next.
+        Pairs that have made a directory for the next job, or make one now, are waited for: they
+        delete it, and the caller of the server may delete the root next.
         """
         self._look()
         if self._sock is not None:
@@ -185,21 +195,26 @@ class Launcher:
 
 
 def interpreter(function: str, before: str = "") -> list[str]:
-    """Return the argv of an interpreter that calls this function of `fork_server`. Its fd 1 must be a `code_file`.
+    """Return the argv of an interpreter that calls this function of `fork_server`. Its fd 1 must be
+    a `code_file`.
 
-    It starts without `site`, which costs 5 ms; the few libraries that a supervisor may need stand last on its path.
+    It starts without `site`, which costs 5 ms; the few libraries that a supervisor may need stand
+    last on its path.
     """
     code = (
         f"{before}{held_code.BOOT}sys.path += sys.argv[1].split(os.pathsep)\n"
         f"from outlive.launch.fork_server import {function}\n{function}()\n"
     )
-    # A virtual environment may be gone by now (`pipx uninstall`); the Python that it was made of is the same
+    # A virtual environment may be gone by now (`pipx uninstall`); the Python that it was made of is
+    # the same
     python = sys.executable if os.path.exists(sys.executable) else sys._base_executable  # type: ignore[attr-defined]
     return [python, "-I", "-S", "-c", code, _libraries(), _PADDING]
 
 
 def code_file() -> int:
-    """Return an open file with all code that a fork server and its pairs may ever need, as it was at the first call."""
+    """Return an open file with all code that a fork server and its pairs may ever need, as it was
+    at the first call.
+    """
     global _image
     if not _image:
         _image = held_code.image(*(f"outlive.{room}" for room in _ROOMS))
@@ -207,7 +222,9 @@ def code_file() -> int:
 
 
 def _libraries() -> str:
-    """Return the directories of RE2 (for a job with a watch) and pyte (for a terminal that is asked for its cursor), joined as in PATH."""
+    """Return the directories of RE2 (for a job with a watch) and pyte (for a terminal that is asked
+    for its cursor), joined as in PATH.
+    """
     from importlib.machinery import PathFinder
 
     found = []
@@ -223,7 +240,9 @@ def _libraries() -> str:
 
 
 def start() -> Launcher:
-    """Start a fork server in the background, and hold the code of the server that calls this. Returns at once."""
+    """Start a fork server in the background, and hold the code of the server that calls this.
+    Returns at once.
+    """
     launcher = Launcher()
     held_code.hold("outlive")
     return launcher

@@ -22,8 +22,9 @@ class Launcher:
     def prepare(self) -> None:
         """Fork the next pair now.
 
-        The pair loads what a supervisor needs while this process still loads what an answer needs, and keeps nothing of
-        the latter for the life of the job. A pair that gets no job ends with this process.
+        The pair loads what a supervisor needs while this process still loads what an answer needs,
+        and keeps nothing of the latter for the life of the job. A pair that gets no job ends with
+        this process.
         """
         if self._early is not None:
             return
@@ -48,7 +49,9 @@ class Launcher:
         """Return None: for one job no directory is made ahead."""
 
     def send(self, files: dict[str, int]) -> None:
-        """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be made)."""
+        """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be
+        made).
+        """
         if self._early is not None and self._send_early(files):
             return
         from outlive.supervisor.guardian import fork_pair
@@ -60,7 +63,8 @@ class Launcher:
             pair.close()
 
     def _send_early(self, files: dict[str, int]) -> bool:
-        """Hand a job to the pair that was forked early. Return False if there will be no such pair, and nothing was taken.
+        """Hand a job to the pair that was forked early. Return False if there will be no such pair,
+        and nothing was taken.
 
         The pair need not exist yet: what is sent waits for it, and with it the job's locks.
         """
@@ -82,7 +86,9 @@ class Launcher:
 
 
 def _load_what_both_need() -> None:
-    """Import once, before the fork, into pages that pair and caller share, instead of once in each after it."""
+    """Import once, before the fork, into pages that pair and caller share, instead of once in each
+    after it.
+    """
     from outlive.store import inspect  # noqa: F401
     from outlive.supervisor import request  # noqa: F401
 
@@ -90,8 +96,8 @@ def _load_what_both_need() -> None:
 def _ended_well(middle: int) -> bool:
     """Return whether the process between has forked the guardian, as far as its exit status tells.
 
-    If it was killed, it may have forked the guardian before. Only whether the job was taken tells that; a job that is
-    handed over twice would run twice.
+    If it was killed, it may have forked the guardian before. Only whether the job was taken tells
+    that; a job that is handed over twice would run twice.
     """
     try:
         _, status = os.waitpid(middle, 0)
@@ -101,8 +107,9 @@ def _ended_well(middle: int) -> bool:
 
 
 def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
-    """Fork the guardian, as the process between. It leaves the caller's session and files first, so that no pipe stays
-    open and no ^C reaches it, and imports after that."""
+    """Fork the guardian, as the process between. It leaves the caller's session and files first, so
+    that no pipe stays open and no ^C reaches it, and imports after that.
+    """
     code = 1
     gc.disable()
     try:

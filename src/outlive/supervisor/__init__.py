@@ -1,1 +1,3 @@
-"""Guardian and supervisor: the two processes that see a command to its end. Standard library only, and no asyncio."""
+"""Guardian and supervisor: the two processes that see a command to its end. Standard library only,
+and no asyncio.
+"""

@@ -1,5 +1,5 @@
-"""What may be asked on a job's control socket. A request is checked as a whole before anything is done for it: every
-process of the same user can connect, another version of outlive among them.
+"""What may be asked on a job's control socket. A request is checked as a whole before anything is
+done for it: every process of the same user can connect, another version of outlive among them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ _OPS: dict[str, dict[str, tuple[Check, *tuple[Any, ...]]]] = {
 
 
 def checked(message: bytes) -> dict[str, Any]:
-    """Return a request with all values of its op. What an op does not know is passed over. Errors: BadRequest."""
+    """Return a request with all values of its op. What an op does not know is passed over. Errors:
+    BadRequest.
+    """
     try:
         found = fastjson.loads(message)
     except (ValueError, RecursionError) as error:

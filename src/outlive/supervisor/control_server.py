@@ -1,8 +1,10 @@
-"""The control socket: whoever may open the job's directory may ask its supervisor for something, or wait with it.
+"""The control socket: a client that may open the job's directory can send requests to its
+supervisor, and wait for news.
 
-One SEQPACKET connection a reader. It sends JSON objects with `op`; it gets an answer object for each, and in between
-one-byte hints: `o` there is output, `s` the state changed. A hint says "look", never what there is to see: the truth is
-in the files, and end of file means "look, and connect again".
+One SEQPACKET connection a reader. It sends JSON objects with `op`; it gets an answer object for
+each, and in between one-byte hints: `o` there is output, `s` the state changed. A hint says "look",
+never what there is to see: the truth is in the files, and end of file means "look, and connect
+again".
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ def listen(job: JobDir) -> socket.socket:
 
 
 class Connection:
-    """One reader. `wants_output`: is it told of output too, or only of changes of state?"""
+    """One client. `wants_output`: it gets hints about output too, not only about changes of the
+    state.
+    """
 
     __slots__ = ("sock", "wants_output")
 
@@ -62,7 +66,9 @@ class Connection:
         self.wants_output = wants_output
 
     def tell(self, message: bytes) -> None:
-        """Send, or drop it: a full queue already holds a hint, and a reader that reads nothing must not stop us."""
+        """Send a message, or drop it: a full queue holds a hint already, and a client that does not
+        read must not block this.
+        """
         try:
             fds.send(self.sock, message)
         except OSError:
@@ -73,8 +79,9 @@ class Connection:
 
 
 class ControlServer:
-    """All readers of one job. `serve` handles a checked request: (connection, request, fds); `on_fault` records an exception
-    that it raised."""
+    """All clients of one job. `serve` handles a checked request: (connection, request, fds);
+    `on_fault` records an exception that it raised.
+    """
 
     def __init__(
         self,
@@ -97,7 +104,7 @@ class ControlServer:
         self._loop.read(sock.fileno(), lambda: self._receive(connection))
 
     def output(self) -> None:
-        """There is new output. Hints are spaced: a reader that is told has to read anyway."""
+        """Hint at new output. Hints are spaced: a client that gets one has to read anyway."""
         if not self._connections or self._loop.is_set("hint"):
             return
         wait = limits.HINT_INTERVAL_S - (time.monotonic() - self._hinted)
@@ -108,7 +115,7 @@ class ControlServer:
 
     @property
     def is_heard(self) -> bool:
-        """Does anybody wait for something of this job?"""
+        """Return whether any client is connected."""
         return bool(self._connections)
 
     def state(self) -> None:
@@ -146,7 +153,7 @@ class ControlServer:
             request = checked(message)
             if request["op"] == "watch":
                 connection.wants_output = request["output"]
-                connection.tell(STATE)  # what happened between its last look and now was told to nobody
+                connection.tell(STATE)  # no hint told of what happened between its last look and now
             elif request["op"] == "ping":
                 connection.answer(ok=True, version=__version__)
             else:
@@ -166,7 +173,7 @@ class ControlServer:
         connection.sock.close()
 
     def close(self) -> None:
-        """Hang up on everybody: end of file tells them to look."""
+        """Hang up on every client: end of file tells it to look."""
         for connection in list(self._connections.values()):
             self._drop(connection)
         self._loop.cancel("accept")

@@ -30,7 +30,7 @@ class Escrow:
         fds.send(self._in, ",".join(held).encode(), tuple(held.values()))
 
     def take(self) -> dict[str, int]:
-        """Everything that is queued, taken out. Never blocks."""
+        """Take everything out of the queue, and return it by name. Never blocks."""
         self._out.setblocking(False)
         found: dict[str, int] = {}
         while True:
@@ -51,5 +51,5 @@ class Escrow:
 
 
 def adopt_socket(fd: int) -> socket.socket:
-    """A socket object for an fd that came out of an escrow."""
+    """Return a socket object for an fd that came out of an escrow."""
     return fds.socket_of(fd)

@@ -1,4 +1,6 @@
-"""One loop that turns readable fds, signals and timers into calls. Nothing else in the supervisor waits."""
+"""One loop that turns readable fds, signals and timers into calls. Nothing else in the supervisor
+waits.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,14 @@ _LONGEST_S = 86_400.0
 
 
 class EventLoop:
-    """Calls back until `stop`. Timers are named: setting one again moves it. Times are time.monotonic seconds."""
+    """Calls back until `stop`. Timers are named: setting one again moves it. Times are
+    time.monotonic seconds.
+    """
 
     def __init__(self) -> None:
-        # epoll hands events out in the order in which they came: "stderr line, then stdout line" was right in 197 of
-        # 200 runs, with poll in 179. (Not `selectors`, which loads `collections`: 3 ms of a start.)
+        # epoll hands events out in the order in which they came: "stderr line, then stdout line"
+        # was right in 197 of 200 runs, with poll in 179. (Not `selectors`, which loads
+        # `collections`: 3 ms of a start.)
         self._poll = select.epoll() if _EPOLL else select.poll()
         self._calls: dict[int, Callable[[], None]] = {}
         self._timers: dict[str, tuple[float, Callable[[], None]]] = {}
@@ -78,7 +83,8 @@ class EventLoop:
 
     def _ready(self) -> list[tuple[int, Callable[[], None]]]:
         wait_s = self._timeout()
-        # epoll takes seconds, poll milliseconds; both round up, so that the last fraction does not spin
+        # epoll takes seconds, poll milliseconds; both round up, so that the last fraction does not
+        # spin
         found = self._poll.poll(wait_s if _EPOLL or wait_s is None else wait_s * 1000)
         return [(fd, self._calls[fd]) for fd, _ in found if fd in self._calls]
 

@@ -1,4 +1,5 @@
-"""How a job is handed to a pair of guardian and supervisor: the messages, and the launcher's connections.
+"""How a job is handed to a pair of guardian and supervisor: the messages, and the launcher's
+connections.
 
 A command line loads this module, and not `guardian`, which it does not need.
 """
@@ -23,11 +24,13 @@ OVER = b"over"
 END = b"end"
 # Pair to launcher: it waits for another job. The name of a directory that it made ahead may follow
 FREE = "free"
-# Words behind the names of the files. LEND, server to fork server: the server can use this pair again, and wants an answer.
-# AHEAD, to a supervisor: make a directory for the next job when this one is over
+# Words behind the names of the files. LEND, server to fork server: the server can use this pair
+# again, and wants an answer. AHEAD, to a supervisor: make a directory for the next job when this
+# one is over
 LEND, AHEAD = "lend", "ahead"
 LENT, NOT_LENT = b"lent", b"none"
-# What a supervisor tells its server before it makes a directory for the next job: a server that ends waits for it
+# What a supervisor tells its server before it makes a directory for the next job: a server that
+# ends waits for it
 MAKING = b"making"
 _SHUT_WR, _SHUT_RDWR = 1, 2  # sys/socket.h
 
@@ -44,8 +47,9 @@ class Pair:
     def send(self, files: dict[str, int], *, ahead: bool = False) -> None:
         """Give the pair its job.
 
-        `files`: open files by name. Every job has request, lock0, lock1 and waiter; stdin is the caller's, if there is one;
-        an adoption has what the reader took hold of. `ahead`: the pair makes a directory for the next job. Errors: OSError.
+        `files`: open files by name. Every job has request, lock0, lock1 and waiter; stdin is the
+        caller's, if there is one; an adoption has what the reader took hold of. `ahead`: the pair
+        makes a directory for the next job. Errors: OSError.
         """
         self.ahead = ahead
         for_supervisor = {name: fd for name, fd in files.items() if name != "lock1"}
@@ -62,10 +66,12 @@ class Pair:
             return
 
     def said(self) -> tuple[str, list[int]] | None:
-        """Return the pair's next word about itself with the open files that came with it, None if there is none yet.
+        """Return the pair's next word about itself with the open files that came with it, None if
+        there is none yet.
 
-        FREE means that it waits for another job; the name of a directory may follow, whose open files are those that
-        store/preallocated.py describes. An empty word means that the pair takes no other job.
+        FREE means that it waits for another job; the name of a directory may follow, whose open
+        files are those that store/preallocated.py describes. An empty word means that the pair
+        takes no other job.
         """
         try:
             message, numbers = fds.receive(self._guardian, limits.CONTROL_BYTES, wait=False)
@@ -78,10 +84,11 @@ class Pair:
         return message.decode(), numbers
 
     def leave(self) -> bool:
-        """Say that no other job will come. Return whether the pair has to be waited for: it makes a directory just now,
-        or has just offered one.
+        """Say that no other job will come. Return whether the pair has to be waited for: it makes a
+        directory just now, or has just offered one.
 
-        A supervisor says that it makes one, and then looks whether this was said: it either hears it or is heard.
+        A supervisor says that it makes one, and then looks whether this was said: it either hears
+        it or is heard.
         """
         try:
             self._supervisor.shutdown(_SHUT_WR)
@@ -94,7 +101,9 @@ class Pair:
         return bool(said) or self._is_making()
 
     def wait(self, deadline: float) -> None:
-        """Wait until the supervisor has ended, after `leave`, and no longer than `deadline` on the monotonic clock."""
+        """Wait until the supervisor has ended, after `leave`, and no longer than `deadline` on the
+        monotonic clock.
+        """
         while (left_s := deadline - time.monotonic()) > 0 and ready(left_s, self._supervisor):
             try:
                 if not fds.receive(self._supervisor, limits.CONTROL_BYTES, wait=False)[0]:
@@ -118,7 +127,8 @@ class Pair:
 
     @classmethod
     def borrowed(cls, lender: socket.socket) -> Pair | None:
-        """Return the pair that answers the oldest LEND of this socket, None if there was none to lend.
+        """Return the pair that answers the oldest LEND of this socket, None if there was none to
+        lend.
 
         Errors: OSError; BlockingIOError while there is no answer.
         """
@@ -129,10 +139,12 @@ class Pair:
         return cls(*lines) if message == LENT else None
 
     def was_taken(self) -> bool:
-        """Return whether guardian or supervisor received what it was sent, after waiting until that is certain.
+        """Return whether guardian or supervisor received what it was sent, after waiting until that
+        is certain.
 
-        Both close their end once they have received. An end that is closed by a death, with a message in it that was not
-        received, is reset (unix(7)). So no process has to be looked up, whose pid may belong to another one by then.
+        Both close their end once they have received. An end that is closed by a death, with a
+        message in it that was not received, is reset (unix(7)). So no process has to be looked up,
+        whose pid may belong to another one by then.
         """
         return any(_was_received(sock) for sock in self._given)
 
@@ -149,7 +161,9 @@ def read(message: bytes, numbers: list[int]) -> tuple[dict[str, int], list[str]]
 
 
 def ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:
-    """Wait until there is something to receive. Return the fds of those sockets, none if the time is over."""
+    """Wait until there is something to receive. Return the fds of those sockets, none if the time
+    is over.
+    """
     import select  # late: the pair of a command line has one job
 
     poller = select.poll()

@@ -1,8 +1,10 @@
-"""The guardian: it forks its supervisor, sleeps until that ends, and goes on with the job if it was killed.
+"""The guardian: it forks its supervisor, sleeps until that ends, and goes on with the job if it was
+killed.
 
-Guardian and supervisor are a pair. Both are forked before they know a job, and each waits for one message, so a pair can be
-kept ready. A lasting pair, which a fork server forks, waits for another job when one is over and left nothing behind:
-forking and ending two processes takes as long as a short job.
+Guardian and supervisor are a pair. Both are forked before they know a job, and each waits for one
+message, so a pair can be kept ready. A lasting pair, which a fork server forks, waits for another
+job when one is over and left nothing behind: forking and ending two processes takes as long as a
+short job.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 PAIR_IDLE_S = 60.0  # an idle pair ends after this
 _GC_NICE = 10  # a collection runs behind everything else (nice(2))
 _SHUT_RD = 0  # sys/socket.h
-# What guardian and supervisor import late because few jobs need it. By then an update may have replaced the files
+# What guardian and supervisor import late because few jobs need it. By then an update may have
+# replaced the files
 LATE = tuple(
     "outlive.store.cleanup outlive.store.fault_report outlive.store.id_cache outlive.store.inspect outlive.store.output "
     "outlive.store.pending_notices outlive.supervisor.events outlive.system.mounts".split()
@@ -38,10 +41,12 @@ LATE = tuple(
 
 
 def fork_pair(*, away: bool, spare: bool = False) -> Pair:
-    """Fork a guardian and its supervisor, and return the launcher's connections to them. Errors: OSError.
+    """Fork a guardian and its supervisor, and return the launcher's connections to them. Errors:
+    OSError.
 
-    With `away` the guardian is not a child of the caller, and the pair takes one job. Otherwise the caller is a fork
-    server: it reaps the guardian, and the pair is a lasting one. `spare`: no job is waiting for this pair yet.
+    With `away` the guardian is not a child of the caller, and the pair takes one job. Otherwise the
+    caller is a fork server: it reaps the guardian, and the pair is a lasting one. `spare`: no job
+    is waiting for this pair yet.
     """
     guardian_here, guardian_there = fds.pair()
     supervisor_here, supervisor_there = fds.pair()
@@ -70,9 +75,11 @@ def fork_guardian(
     spare: bool,
     lasting: bool = False,
 ) -> None:
-    """Fork a guardian that gets its jobs through `sock`; its supervisor gets them through `supervisor_sock`.
+    """Fork a guardian that gets its jobs through `sock`; its supervisor gets them through
+    `supervisor_sock`.
 
-    `fork` is a function of `daemonize`. `spare`: no job is waiting for the pair yet. `lasting`: more than one may come.
+    `fork` is a function of `daemonize`. `spare`: no job is waiting for the pair yet. `lasting`:
+    more than one may come.
     """
     keep = {sock.fileno(), supervisor_sock.fileno()}
     fork(lambda: _guard(sock, supervisor_sock, spare=spare, lasting=lasting), keep, tree.GUARDIAN)
@@ -85,7 +92,8 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool, 
     oom.spare()  # and the supervisor too, which is forked from here
     held_code.hold(*LATE)
     escrow, stdin_escrow = Escrow(), Escrow()
-    # Through `line` the supervisor says that a job is over; end of file means that the supervisor has ended
+    # Through `line` the supervisor says that a job is over; end of file means that the supervisor
+    # has ended
     line, line_there = fds.pair()
     keep = {supervisor_sock.fileno(), line_there.fileno()} | escrow.filenos() | stdin_escrow.filenos()
 
@@ -149,7 +157,9 @@ class Guardian:
             os.waitpid(self._child, 0)
 
     def _next(self) -> tuple[bytes, list[int]]:
-        """Return the next job; an empty message when the launcher has closed its end, or the pair was idle for too long."""
+        """Return the next job; an empty message when the launcher has closed its end, or the pair
+        was idle for too long.
+        """
         if self._idle_s is not None and not ready(self._idle_s, self._sock):
             # What is sent from here on fails at the sender; what was sent before is received
             self._sock.shutdown(_SHUT_RD)
@@ -174,12 +184,15 @@ class Guardian:
         told = bool(word) and self._say(word, made)
         for fd in made:
             os.close(fd)
-        # A pair that has made a directory waits without limit: no other process would delete the directory
+        # A pair that has made a directory waits without limit: no other process would delete the
+        # directory
         self._idle_s = PAIR_IDLE_S if word == FREE.encode() else None
         return told
 
     def _say(self, word: bytes, made: list[int]) -> bool:
-        """Tell the launcher that the pair waits for another job. Return whether the launcher still exists."""
+        """Tell the launcher that the pair waits for another job. Return whether the launcher still
+        exists.
+        """
         try:
             fds.send(self._sock, word, tuple(made))
         except OSError:
@@ -188,9 +201,11 @@ class Guardian:
         return True
 
     def _outlast(self, request: Request, files: dict[str, int]) -> None:
-        """Wait for the end of the supervisor, which has ended or is about to, and go on with its job if it was killed.
+        """Wait for the end of the supervisor, which has ended or is about to, and go on with its
+        job if it was killed.
 
-        Nothing else is waited for: the supervisor's children become children of this process when it dies.
+        Nothing else is waited for: the supervisor's children become children of this process when
+        it dies.
         """
         _, status = os.waitpid(self._child, 0)
         self._child = 0
@@ -203,7 +218,9 @@ class Guardian:
 
 
 def _succeed(request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> list[int]:
-    """Go on with the job of a supervisor that was killed. Return the locks that are still held then."""
+    """Go on with the job of a supervisor that was killed. Return the locks that are still held
+    then.
+    """
     fault_points.succeed()
     fault_points.at("takeover_seen")
     try:
@@ -220,7 +237,8 @@ def _succeed(request: Request, files: dict[str, int], escrow: Escrow, stdin_escr
 
 
 def _collect(request: Request) -> bool:
-    """Delete what the caller's configuration does not keep, now that the job is over and no caller waits for this process.
+    """Delete what the caller's configuration does not keep, now that the job is over and no caller
+    waits for this process.
 
     Return False if there was nothing to do and this process is what it was before.
     """

@@ -1,6 +1,7 @@
 """The open files by which a supervisor reaches its job, and the sources of the job's output.
 
-Copies of these files are queued in an escrow (escrow.py), so that they stay open when the supervisor is killed.
+Copies of these files are queued in an escrow (escrow.py), so that they stay open when the
+supervisor is killed.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _TERMINAL_HELD_BYTES = 131_072  # more than a terminal can hold: 64 KiB of buffe
 class FifoSource:
     """One stream of a job without a terminal.
 
-    A source has the `fd` that tells when there is output, and the `pipe` from which bytes are spliced. Here both are
-    the read end of the FIFO.
+    A source has the `fd` that tells when there is output, and the `pipe` from which bytes are
+    spliced. Here both are the read end of the FIFO.
     """
 
     __slots__ = ("fd", "pipe")
@@ -58,8 +59,9 @@ class FifoSource:
 class TerminalSource:
     """The master of a terminal, and the relay pipe through which its bytes get into the log.
 
-    A terminal cannot be spliced into a file. Bytes that a process holds between a read and a write are lost with it:
-    copied that way, 7 of 20 runs were whole after a SIGKILL, through the pipe all were.
+    A terminal cannot be spliced into a file. Bytes that a process holds between a read and a write
+    are lost with it: copied that way, 7 of 20 runs were whole after a SIGKILL, through the pipe all
+    were.
     """
 
     __slots__ = ("_into", "fd", "pipe")
@@ -79,7 +81,9 @@ class TerminalSource:
         return True
 
     def rest(self) -> int:
-        """FIONREAD does not count what the line discipline has not processed yet, but a read returns it."""
+        """FIONREAD does not count what the line discipline has not processed yet, but a read
+        returns it.
+        """
         return _TERMINAL_HELD_BYTES
 
     def is_open_again(self) -> bool:
@@ -102,11 +106,11 @@ def open_readers(job: JobDir) -> list[int]:
 
 
 def take_hold(job: JobDir, command: Identity | None, *, pty: bool) -> dict[str, int]:
-    """Open what is lost when a command ends without a supervisor: the read ends of its FIFOs, and the pidfd by which the
-    kernel tells its exit code.
+    """Open what is lost when a command ends without a supervisor: the read ends of its FIFOs, and
+    the pidfd by which the kernel tells its exit code.
 
-    `command` is its identity. Return fds by the names of HELD, as far as there is anything to hold. Errors: OSError; then
-    nothing is left open.
+    `command` is its identity. Return fds by the names of HELD, as far as there is anything to hold.
+    Errors: OSError; then nothing is left open.
     """
     held: dict[str, int] = {}
     try:
@@ -130,10 +134,11 @@ def take_hold(job: JobDir, command: Identity | None, *, pty: bool) -> dict[str, 
 class JobFds:
     """What a supervisor holds open of its job.
 
-    `sources`: where output comes from. `stdin`: the write end of an open stdin. `data`: a file with the input that is fed
-    first. `pidfd`: the command's, if it was opened before this process had the job. `master` and `slave`: of a job with a
-    terminal. The slave stays open while the command runs, so that a program that closes its terminal for a while is not
-    taken for one that is done with it.
+    `sources`: where output comes from. `stdin`: the write end of an open stdin. `data`: a file with
+    the input that is fed first. `pidfd`: the command's, if it was opened before this process had
+    the job. `master` and `slave`: of a job with a terminal. The slave stays open while the command
+    runs, so that a program that closes its terminal for a while is not taken for one that is done
+    with it.
     """
 
     __slots__ = ("data", "listener", "master", "pidfd", "slave", "sources", "stdin", "stdin_escrow")
@@ -152,7 +157,9 @@ class JobFds:
 
     @classmethod
     def made(cls, job: JobDir, escrow: Escrow, stdin_escrow: Escrow, *, pty: bool) -> JobFds:
-        """Make the files of a new job, and put them into escrow before the job can write into them. Errors: OSError."""
+        """Make the files of a new job, and put them into escrow before the job can write into them.
+        Errors: OSError.
+        """
         if not pty:
             readers = open_readers(job)
             job_fds = cls([FifoSource(fd) for fd in readers], listen(job), stdin_escrow)
@@ -187,8 +194,8 @@ class JobFds:
     def reopened(cls, job: JobDir, escrow: Escrow, stdin_escrow: Escrow, held: dict[str, int], *, pty: bool) -> JobFds:
         """Open the files of a job whose supervisor and guardian are both dead.
 
-        `held` is what a reader took hold of; FIFOs that are not in it are opened by their names. A terminal is gone with
-        the last fd of its master, and so is an open stdin.
+        `held` is what a reader took hold of; FIFOs that are not in it are opened by their names. A
+        terminal is gone with the last fd of its master, and so is an open stdin.
         """
         job.make_io()
         kept = {name: held[name] for name in HELD if name in held}

@@ -1,5 +1,7 @@
-"""What a supervisor is told when it starts. Travels in a memfd: an environment does not fit into a socket message, and
-must never touch the disk.
+"""What a supervisor is told when it starts.
+
+It travels in a memfd: an environment does not fit into a socket message, and must never touch the
+disk.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ if TYPE_CHECKING:
 
 
 class Request(Record):
-    """`mode` start: run the command. adopt: see a running command to its end whose supervisors are dead.
+    """`mode` start: run the command; adopt: see a command to its end whose supervisor and guardian
+    are dead.
 
-    `environment` is what the job inherits, `overrides` what was given for it (env files, then env): notification
-    commands get the first only.
+    `environment` is what the job inherits, `overrides` what was given for it (env files, then env):
+    notification commands get the first only.
     """
 
     mode: str = "start"
@@ -35,8 +38,9 @@ class Request(Record):
     bounds: dict[str, Any] | None = None  # what of finished jobs is to be kept (store/cleanup/policy.py)
 
     def to_file(self) -> int:
-        """An fd that holds this request."""
-        # ASCII with escapes: names and values that are not UTF-8 are lone surrogates here and come back as they were
+        """Return an fd that holds this request."""
+        # ASCII with escapes: names and values that are not UTF-8 are lone surrogates here and come
+        # back as they were
         return fds.memory_file("request", fastjson.dumps(self.to_dict(), ensure_ascii=True).encode())
 
     @classmethod
@@ -45,8 +49,10 @@ class Request(Record):
 
 
 def report_fault(request: Request | None, process: str, error: Exception) -> None:
-    """Leave a traceback in the directory of the job that a process of ours worked for. Never raises."""
+    """Leave a traceback in the directory of the job that a process of ours worked for. Never
+    raises.
+    """
     if request is not None:
-        from outlive.store import fault_report  # late: hardly ever is there one
+        from outlive.store import fault_report  # late: it is hardly ever needed
 
         fault_report.write_for(request.root, request.job_id, process, error)

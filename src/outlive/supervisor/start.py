@@ -46,8 +46,8 @@ def start(
 ) -> bool:
     """Run the command of `request` and see it to its end.
 
-    Return True if the command ran and had neither a terminal nor notifications: this process then keeps nothing of it but
-    open files and garbage, and can take another job.
+    Return True if the command ran and had neither a terminal nor notifications: this process then
+    keeps nothing of it but open files and garbage, and can take another job.
     """
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     fault_points.at("start_told")
@@ -98,7 +98,9 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
 
 
 def write_down(job: JobDir, state: State) -> State:
-    """Write the state if possible: a full disk is no reason to lose a command that runs or has ended."""
+    """Write the state if possible: a full disk is no reason to lose a command that runs or has
+    ended.
+    """
     try:
         return job.write_state(state)
     except OSError:
@@ -174,7 +176,8 @@ def _pipes(job: JobDir) -> dict[int, int]:
 
 
 def _environment(request: Request, *, pty: bool) -> dict[str, str]:
-    # A job that a notification command starts is not one itself; and a new terminal is not the caller's
+    # A job that a notification command starts is not one itself; and a new terminal is not the
+    # caller's
     dropped = (*tree.SINK_NAMES, *_OF_A_TERMINAL) if pty else tree.SINK_NAMES
     inherited = {name: value for name, value in request.environment.items() if name not in dropped}
     return {

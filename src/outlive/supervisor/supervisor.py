@@ -1,7 +1,8 @@
 """The supervisor of one job: a table of phase × event → action, and the actions.
 
-RUNNING until the command has ended, LINGERING while something it left behind lives or its pipes are open. One process
-runs this: the supervisor itself, a guardian that took over from a killed one, or an adopter started by a reader.
+RUNNING until the command has ended, LINGERING while something it left behind lives or its pipes are
+open. One process runs this: the supervisor itself, a guardian that took over from a killed one, or
+an adopter started by a reader.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ _DROPPED_EVERY_S = 1.0  # how often lost output is written down while the disk i
 _SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to disk
 
 RUNNING, LINGERING = "running", "lingering"
-# What must not end a supervisor: a terminal that closes, a shutdown that ends the job first, a write to nobody.
+# What must not end a supervisor: a terminal that closes, a shutdown that ends the job first, a
+# write without a reader
 SURVIVED = (
     signal.SIGHUP,
     signal.SIGINT,
@@ -61,7 +63,9 @@ SURVIVED = (
 
 
 class Supervisor:
-    """`pid` is the command's; `parent` tells whether it is our child (an adopter is nobody's parent)."""
+    """The supervisor of one job. `parent`: the command is a child of this process, which it is not
+    after an adoption.
+    """
 
     def __init__(self, job: JobDir, request: Request, state: State, job_fds: JobFds, *, parent: bool) -> None:
         self._job = job
@@ -130,7 +134,9 @@ class Supervisor:
     # --- life ---
 
     def run(self, waiter: socket.socket | None, *, told: bool = False) -> None:
-        """See the job to its end. Returns when nothing of it is left. `told`: the waiter knows that it runs."""
+        """See the job to its end, and return when nothing of it is left. `told`: the waiter knows
+        already that it runs.
+        """
         wakeup = signals.wakeup_pipe((signal.SIGCHLD, *SURVIVED))
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if waiter is not None:
@@ -163,7 +169,7 @@ class Supervisor:
         self._pidfd = process.open_pidfd(self._state.pid) if held is None else held
         if self._pidfd is not None:
             self._loop.read(self._pidfd, self._command_ended)
-        else:  # no pidfds here: SIGCHLD tells; or it is gone already
+        else:  # no pidfds here, and SIGCHLD tells; or the command has ended already
             self.event("child")
 
     def _command_ended(self) -> None:
@@ -185,7 +191,7 @@ class Supervisor:
         self._loop.after("sync", _SYNC_AFTER_S, self._sync)
 
     def _resume_ending(self) -> None:
-        """Somebody asked for the end, and whoever was at it was killed."""
+        """Go on with an end that was asked for before the last supervisor was killed."""
         ending = self._state.ending
         if ending and ending.get("kill_at_ns"):
             self._killer.resume(ending["kill_at_ns"] / 1e9)
@@ -203,7 +209,9 @@ class Supervisor:
     # --- the end of the command ---
 
     def _settle(self) -> None:
-        """The order that must hold: output moved, status looked at, hits told, outcome visible, reaped, synced, told."""
+        """Record the end of the command. The order must hold: output moved, status read, hits told,
+        outcome visible, command reaped, files synced, sinks told.
+        """
         fault_points.at("end_seen")
         self._pump.take_what_is_there()
         fault_points.at("end_moved")
@@ -220,11 +228,11 @@ class Supervisor:
         except OSError:  # a full disk: stay, hold the truth, try again (the child is not reaped before it is written)
             if self._job.is_in_place():
                 self._loop.after("settle", 0.5, self._settle)
-            else:  # somebody deleted the directory: there is nobody left to tell
+            else:  # the directory was deleted: there is nothing left to record
                 self._loop.stop()
             return
         fault_points.at("end_written")
-        # Before anybody is woken: whoever waited for the end finds it in the history
+        # Before any client is woken: a client that waited for the end finds it in the history
         self._recorder.ended(self._state)
         self._phase = LINGERING
         self._input.end()
@@ -233,13 +241,13 @@ class Supervisor:
         self._control.state()
         self._reap_command()
         fault_points.at("end_reaped")
-        if self._control.is_heard:  # who waited for the end answers now: what nobody waits for leaves him the cores
+        if self._control.is_heard:  # a client answers now: what no client waits for leaves the cores to it
             self._loop.after("after_end", _AFTER_END_S, self._after_end)
         else:
             self._after_end()
 
     def _outcome(self) -> State | None:
-        """None: not known yet."""
+        """Return the state with the outcome, None while it is not known."""
         if self._parent:
             assert self._state.pid is not None
             found = os.waitid(os.P_PID, self._state.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
@@ -283,17 +291,20 @@ class Supervisor:
         self._check_done()
 
     def _check_done(self) -> None:
-        """Lingering ends when no descendant lives, both pipes are at their end, and everybody was told."""
+        """End the lingering when no descendant lives, both pipes are at their end, and every sink
+        was told.
+        """
         if self._loop.is_set("after_end"):
             return
         if self._recorder.busy or self._killer.busy:
-            # Whoever is busy calls when he is done; looking as well costs little, and one that forgets keeps nobody here
+            # Both call `look` when they are done. The timer costs little, and a call that is
+            # missing cannot keep this process
             self._loop.after("look", _LINGER_CHECK_S, lambda: self.event("look"))
             return
         living = bool(self._members(not self._parent))
         if not living and not self._pump.look_again():
             self._loop.stop()
-        elif not self._parent:  # nobody signals an adopter
+        elif not self._parent:  # an adopter gets no SIGCHLD
             self._loop.after("look", _LINGER_CHECK_S, lambda: self.event("look"))
         elif self._pump.ended:  # a descendant may open its stdout again, by name
             self._loop.after("look", _REOPENED_CHECK_S, lambda: self.event("look"))
@@ -330,7 +341,9 @@ class Supervisor:
             self._end_for("idle_timeout")
 
     def _record_ending(self, cause: str, by: str, signal_name: str, grace_ms: int) -> None:
-        """Before the signal is sent: a survivor goes on with it, and the outcome can say who asked."""
+        """Record who asks for the end, before the signal is sent: a survivor goes on with it, and
+        the outcome names the caller.
+        """
         self._recorder.signal_sent(signal_name, by, cause)
         ends = signal_name in ("SIGTERM", "SIGKILL")
         kill_at = time.monotonic_ns() + grace_ms * 1_000_000 if ends else None
@@ -348,7 +361,9 @@ class Supervisor:
         self._recorder.signal_sent("SIGKILL", ending.get("by", ""), ending.get("cause", "kill"))
 
     def _members(self, full: bool) -> list[Member]:
-        """Who of the job lives. `full` also looks for the cookie, in case somebody is not below us."""
+        """Return the living processes of the job. `full` also looks for the cookie, for processes
+        that are not below this one.
+        """
         found = tree.below(os.getpid(), self._recorder.sinks.pids)
         if not self._parent:  # the command is not below us, and may have dropped its cookie
             found += self._command_tree()
@@ -368,7 +383,9 @@ class Supervisor:
             self._check_done()
 
     def _reap_orphans(self) -> None:
-        """Descendants that lost their parent are ours. By pid: P_ALL would hand the command out again and again."""
+        """Reap descendants that lost their parent. By pid: waitid(P_ALL, WNOWAIT) would return the
+        command again and again.
+        """
         for pid in tree.children(os.getpid()):
             if pid == self._state.pid and not self._reaped:
                 continue
@@ -382,7 +399,7 @@ class Supervisor:
     # --- readers ---
 
     def _on_drop(self) -> None:
-        """The disk took no more output: say so as soon as it takes a record again."""
+        """Record that output was dropped on a full disk, as soon as the disk takes a record again."""
         if not self._loop.is_set("dropped"):
             self._loop.after("dropped", _DROPPED_EVERY_S, self._record_dropped)
 
@@ -396,7 +413,7 @@ class Supervisor:
         self._recorder.output()
 
     def _serve(self, connection: Connection, request: dict[str, Any], files_sent: list[int]) -> None:
-        """One request of a reader; its answer goes back on the connection."""
+        """Serve one request of a client. The answer goes back on the connection."""
         if request["op"] == "kill":
             self._kill_request(request)
             connection.answer(ok=True)
@@ -426,7 +443,7 @@ class Supervisor:
         self._recorder.tell(kind, **content)
 
     def _definition_now(self) -> Definition:
-        """`notify set` may have changed it meanwhile."""
+        """Return the definition, which `notify set` may have changed since the start."""
         try:
             return self._job.read_meta()
         except (OSError, OutliveError):
@@ -452,7 +469,9 @@ class Supervisor:
         self._control.state()
 
     def _sync(self) -> None:
-        """After it was visible, never before: a power cut may tell the previous generation, a killed process nothing."""
+        """Sync the records. They are visible already; no answer waits for this, and a power cut may
+        bring the previous ones back.
+        """
         if self._doomed:
             return
         atomic_file.sync(self._job.fd, (META, STATE) if self._phase == RUNNING else (META, STATE, ORDER, GAP, EVENTS))
@@ -469,7 +488,7 @@ class Supervisor:
 
 
 def _wait_status(found: os.waitid_result) -> int:
-    """The wait(2) status that a siginfo of waitid(2) stands for."""
+    """Return the wait(2) status that corresponds to a siginfo of waitid(2)."""
     if found.si_code == os.CLD_EXITED:
         return found.si_status << 8
     return found.si_status | (0x80 if found.si_code == os.CLD_DUMPED else 0)

@@ -1,4 +1,5 @@
-"""Going on with a job whose supervisor was killed: the takeover by its guardian, the adoption by a reader.
+"""Going on with a job whose supervisor was killed: the takeover by its guardian, the adoption by a
+reader.
 
 Neither ever runs the command a second time.
 """
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escrow, stdin_escrow: Escrow) -> None:
     """Go on, as the guardian, with the job of a supervisor that was killed.
 
-    This process holds the supervisor's lock and open files. It is the command's parent now, unless the supervisor was an
-    adopter, which is not. `files` is what the launcher sent to the guardian.
+    This process holds the supervisor's lock and open files. It is the command's parent now, unless
+    the supervisor was an adopter, which is not. `files` is what the launcher sent to the guardian.
     """
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     held = escrow.take()
@@ -42,7 +43,8 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
         return
     state = job.read_state() or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
     if state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
-        # A command would be a child of this process now, alive or not. So none was started, and this is no second run
+        # A command would be a child of this process now, alive or not. So none was started, and
+        # this is no second run
         for fd in (*held.values(), *stdin_escrow.take().values()):
             os.close(fd)
         job.close()
@@ -61,11 +63,13 @@ def adopt(
     stdin_escrow: Escrow,
     held: dict[str, int],
 ) -> None:
-    """Go on with a job whose supervisor and guardian were both killed, and whose command a reader found running.
+    """Go on with a job whose supervisor and guardian were both killed, and whose command a reader
+    found running.
 
-    The FIFOs kept what the command wrote, because it has them open. `held` is what the reader took hold of, or what an
-    adopter had that was killed too. These files must be held without a break from the moment in which the command was
-    seen running: when a command ends, the last close of its FIFO discards what is in it.
+    The FIFOs kept what the command wrote, because it has them open. `held` is what the reader took
+    hold of, or what an adopter had that was killed too. These files must be held without a break
+    from the moment in which the command was seen running: when a command ends, the last close of
+    its FIFO discards what is in it.
     """
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     fault_points.at("adopt_told")
@@ -80,7 +84,9 @@ def adopt(
 
 
 def _recover(job: JobDir, state: State, *, parent: bool, command: Identity | None = None) -> State:
-    """Find out what is true of the command now, record it, and return it. `command`: its identity, if a reader saw it."""
+    """Find out what is true of the command now, record it, and return it. `command`: its identity,
+    if a reader saw it.
+    """
     state = state.replace(supervisor=own_identity(), adopted=state.adopted + 1, waiting=None)
     if state.finished:  # only its descendants are left to look after
         return write_down(job, state)
@@ -97,8 +103,9 @@ def _recover(job: JobDir, state: State, *, parent: bool, command: Identity | Non
 
 
 def _find_command(job_id: str) -> Identity | None:
-    """Return the command of a start that was killed before it recorded the pid: a child of this process, else the process
-    with the job's cookie."""
+    """Return the command of a start that was killed before it recorded the pid: a child of this
+    process, else the process with the job's cookie.
+    """
     ours = [(process.start_time(pid) or 0, pid) for pid in tree.children(os.getpid())]
     return process.identity(min(ours)[1]) if ours else tree.oldest_with_cookie(job_id)
 

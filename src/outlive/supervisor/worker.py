@@ -1,4 +1,6 @@
-"""The supervisor process of a pair: it waits for a job, sees it to its end, and waits for the next one."""
+"""The supervisor process of a pair: it waits for a job, sees it to its end, and waits for the next
+one.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ PAIR_JOBS = 500  # a pair ends after this many jobs: no leak of a library may gr
 def rehearse() -> None:
     """Do what a start does, without effect.
 
-    The first write to a page that is shared with the parent process copies it; a job that waits would pay for that.
+    The first write to a page that is shared with the parent process copies it; a job that waits
+    would pay for that.
     """
     definition: Definition = Definition.of(Definition(command=["true"], env={"NAME": "value"}).to_dict())
     request = Request.of(fastjson.loads(fastjson.dumps(Request(definition=definition.to_dict()).to_dict())))
@@ -63,7 +66,9 @@ class Worker:
         prctl.become_subreaper()
 
     def run(self, *, lasting: bool) -> int:
-        """See every job of the pair to its end, and return the exit status. `lasting`: more than one may come."""
+        """See every job of the pair to its end, and return the exit status. `lasting`: more than
+        one may come.
+        """
         try:
             return self._all() if lasting else self._one()
         except Exception as error:
@@ -103,7 +108,9 @@ class Worker:
         return 0
 
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
-        """See a job to its end. Return whether this process keeps nothing of it but open files and garbage."""
+        """See a job to its end. Return whether this process keeps nothing of it but open files and
+        garbage.
+        """
         files, words = read(message, numbers)
         self._request = request = Request.from_file(files["request"])
         self._ahead = AHEAD in words
@@ -116,7 +123,9 @@ class Worker:
         return start(request, files.get("stdin"), waiter, self._escrow, self._stdin_escrow)
 
     def _offer(self) -> None:
-        """Say that this pair waits, and hand over a directory for the next job: there is time to make one now."""
+        """Say that this pair waits, and hand over a directory for the next job: there is time to
+        make one now.
+        """
         from outlive.store import preallocated  # late: a command line's pair has one job. The fork server has it loaded
 
         self._made = [made for made in self._made if preallocated.is_there(*made)]
@@ -134,7 +143,9 @@ class Worker:
             new.close()
 
     def _may_make(self) -> bool:
-        """Tell the server that a directory is being made. Return False if the server has ended, or is about to."""
+        """Tell the server that a directory is being made. Return False if the server has ended, or
+        is about to.
+        """
         try:
             fds.send(self._sock, MAKING, wait=False)
         except OSError:
@@ -148,11 +159,13 @@ class Worker:
             preallocated.discard(*made)
 
     def _is_to_end(self) -> bool:
-        """Wait for a job, or for the guardian's word that none will come. Return whether it was the word.
+        """Wait for a job, or for the guardian's word that none will come. Return whether it was the
+        word.
 
-        End of file instead of the word means that the guardian was killed. It may have been told of a job that is on its way
-        to this process too, so its end alone ends nothing. A launcher without a job for this pair, or one that finds the
-        guardian dead, closes its connection to this process, and `fds.receive` then returns an empty message.
+        End of file instead of the word means that the guardian was killed. It may have been told of
+        a job that is on its way to this process too, so its end alone ends nothing. A launcher
+        without a job for this pair, or one that finds the guardian dead, closes its connection to
+        this process, and `fds.receive` then returns an empty message.
         """
         heard = ready(None, self._sock, *([self._line] if self._guarded else []))
         if self._sock.fileno() in heard:
@@ -161,7 +174,9 @@ class Worker:
         return self._guarded or self._is_to_end()
 
     def _forget(self) -> None:
-        """Be as before the job. Objects go first: one that is collected later would close a file of the next job."""
+        """Be as before the job. Objects go first: one that is collected later would close a file of
+        the next job.
+        """
         self._escrow.empty()
         self._stdin_escrow.empty()
         gc.collect()

@@ -1,4 +1,6 @@
-"""Ending a whole tree: TERM, a grace, then KILL in sweeps until two in a row find nothing alive."""
+"""End a whole process tree: TERM, a grace, then KILL in sweeps until two in a row find nothing
+alive.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,13 @@ CLEAN_SWEEPS = 2  # a tree is gone when this many sweeps in a row found nothing 
 
 
 class Killer:
-    """`members` tells who is alive; `on_gone` is called when nobody is, or nobody that can be killed.
+    """Ends the processes that `members` returns, and calls `on_gone` when none is alive, or none
+    that can be killed.
 
-    `hang_up`: it has a terminal, and interactive shells ignore TERM: HUP goes with it, as when the terminal's window is
-    closed (systemd.kill(5), SendSIGHUP). `on_kill` is called when the grace is over and KILL follows. `told`: do deaths come to us as SIGCHLD? An adopter is nobody's parent and has to look for itself.
+    `hang_up`: the job has a terminal. Interactive shells ignore TERM, so HUP is sent with it, as
+    when the window of the terminal is closed (systemd.kill(5), SendSIGHUP). `on_kill` is called
+    when the grace is over and KILL follows. `told`: this process gets SIGCHLD when one ends. An
+    adopter does not, and looks at intervals.
     """
 
     def __init__(
@@ -52,14 +57,18 @@ class Killer:
         return self._loop.is_set("grace") or self._loop.is_set("sweep")
 
     def send(self, number: int, group: int | None) -> None:
-        """One signal as it is: to the job's process group while its leader is there, else to all that is left."""
+        """Send one signal, to the job's process group while its leader exists, otherwise to all
+        processes that are left.
+        """
         if group is not None and _send_group(group, number):
             return
         for member in self._members(False):
             process.send_signal(member.pid, member.start, number)
 
     def end(self, number: int, grace_s: float) -> None:
-        """TERM and KILL after the grace, or KILL at once. A second call may only shorten the grace."""
+        """Send TERM, and KILL after the grace, or KILL at once. A second call may only shorten the
+        grace.
+        """
         if number == signal.SIGKILL or grace_s <= 0:
             if number != signal.SIGKILL:
                 self._polite()
@@ -75,13 +84,19 @@ class Killer:
         fault_points.at("kill_sent")
 
     def resume(self, kill_at: float) -> None:
-        """Take over from a killer that died: KILL at this time (time.monotonic seconds)."""
+        """Go on with the grace of a supervisor that was killed: KILL at this time (time.monotonic
+        seconds).
+        """
         self._kill_at = kill_at
         self._loop.at("grace", kill_at, self._grace_over)
 
     def check(self) -> None:
-        """Somebody died: is it done before the grace is over? One clean look proves nothing: a process that just lost its
-        parent may be missed. Whoever was forked meanwhile is asked too."""
+        """See after a death whether all have ended before the grace is over, and ask those that
+        were forked since.
+
+        One look that finds nothing proves nothing: it can miss a process that has just lost its
+        parent.
+        """
         if not self._loop.is_set("grace"):
             return
         members = self._members(True)
@@ -108,7 +123,7 @@ class Killer:
             process.send_signal(member.pid, member.start, signal.SIGTERM)
             if self._hang_up:
                 process.send_signal(member.pid, member.start, signal.SIGHUP)
-            process.send_signal(member.pid, member.start, signal.SIGCONT)  # a stopped one could not act on it
+            process.send_signal(member.pid, member.start, signal.SIGCONT)  # a stopped process could not act on it
 
     def _grace_over(self) -> None:
         fault_points.at("kill_over")
@@ -122,7 +137,9 @@ class Killer:
         self._sweep()
 
     def _sweep(self) -> None:
-        """A fork may slip past one sweep, so one clean one proves nothing."""
+        """KILL all that are alive. A fork can slip past a sweep, so one sweep that finds nothing
+        proves nothing.
+        """
         members = self._members(True)
         for member in members:
             process.send_signal(member.pid, member.start, signal.SIGKILL)
@@ -134,7 +151,9 @@ class Killer:
 
 
 def _send_group(group: int, number: int) -> bool:
-    """Signal a process group whose leader we have not reaped: only then its number cannot mean another group."""
+    """Signal a process group whose leader is not reaped: until then its number cannot mean another
+    group.
+    """
     if group <= 1:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Was it the kernel, for want of memory? Said only where that is certain."""
+"""Whether the kernel ended a job because memory ran out. Said only where that is certain."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ _KILLED = 137  # what a shell tells of a child that SIGKILL ended: 128 + 9
 
 
 def judged(ended: State) -> State:
-    """The state of a job that has just ended, with `oom` as its reason where nothing else can have ended it.
+    """Return the state of a job that has just ended, with the reason `oom` where nothing else can
+    have ended it.
 
-    Nobody of ours asked for the end, the signal was SIGKILL, the kernel has ended processes of its control group for want
-    of memory while it ran; and either that group holds nothing but this job, or the kernel's log names the command. Where
-    the last is not known the reason stays what it was, and the message tells the rest.
+    That needs all of this: outlive was not asked for the end, the signal was SIGKILL, and the
+    kernel ended processes of the job's control group for want of memory while the job ran. And
+    either that group holds nothing but this job, or the kernel's log names the command. Where the
+    last is not known, the reason stays, and the message says what is known.
     """
     by_signal = ended.signal == "SIGKILL" and ended.reason == "signal"
     if not by_signal and ended.exit_code != _KILLED:
@@ -35,7 +37,9 @@ def _is_its_own(path: str, job_id: str) -> bool:
 
 
 def _is_named(ended: State) -> bool:
-    """The command is not reaped yet, so that its pid cannot have been anybody else's since it started."""
+    """Return whether the kernel's log names the command. It is not reaped yet, so its pid has meant
+    no other process.
+    """
     if ended.started_ns is None or not process.is_first_namespace():
         return False
     return ended.pid in oom.named_since(ended.started_ns // 1000)

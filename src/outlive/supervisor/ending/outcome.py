@@ -1,4 +1,4 @@
-"""From a wait status to what is said of a job for ever."""
+"""The final state of a job, from its wait status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None = None) -> State:
-    """The state of a job whose command ended with this wait status (wait(2)), at `ended_ns` (monotonic; now if None)."""
+    """Return the state after the command ended with this wait(2) status, at `ended_ns` (monotonic;
+    None: now).
+    """
     found: dict[str, Any] = {"exit_code": None, "signal": None}
     if os.WIFSIGNALED(status):
         found |= {"state": "killed", "signal": signals.name_of(os.WTERMSIG(status)), "reason": "signal"}
@@ -29,12 +31,12 @@ def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None =
 
 
 def never_ran(state: State, message: str, errno_name: str | None) -> State:
-    """exec(2) failed, or the start broke off before it."""
+    """Return the state after exec(2) failed, or the start broke off before it."""
     return _finished(state, state="failed", reason="launch", errno=errno_name, message=message)
 
 
 def lost(state: State, message: str, reason: str = "lost") -> State:
-    """Nobody saw the end. Said as it is: a code is never made up."""
+    """Return the state after an end that no process of ours saw. An exit code is never made up."""
     return _finished(state, state="failed", reason=reason, message=message)
 
 
@@ -57,7 +59,9 @@ def _finished(before: State, ended_ns: int | None = None, /, **values: Any) -> S
 
 
 def _answers(ending: dict[str, Any], found: dict[str, Any]) -> bool:
-    """Was this end the answer to what was asked? TERM and KILL always ask for it; other signals only if it shows."""
+    """Return whether the job ended because that was asked for. TERM and KILL always ask for it; of
+    another signal the end must show it.
+    """
     if ending["cause"] != "kill" or ending["signal"] in ("SIGTERM", "SIGKILL"):
         return True
     number = signals.number_of(ending["signal"])

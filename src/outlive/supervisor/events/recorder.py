@@ -1,6 +1,7 @@
-"""What happens to a job, told while it happens: its history, the lines that are watched for, and whoever is to be told.
+"""The events of a job while it runs: its history, the hits of its watches, and the notification of
+its sinks.
 
-The supervisor decides what is done; what is said about it comes from here.
+The supervisor decides what is done; this module records it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
 
 class EventRecorder:
-    """`end`: the length of the output now. `on_event`: there is something new to read. `on_idle`: a search or a
-    notification command came to its end."""
+    """Records events. `end` returns the length of the output. `on_event` is called when there is a
+    new event, `on_idle` when a search or a notification command has ended.
+    """
 
     def __init__(
         self,
@@ -57,12 +59,14 @@ class EventRecorder:
     # --- history ---
 
     def tell(self, kind: str, *, seq: int | None = None, **content: Any) -> None:
-        """One more event. `seq`: where in the output; at its end if None."""
+        """Add an event. `seq`: its position in the output, None for the end."""
         self._history.add(kind, self._end() if seq is None else seq, **content)
         self._on_event()
 
     def begin(self, state: State) -> None:
-        """What a predecessor was killed before it could tell comes first. Nobody is told yet who could look."""
+        """Add the first events, those first that a supervisor was killed before it could add. No
+        client is woken.
+        """
         self._adopted = bool(state.adopted)
         known = set()
         if self._adopted:
@@ -83,10 +87,10 @@ class EventRecorder:
         self.tell_faults()
 
     def tell_faults(self) -> None:
-        """Tell of each traceback in the directory that the history does not have yet."""
+        """Add an event for each traceback in the directory that the history does not have yet."""
         if not self._job.fault_names():
             return
-        from outlive.store import fault_report  # late: hardly ever is there one
+        from outlive.store import fault_report  # late: it is hardly ever needed
 
         for content in fault_report.untold(self._job):
             self.tell(history.FAULT, **content)
@@ -102,12 +106,12 @@ class EventRecorder:
     # --- lines that are watched for ---
 
     def look_for(self, definition: Definition) -> None:
-        """Watch for the lines that this definition asks for."""
+        """Watch the output for what this definition asks for."""
         wanted = watches_of(definition.notification)
         if self._silent or (self._watcher is None and not wanted):
             return
         if self._watcher is None:
-            try:  # most jobs have none; and their files may be another version's by now
+            try:  # late: most jobs have no watch
                 from outlive.supervisor.events.watcher import Watcher
             except ImportError as error:
                 self.tell(history.WATCH_FAILED, message=str(error))
@@ -123,26 +127,26 @@ class EventRecorder:
         self.sinks.matched(event, self._definition.cwd, spec.get("command"), spec.get("file"))
 
     def output(self) -> None:
-        """There is new output."""
+        """Take note of new output."""
         if self._watcher is not None:
             self._watcher.output()
 
     # --- the end ---
 
     def last_hits(self) -> None:
-        """The last words of a job are what matters most: whoever learns of its end finds their hits told."""
+        """Search what the job wrote last, before its end becomes visible: those hits matter most."""
         if self._watcher is not None and not self._silent:
             self._watcher.finish()
 
     def ended(self, state: State) -> None:
-        """The outcome is visible."""
+        """Add the end, now that the outcome is visible."""
         if not self._end_told:
             self._end_told = True
             self.tell(history.FINISHED, **history.outcome_of(state))
         fault_points.at("end_history")
 
     def silence(self) -> None:
-        """The job is being removed: nobody is told of anything any more."""
+        """Tell no sink of anything any more: the job is being removed."""
         self._silent = True
         self.sinks.kill()
         if self._watcher is not None:

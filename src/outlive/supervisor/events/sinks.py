@@ -1,9 +1,10 @@
-"""Telling others: a command with the event on its stdin, a line in a file. Best effort, recorded.
+"""Notification sinks: a command with the event on its stdin, a line in a file. Best effort, and
+recorded.
 
-Two lanes, so that a slow command for a watch never holds up the word that the job ended. Each event is on disk before
-its first delivery and again, with the results, after the last: `completion_event.json` for the end of the job,
-`notification_events.ndjson` for the hits of watches. A supervisor that takes over sees what is left to do: delivery is at
-least once.
+Two lanes, so that a slow command for a watch never holds up the word that the job ended. Each event
+is on disk before its first delivery and again, with the results, after the last:
+`completion_event.json` for the end of the job, `notification_events.ndjson` for the hits of
+watches. A supervisor that takes over sees what is left to do: delivery is at least once.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
 
 _TOO_OFTEN = "not run: it was killed for taking too long several times in a row"
 FINISHED, MATCHED = "job.finished", "job.output.matched"
-# Without O_NONBLOCK a FIFO that nobody reads would hold up the supervisor for ever (open(2), fifo(7))
+# Without O_NONBLOCK, opening a FIFO without a reader would block the supervisor for ever (open(2),
+# fifo(7))
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def event_of(definition: Definition, state: State, job: JobDir) -> Event:
-    """The job.finished event."""
+    """Return the job.finished event."""
     return {
         "schema_version": limits.SCHEMA_VERSION,
         "event_type": FINISHED,
@@ -60,7 +62,9 @@ def event_of(definition: Definition, state: State, job: JobDir) -> Event:
 
 
 def matched_event(definition: Definition, job: JobDir, found: dict[str, Any]) -> Event:
-    """The job.output.matched event of a hit {seq, watch, pattern, match_type, stream, line, match, snippet}."""
+    """Return the job.output.matched event of a hit {seq, watch, pattern, match_type, stream, line,
+    match, snippet}.
+    """
     return {
         "schema_version": limits.SCHEMA_VERSION,
         "event_type": MATCHED,
@@ -74,7 +78,9 @@ def matched_event(definition: Definition, job: JobDir, found: dict[str, Any]) ->
 
 
 class Sinks:
-    """Delivers one job's events. `tell(type, **content)` puts what became of it into the job's history."""
+    """Delivers one job's events. `tell(type, **content)` puts what became of it into the job's
+    history.
+    """
 
     def __init__(
         self, job: JobDir, loop: EventLoop, request: Request, on_done: Callable[[], None], tell: Callable[..., None]
@@ -95,7 +101,7 @@ class Sinks:
 
     @property
     def started(self) -> bool:
-        """Was any command run?"""
+        """Return whether any command was run."""
         return any(lane.started for lane in self._lanes)
 
     # --- the end of the job ---
@@ -121,14 +127,16 @@ class Sinks:
         fault_points.at("end_done")
 
     def _was_delivered(self) -> bool | None:
-        """None: nobody has begun."""
+        """Return whether the end was delivered, None if no delivery was begun."""
         try:
             return bool(fastjson.loads(atomic_file.read(self._job.fd, COMPLETION)).get("delivered"))
-        except (OSError, ValueError, AttributeError):  # missing, cut off, or somebody's hand in it
+        except (OSError, ValueError, AttributeError):  # missing, cut off, or edited
             return None
 
     def _end_predecessors(self) -> None:
-        """The command that a killed supervisor had started: it runs once more, and nobody would end this one."""
+        """Kill the command that a killed supervisor had started: it will run once more, and nothing
+        else would end this one.
+        """
         for member in tree.with_cookie(self._job.job_id, sinks=True):
             process.send_signal(member.pid, member.start, signal.SIGKILL)
 
@@ -144,7 +152,7 @@ class Sinks:
     # --- hits of watches ---
 
     def matched(self, event: Event, cwd: str, command: str | None, path: str | None) -> None:
-        """Deliver one hit of a watch. Recorded also where it has no sink."""
+        """Deliver one hit of a watch. The event is recorded also where the watch has no sink."""
         if command and self._refused(event):
             self._record(event, [_not_run(command, _TOO_OFTEN)])
             return
@@ -153,12 +161,12 @@ class Sinks:
         self._deliver(self._lanes[1], event, cwd, command, path, self._record)
 
     def resume(self, sinks: dict[str, tuple[str | None, str | None]], cwd: str) -> None:
-        """Deliver what a predecessor was killed over. `sinks`: watch → (command, file)."""
+        """Deliver what a killed supervisor had not delivered. `sinks`: watch → (command, file)."""
         try:
             fd = self._job.open_file(NOTIFICATIONS)
         except OSError:
             return
-        try:  # at most what a file of ours holds: one that an older version wrote may have grown for weeks
+        try:  # no more than this version writes: an older version's file may have grown for weeks
             first = max(0, os.fstat(fd).st_size - limits.EVENTS_BYTES)
             lines = os.pread(fd, os.fstat(fd).st_size - first, first).splitlines()
         finally:
@@ -172,7 +180,7 @@ class Sinks:
             self._deliver(self._lanes[1], event, cwd, command, path, self._record)
 
     def _record(self, event: Event, results: list[Result] | None) -> None:
-        """One line in notification_events.ndjson. `results` None: nothing is delivered yet."""
+        """Add a line to notification_events.ndjson. `results` is None while nothing is delivered."""
         content = {**event, "delivery_results": results or [], "delivered": results is not None}
         try:
             fd = self._job.open_file(NOTIFICATIONS, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -187,8 +195,9 @@ class Sinks:
             return
 
     def _leave_out_older(self) -> None:
-        """Replace notification_events.ndjson by its newer half and what of the older one is not delivered yet. The first
-        line, and an event, say how many lines are gone. Errors: OSError."""
+        """Replace notification_events.ndjson by its newer half and what of the older one is not
+        delivered yet. The first line, and an event, say how many lines are gone. Errors: OSError.
+        """
         fd = self._job.open_file(NOTIFICATIONS)
         try:
             first = max(0, os.fstat(fd).st_size - 2 * limits.EVENTS_BYTES)
@@ -226,7 +235,7 @@ class Sinks:
         def ended(result: Result) -> None:
             watch = event.get("watch", "")
             too_long = result.pop("too_long", None)
-            if too_long is not None:  # it was run
+            if too_long is not None:  # the command was run
                 self._strikes[watch] = self._strikes.get(watch, 0) + 1 if too_long else 0
             done(event, [*results, self._said(event, result)])
             self._on_done()
@@ -247,7 +256,7 @@ class Sinks:
         return self._strikes.get(event.get("watch", ""), 0) >= limits.SINK_STRIKES
 
     def reaped(self, pid: int, status: int) -> None:
-        """A child of ours ended: if it was the command of a sink, the next one may run."""
+        """Take note of a child that ended. If it was the command of a sink, the next one may run."""
         for lane in self._lanes:
             if lane.pid == pid:
                 lane.reaped(status)
@@ -278,7 +287,7 @@ class _Lane:
         self.started = False
 
     def run(self, event: Event, command: str, cwd: str, done: Callable[[Result], None]) -> None:
-        """Run it now, or when those before it have ended."""
+        """Run a command now, or when those before it have ended."""
         if len(self.queue) >= limits.SINK_QUEUE:
             done(_not_run(command, f"not run: {limits.SINK_QUEUE} others wait for their turn"))
             return
@@ -330,7 +339,7 @@ class _Lane:
         if self._too_long:
             result |= {"error": f"killed after {limits.SINK_TIMEOUT_S:.0f} s", "success": False, "too_long": True}
         done, self._done = self._done, None
-        if done is not None:  # before the next one: it may be the one too many
+        if done is not None:  # before the next command: this result may be the one that stops them
             done(result)
         self._next()
 
@@ -346,7 +355,9 @@ class _Lane:
 
 
 def _undelivered(lines: list[bytes]) -> list[int]:
-    """Return the numbers of the lines of notification_events.ndjson whose events are still to be delivered."""
+    """Return the numbers of the lines of notification_events.ndjson whose events are still to be
+    delivered.
+    """
     found: dict[tuple[str, int], int] = {}
     for number, line in enumerate(lines):
         try:
@@ -371,7 +382,9 @@ def _left_out(line: bytes) -> int:
 
 
 def _append(event: Event, path: str) -> Result:
-    """One line, by one write to a file opened for appending: lines of several jobs do not mix."""
+    """Add one line by one write to a file opened for appending, so that lines of several jobs do
+    not mix.
+    """
     result = _result("file", path)
     line = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
     try:

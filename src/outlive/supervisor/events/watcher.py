@@ -1,7 +1,9 @@
-"""Lines that somebody wants to be told of. Loaded only for a job that has a watch.
+"""Watches: lines of the output that a caller asked to be told of. Loaded only for a job that has a
+watch.
 
-The log is read, not the pipe: a search never holds up the output, it falls behind and catches up. How far it came is on
-disk (`.watched`), so that a supervisor that takes over neither misses a line nor tells of one twice.
+The log is read, not the pipe: a search never holds up the output, it falls behind and catches up.
+How far it came is on disk (`.watched`), so that a supervisor that takes over neither misses a line
+nor tells of one twice.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ _NAMES = ("stdout", "stderr")
 
 
 class _Watch:
-    """One watch while it is looked for. `first`: for each stream, where the first line begins that counts."""
+    """One watch. `first`: for each stream, where the first line begins that counts."""
 
     def __init__(self, spec: dict[str, Any], first: list[int]) -> None:
         self.spec = spec
@@ -61,7 +63,9 @@ class _Watch:
 
 
 class Watcher:
-    """`tell(type, seq=…, **content)` puts an event into the history, `deliver(spec, event)` hands a hit to its sinks."""
+    """`tell(type, seq=…, **content)` puts an event into the history, `deliver(spec, event)` hands a
+    hit to its sinks.
+    """
 
     def __init__(
         self,
@@ -79,18 +83,21 @@ class Watcher:
         self._on_done = on_done
         self._watches: list[_Watch] = []
         self._scanners: dict[int, Scanner] = {}
-        # (watch, pattern, seq) of hits that were told and may be found again; a watch may have the id of one that was removed
+        # (watch, pattern, seq) of hits that were told and may be found again; a new watch may have
+        # the id of a removed one
         self._known: set[tuple[str, str, int]] = set()
         self._told = 0  # of all watches, in this minute
         self._ending = False
-        self._covered: set[str] = set()  # watches that a predecessor had looked for as far as it came
+        self._covered: set[str] = set()  # watches that a killed supervisor had searched for as far as it came
         self._saved = self._load()
         self._remember()  # also without `.watched`: it is written after the first hits are
 
     # --- which ---
 
     def configure(self, specs: list[dict[str, Any]]) -> None:
-        """Look for these from now on. A watch that was there goes on; errors of a pattern go into the history."""
+        """Look for these from now on. A watch that was there goes on; errors of a pattern go into
+        the history.
+        """
         known = {watch.id: watch for watch in self._watches}
         self._watches = []
         new = []
@@ -131,7 +138,9 @@ class Watcher:
                 self._scanners[stream] = Scanner(self._job, stream, offset)
 
     def _rewind(self, new: list[_Watch]) -> None:
-        """A new watch counts lines that were searched for the others while its request was under way."""
+        """A new watch counts lines that were searched for the others while its request was under
+        way.
+        """
         for stream, scanner in self._scanners.items():
             first = min((watch.first[stream] for watch in new if stream in watch.streams), default=scanner.offset)
             if first >= scanner.offset:
@@ -148,13 +157,13 @@ class Watcher:
         return self._loop.is_set("watch") or self._loop.is_set("watch-quiet")
 
     def output(self) -> None:
-        """There is new output."""
+        """Take note of new output."""
         if self._scanners and not self._loop.is_set("watch"):
             self._loop.cancel("watch-quiet")
             self._loop.after("watch", 0, self._slice)
 
     def finish(self) -> None:
-        """The command has ended: its last words now, as far as a moment goes; the rest without pauses."""
+        """Search what the command wrote last: for a moment at once, and the rest without pauses."""
         self._ending = True
         self._guarded(self._look_at_last_words)
 
@@ -170,7 +179,7 @@ class Watcher:
         self._loop.after("watch", 0, self._slice)
 
     def stop(self) -> None:
-        """Nobody is to be told of anything any more."""
+        """Stop searching."""
         self._watches = []
         self._open_scanners()
         for timer in ("watch", "watch-quiet", "watch-minute"):
@@ -189,7 +198,7 @@ class Watcher:
     def _look(self) -> None:
         began = time.monotonic()
         if self._search_some():
-            # A costly pattern takes half of our time, and moving the output the other half
+            # A costly pattern gets half of the time, and moving the output the other half
             pause = 0.0 if self._ending else time.monotonic() - began
             self._loop.after("watch", pause, self._slice)
         elif not self._ending:
@@ -201,7 +210,7 @@ class Watcher:
             self._on_done()
 
     def _search_some(self) -> bool:
-        """One piece of each stream; False if no whole line is left."""
+        """Search one piece of each stream. Return False if no whole line is left."""
         found = False
         for scanner in self._open():
             at, text = scanner.whole_lines()
@@ -219,13 +228,17 @@ class Watcher:
         self._guarded(self._search_unfinished)
 
     def _open(self) -> Iterator[Scanner]:
-        """One after the other: the first hit of a `once` watch may close the other stream's too."""
+        """Yield the open scanners, one after the other: the first hit of a `once` watch can close
+        the other stream's.
+        """
         for stream in (0, 1):
             if stream in self._scanners:
                 yield self._scanners[stream]
 
     def _search_unfinished(self) -> None:
-        """A line that goes on later is told of once: `_known` holds it until then."""
+        """Search the unfinished last lines. `_known` remembers a hit, so that the finished line is
+        not told again.
+        """
         for scanner in self._open():
             at, text = scanner.unfinished()
             if text:
@@ -298,7 +311,9 @@ class Watcher:
             watch.told = 0
 
     def _summarize(self) -> None:
-        """Say once how many hits were too many to be told one by one, and what was gone before it was searched."""
+        """Add the events about hits that were too many, and about output that was gone before it
+        was searched.
+        """
         for scanner in self._open():
             if scanner.skipped:
                 self._tell(history.WATCH_SKIPPED, stream=_NAMES[scanner.stream], bytes=scanner.skipped)
@@ -337,7 +352,9 @@ class Watcher:
             os.close(fd)
 
     def _save(self) -> None:
-        """After the hits were told: whoever takes over finds them in the history, and looks from here on."""
+        """Record how far the search came, after its hits were told: a takeover finds those in the
+        history and goes on here.
+        """
         self._saved = [
             self._scanners[stream].offset if stream in self._scanners else (self._saved or [0, 0])[stream]
             for stream in (0, 1)
@@ -356,6 +373,8 @@ class Watcher:
             os.close(fd)
 
     def _remember(self) -> None:
-        """What a predecessor told of. It may have been killed before it wrote down how far it came."""
+        """Read which hits a killed supervisor told: it may have been killed before it recorded how
+        far it came.
+        """
         found, _ = history.read(self._job, kinds=(history.WATCH_HIT,))
         self._known = {(event["watch"], event["pattern"], event["seq"]) for event in found}

@@ -56,14 +56,16 @@ class Feed(ABC):
         os.set_blocking(way, False)
 
     def put(self, data: bytes, *, eof: bool, connection: Connection | None = None, wait_s: float | None = None) -> None:
-        """Queue one write. The answer comes when all is in, after `wait_s`, or when the job closed its side;
-        what has not been written by then is dropped and not counted."""
+        """Queue one write. The answer comes when all is in, after `wait_s`, or when the job closed
+        its side; what has not been written by then is dropped and not counted.
+        """
         until = None if wait_s is None else time.monotonic() + wait_s
         self._enqueue(_Write(data, eof, connection, until))
 
     def put_file(self, file: int) -> None:
-        """Queue the rest of an open file. Its offset moves with what was taken: whoever holds the file when we are killed
-        goes on there."""
+        """Queue the rest of an open file. Its offset moves with what was taken: if this process is
+        killed, the guardian goes on there.
+        """
         self._enqueue(_Write(b"", False, None, None, file))
 
     def _enqueue(self, write: _Write) -> None:
@@ -77,7 +79,7 @@ class Feed(ABC):
         self._set_timer()
 
     def _push(self) -> None:
-        """As much as is taken now."""
+        """Write as much as is taken now."""
         while self._queue and self._way is not None:
             write = self._queue[0]
             self._on_input()
@@ -86,7 +88,7 @@ class Feed(ABC):
                 ended = write.eof and self._end(self._way)
             except BlockingIOError:
                 return
-            except OSError:  # EPIPE: the job closed its side. EIO: nobody has the terminal open
+            except OSError:  # EPIPE: the job closed its side. EIO: no process has the terminal open
                 self.close()
                 return
             self._queue.pop(0)
@@ -96,7 +98,7 @@ class Feed(ABC):
         self._set_timer()
 
     def _move(self, write: _Write, way: int) -> None:
-        """All of it. Errors: OSError; what was taken before is counted."""
+        """Write all of it. Errors: OSError; what was taken before is counted."""
         while write.file is not None and self._from_file(write.file, way):
             continue
         while write.done < len(write.data):
@@ -107,7 +109,9 @@ class Feed(ABC):
 
     @abstractmethod
     def _end(self, way: int) -> bool:
-        """End of file for the job; True if it was given. Errors: OSError, BlockingIOError: later."""
+        """Give the job end of file, and return whether it was given. Errors: OSError;
+        BlockingIOError: try later.
+        """
 
     def _set_timer(self) -> None:
         ends = [write.until for write in self._queue if write.until is not None]
@@ -127,7 +131,7 @@ class Feed(ABC):
         self._set_timer()
 
     def close(self) -> None:
-        """No more can be written."""
+        """Close the way in: no more can be written."""
         if self._way is None:
             return
         self._loop.forget(self._way)
@@ -140,8 +144,9 @@ class Feed(ABC):
 
 
 class PipeFeed(Feed):
-    """Into an open stdin. `escrow` holds the one copy of the write end that must not be in the guardian's own hands: end
-    of file has to be able to close them all."""
+    """Into an open stdin. `escrow` holds the one copy of the write end that must not be in the
+    guardian's own hands: end of file has to be able to close them all.
+    """
 
     def __init__(
         self, loop: EventLoop, pipe: int, escrow: Escrow, on_input: Callable[[], None], on_closed: Callable[[], None]
@@ -172,7 +177,9 @@ class PipeFeed(Feed):
 
 
 class TerminalFeed(Feed):
-    """Into a terminal, as if typed. It never closes: the end of the input is a character, and more may be typed after it."""
+    """Into a terminal, as if typed. It never closes: the end of the input is a character, and more
+    may be typed after it.
+    """
 
     def __init__(self, loop: EventLoop, master: int, on_input: Callable[[], None]) -> None:
         super().__init__(loop, os.dup(master), on_input)
@@ -197,11 +204,15 @@ class TerminalFeed(Feed):
         return len(data)
 
     def _remember(self, typed: int) -> None:
-        """Has a line been begun? ControlServer characters other than tab end one, or throw it away."""
+        """Note whether a line has been begun. Control characters other than tab end one, or throw
+        it away.
+        """
         self._line_begun = typed >= 0x20 or typed == _TAB
 
     def _end(self, way: int) -> bool:
-        """VEOF hands a line that was begun to the reader; only at a line's start it means the end (termios(3))."""
+        """VEOF hands a line that was begun to the reader; only at a line's start it means the end
+        (termios(3)).
+        """
         modes = pty.modes(way)
         wanted = modes.eof * (2 if self._line_begun and modes.canonical else 1)
         if os.write(way, wanted) < len(wanted):

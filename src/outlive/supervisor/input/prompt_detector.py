@@ -1,7 +1,8 @@
-"""Does the job wait for input? Decided by who is blocked in which system call, not by how long it was quiet.
+"""Whether the job waits for input: decided by which thread is blocked in which system call, not by
+a time of silence.
 
 (a) A process of the job is blocked reading its stdin or terminal: yes.
-(b) One is blocked in poll, select or epoll on it while nobody works: yes if the last line of the output is unfinished, as
+(b) One is blocked in poll, select or epoll on it while no thread works: yes if the last line of the output is unfinished, as
     a prompt is, or if it has switched the line discipline off (an editor, a menu) and listens to nothing else. A server
     that also takes keys on its stdin is not waiting for them.
 (c) One may not be looked at (su, sudo): yes if the terminal reads a line, shows nothing of it, and the last line is
@@ -36,10 +37,12 @@ _PROMPT = re.compile(rb"(?:[?:>$#%\])]|\xe2\x9d\xaf|\xc2\xbb)\s*\Z")  # also ❯
 
 
 class PromptDetector:
-    """Keeps `waiting` up to date and calls `on_change(waiting, prompt)` when it becomes true or false.
+    """Keeps `waiting` up to date and calls `on_change(waiting, prompt)` when it becomes true or
+    false.
 
-    `pids`: who belongs to the job now. `last_bytes`: the end of its output. `end`: the length of its output.
-    `modes`: of its terminal, None if it has none. `quiet_since`: of the last output (time.monotonic).
+    `pids` returns the processes of the job. `last_bytes`: the end of its output. `end`: the length
+    of its output. `modes`: of its terminal, None if it has none. `quiet_since`: of the last output
+    (time.monotonic).
     """
 
     def __init__(
@@ -71,7 +74,7 @@ class PromptDetector:
         self._loop.after("input", self._enough_s, self._look)
 
     def input(self) -> None:
-        """Somebody types: what was asked is being answered."""
+        """Take note of input: what was asked is being answered."""
         self._input_at = time.monotonic()
         self._set(None)
         self._wait_s = _INSPECT_EVERY_S[0]
@@ -79,7 +82,7 @@ class PromptDetector:
             self._loop.after("input", self._enough_s, self._look)
 
     def output(self) -> None:
-        """There is output."""
+        """Take note of output."""
         if self._waiting is not None or self._wait_s > _INSPECT_EVERY_S[0]:
             self._set(None)
             self._wait_s = _INSPECT_EVERY_S[0]
@@ -123,7 +126,9 @@ class PromptDetector:
         return False
 
     def _last_line(self) -> bytes:
-        """What can be seen of an unfinished last line; empty if the output ends with a whole one."""
+        """Return the visible text of an unfinished last line, empty if the output ends with a whole
+        line.
+        """
         text = seen(self._last_bytes(limits.PROMPT_BYTES))
         return text.rpartition(b"\n")[2].strip()
 

@@ -1,4 +1,7 @@
-"""The side of a job that takes input: its stdin or its terminal, and whether it waits for somebody to write."""
+"""The input of a job: its stdin or its terminal, and whether the job waits for input.
+
+`feed.py` is apart from this module because it is imported late: most jobs take no input.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,9 @@ if TYPE_CHECKING:
 
 
 def preload(definition: dict[str, Any]) -> None:
-    """What a job with this definition will need. For a guardian, at the start: when it takes over, days later, the
-    files on disk may be another version's."""
+    """Import what a job with this definition will need: later the files on disk may be another
+    version's.
+    """
     if definition.get("pty") or definition.get("stdin") == "open":
         import outlive.supervisor.input.feed
         import outlive.supervisor.input.prompt_detector
@@ -42,13 +46,17 @@ def preload(definition: dict[str, Any]) -> None:
             import re2  # noqa: F401
 
             import outlive.supervisor.events.watcher  # noqa: F401
-        except ImportError:  # then there is no watching; the job is what counts
+        except ImportError:  # then the job runs without its watches, which an event says
             return
 
 
 class Input:
-    """`write(**changes)` puts changes of the state on record, `tell(type, **content)` events. A job with neither open stdin nor terminal has no watch:
-    it costs nothing."""
+    """The input of one job. `write(**changes)` records changes of the state, `tell(type,
+    **content)` events.
+
+    A job with neither an open stdin nor a terminal has no prompt detector, and its input costs
+    nothing.
+    """
 
     def __init__(
         self,
@@ -121,7 +129,7 @@ class Input:
         return blocked_reads.Target(pipe=(found.st_dev, found.st_ino), terminal=None)
 
     def start(self) -> None:
-        """The command runs."""
+        """Feed the first data, and begin to look for prompts."""
         if self._terminal is not None:
             self._record()
         if self._fds.data is not None and self._feed is not None:
@@ -130,7 +138,7 @@ class Input:
             self._watch.start()
 
     def end(self) -> None:
-        """The command has ended: nobody is written to any more. What it left behind keeps the terminal."""
+        """Close the input after the end of the command. What it left behind keeps the terminal."""
         if self._watch is not None:
             self._watch.stop()
         if self._feed is not None:
@@ -143,7 +151,7 @@ class Input:
             self._watch.output()
 
     def look(self) -> None:
-        """Read what the program asks of its terminal."""
+        """Read what the program asks its terminal."""
         if self._terminal is not None:
             self._terminal.look()
 

@@ -1,8 +1,8 @@
-"""A terminal as its supervisor sees it: what the program asks of it, which modes it set, how large it is.
+"""A terminal as its supervisor sees it: what the program asks of it, which modes it set, how large
+it is.
 
-No emulator: only the sequences that ask or switch are looked for in what was stored. What stands on the screen is
-rendered by whoever reads. (The one question that takes an emulator, where the cursor is, is answered by a fork that ends
-right after.)
+There is no emulator here: only sequences that ask or switch are looked for in what was stored. Readers render the screen.
+(One question takes an emulator: where the cursor is. A fork answers it and ends.)
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _MODES_EVERY_S = 1.0  # how often changed modes of a terminal are written down
 
 _BLOCK = 1 << 20
 _LONGEST = 128  # a sequence of ours that is not complete after so many bytes is none
-# ECMA-48 and xterm's ctlseqs: CSI with its prefix, parameters, intermediate and final; OSC colour questions; DCS $q
-# (a setting) and +q (a capability); ESC c = > Z.
+# ECMA-48 and xterm's ctlseqs: CSI with its prefix, parameters, intermediate and final; OSC colour
+# questions; DCS $q (a setting) and +q (a capability); ESC c = > Z.
 _SEQUENCE = re.compile(
     rb"\x1b(?:\[([?>=]?)([0-9;]*)([$!]?)([@-~])|\](1[012]);\?(?:\x07|\x1b\\)|P([$+])q[^\x1b\x07]{0,96}\x1b\\|([c=>Z]))"
 )
@@ -40,13 +40,15 @@ _UNFINISHED = re.compile(rb"\x1b(?:\[[?>=]?[0-9;]*[$!]?|\][0-9;?]*\x1b?|P[$+]?q?
 _MODES = {b"1": "application_cursor", b"66": "application_keypad", b"2004": "bracketed_paste"}
 _ALTERNATE = (b"47", b"1047", b"1049")
 _NAMES = (*_MODES.values(), "alternate_screen")
-# A VT220 with colours, as xterm says; and a version too old for anybody to ask for more
+# A VT220 with colours, as xterm says; and a version so old that no program asks for more
 _ATTRIBUTES, _SECOND_ATTRIBUTES = b"\x1b[?62;22c", b"\x1b[>0;10;1c"
 _COLOURS = {b"10": b"ffff/ffff/ffff", b"11": b"0000/0000/0000", b"12": b"ffff/ffff/ffff"}
 
 
 class _Cursor:
-    """The question where the cursor is, asked at output position `at`. `prefix`: of the answer, as in the question."""
+    """The question where the cursor is, asked at output position `at`. `prefix`: of the answer, as
+    in the question.
+    """
 
     __slots__ = ("at", "prefix")
 
@@ -59,12 +61,14 @@ class _Cursor:
 
 
 class Terminal:
-    """`record` is what state.json keeps of it, for a survivor and for readers."""
+    """The terminal of one job. `record` is what state.json keeps of it, for a takeover and for
+    readers.
+    """
 
     def __init__(
         self, job: JobDir, loop: EventLoop, master: int, record: dict[str, Any] | None, on_change: Callable[[], None]
     ) -> None:
-        """`on_change`: modes or size are other than in the record."""
+        """`on_change` is called when modes or size differ from the record."""
         self._job = job
         self._loop = loop
         self._master = master
@@ -81,7 +85,9 @@ class Terminal:
             self._resume(record)
 
     def _resume(self, record: dict[str, Any]) -> None:
-        """Go on after a survivor's takeover. What was asked before may have been answered, so nothing is answered twice."""
+        """Go on after a takeover. What was asked before may have been answered, so nothing of it is
+        answered.
+        """
         self.modes.update(record.get("modes") or {})
         self._sizes = record.get("sizes") or self._sizes
         self._scanned = int(record.get("scanned") or 0)
@@ -97,7 +103,7 @@ class Terminal:
         return {"cols": cols, "rows": rows, "sizes": self._sizes, "modes": self.modes, "scanned": self._scanned}
 
     def facts(self) -> dict[str, Any]:
-        """What somebody who types has to know now."""
+        """Return what a client that types has to know now."""
         discipline = pty.modes(self._master)
         cols, rows = self.size
         return {"cols": cols, "rows": rows, "echo": discipline.echo, "canonical": discipline.canonical, **self.modes}
@@ -107,7 +113,7 @@ class Terminal:
         return self._sizes[-1][1], self._sizes[-1][2]
 
     def resize(self, cols: int, rows: int, seq: int) -> None:
-        """From output position `seq` on the terminal has this size. Errors: OSError."""
+        """Set the size that the terminal has from output position `seq` on. Errors: OSError."""
         pty.set_size(self._master, cols, rows)
         if self.size == (cols, rows):
             return
@@ -136,7 +142,7 @@ class Terminal:
             self._loop.after("modes", _MODES_EVERY_S, self._on_change)
 
     def _scan(self, data: bytes, *, answer: bool) -> int:
-        """How many bytes are done with."""
+        """Return how many bytes need not be scanned again."""
         if b"\x1b" not in data:
             return len(data)
         for found in _SEQUENCE.finditer(data):
@@ -181,7 +187,7 @@ class Terminal:
             self._answers.append(words)
 
     def _words(self, found: re.Match[bytes]) -> bytes | None:
-        """The answer; empty: it was no question; None: an emulator has to be asked."""
+        """Return the answer; empty if it was no question, None if an emulator has to be asked."""
         prefix, parameters, between, final, colour, setting, short = found.groups()
         if colour:
             return b"\x1b]%s;rgb:%s\x1b\\" % (colour, _COLOURS[colour])
@@ -202,14 +208,16 @@ class Terminal:
         return b""
 
     def _mode_report(self, prefix: bytes, number: bytes) -> bytes:
-        """DECRQM: 1 set, 2 reset, 0 not known."""
+        """Answer DECRQM: 1 set, 2 reset, 0 not known."""
         name = "alternate_screen" if number in _ALTERNATE else _MODES.get(number)
         known = prefix == b"?" and name is not None
         value = (1 if self.modes[name] else 2) if known and name else 0
         return b"\x1b[%s%s;%d$y" % (prefix, number, value)
 
     def _flush(self) -> None:
-        """Answers go out in the order of the questions: programs use an easy one as a fence behind a hard one."""
+        """Send answers in the order of the questions: programs use an easy one as a fence behind a
+        hard one.
+        """
         while self._answers:
             first = self._answers[0]
             if isinstance(first, _Cursor):
@@ -218,13 +226,15 @@ class Terminal:
             self._answers.pop(0)
             try:
                 os.write(self._master, first)
-            except OSError:  # full: nobody reads; hung up: nobody is there
+            except OSError:  # full: the program does not read; hung up: no process has it open
                 return
 
     # --- where is the cursor? ---
 
     def _find_cursor(self) -> None:
-        """Ask an emulator, in a fork: it takes 40 ms and megabytes, which no supervisor should keep."""
+        """Ask an emulator, in a fork: it takes 40 ms and megabytes, which no supervisor should
+        keep.
+        """
         first = self._answers[0]
         if self._finder is not None or not isinstance(first, _Cursor):
             return
@@ -259,7 +269,7 @@ class Terminal:
         self._loop.after("cursor", _CURSOR_ANSWER_S, self._cursor_found)
 
     def _cursor_found(self) -> None:
-        """Its answer, or (it died, or takes too long) what others always answer."""
+        """Take the answer of the fork, or a guess if the fork died or takes too long."""
         if self._finder is None:
             return
         try:

@@ -1,7 +1,8 @@
 """How fast output comes, and whether a turn does well to wait for more of it.
 
-A flood of single lines wakes the pump for each of them: it takes a core, and the pipe's lock from the writer, for 80 bytes a turn.
-A fraction of a millisecond later there are hundreds of lines. Output that does not come in a flood is taken at once.
+A flood of single lines wakes the pump for each of them: it takes a core, and the pipe's lock from
+the writer, for 80 bytes a turn. A fraction of a millisecond later there are hundreds of lines.
+Output that does not come in a flood is taken at once.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class Batching:
         return self._pause
 
     def found(self, count: int) -> None:
-        """The turn moved `count` bytes. A pipe that is nearly full may have made its writer wait for us."""
+        """The turn moved `count` bytes. A pipe that is nearly full may have made its writer wait
+        for us.
+        """
         if self._pause and count > limits.PIPE_BYTES - limits.PIPE_BYTES // 16:
             self._pause = 0.0
             self._stream = -1
@@ -50,8 +53,9 @@ class Batching:
         self._paused = 0.0
 
     def _best(self, now: float, size: int) -> float:
-        """Three eighths of a pipe may fill meanwhile: the kernel wakes late. 0: it comes too slowly for that, or in writes so large
-        that each is worth a turn."""
+        """Three eighths of a pipe may fill meanwhile: the kernel wakes late. 0: it comes too slowly
+        for that, or in writes so large that each is worth a turn.
+        """
         took, came = now - self._since, size - self._from
         if came <= 0 or took - self._paused > FLOOD_TURNS * _FLOOD_TURN_S:
             return 0.0

@@ -1,4 +1,6 @@
-"""The logs as the supervisor holds them: two open files, and how long each is. Somebody may cut them or take them away."""
+"""The logs as the supervisor holds them: two open files and their lengths. Other programs may cut
+or delete them.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,12 @@ _IN_PLACE_CHECK_S = 1.0  # how often, while there is output, the logs are checke
 
 
 class LogFiles:
-    """`fds` and `sizes` belong to the pump, and are the same lists for ever. `on_new_file`: a log is another file now."""
+    """`fds` and `sizes` belong to the pump, and are the same lists for ever. `on_new_file`: a log
+    is another file now.
+    """
 
     def __init__(self, job: JobDir, tell: Callable[..., None], on_new_file: Callable[[], None]) -> None:
-        """Errors: OSError. A log that somebody deleted is made again."""
+        """Errors: OSError. A log that was deleted is made again."""
         self._job = job
         self._tell = tell
         self._on_new_file = on_new_file
@@ -34,11 +38,15 @@ class LogFiles:
         self._look_at = time.monotonic() + _IN_PLACE_CHECK_S
 
     def was_cut(self, stream: int) -> bool:
-        """Before each write: behind the end of a file that was cut, bytes would stand behind zeros. One lseek(2)."""
+        """Before each write: behind the end of a file that was cut, bytes would stand behind zeros.
+        One lseek(2).
+        """
         return os.lseek(self.fds[stream], 0, os.SEEK_END) < self.sizes[stream]
 
     def mend(self, stream: int) -> None:
-        """Say what is missing, and give the log its length back: positions behind it stay what they are."""
+        """Say what is missing, and give the log its length back: positions behind it stay what they
+        are.
+        """
         there = os.lseek(self.fds[stream], 0, os.SEEK_END)
         end = self.sizes[stream]
         if there >= end:

@@ -30,8 +30,10 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.
 
 
 class Pump:
-    """Moves the output: two FIFOs, one terminal, or (of a terminal that went with its supervisors) nothing. `dropped` counts
-    the bytes that no disk would take, or that are beyond a quota where nothing can be given back."""
+    """Moves the output: two FIFOs, one terminal, or (of a terminal that went with its supervisors)
+    nothing. `dropped` counts the bytes that no disk would take, or that are beyond a quota where
+    nothing can be given back.
+    """
 
     def __init__(
         self,
@@ -54,7 +56,8 @@ class Pump:
         self._files = LogFiles(job, tell, quota.close)
         self._logs, self._sizes = self._files.fds, self._files.sizes
         self._order = OrderWriter(job)
-        # All that a quota costs before it is reached: two comparisons and a subtraction for each splice
+        # All that a quota costs before it is reached: two comparisons and a subtraction for each
+        # splice
         self._room, self._most = quota.full_at - sum(self._sizes), quota.turn_bytes
         self._capacity = [limits.PIPE_BYTES for _ in sources]
         self._open = [True for _ in sources]
@@ -79,7 +82,7 @@ class Pump:
             return b""
         try:
             log = self._job.open_file(LOGS[stream])
-        except OSError:  # somebody took it away
+        except OSError:  # it was deleted
             return b""
         try:
             size = self._sizes[stream]
@@ -88,7 +91,9 @@ class Pump:
             os.close(log)
 
     def start(self) -> None:
-        """Read once before the first wait: a FIFO opened after its writers left never reports anything to poll."""
+        """Read once before the first wait: a FIFO opened after its writers left never reports
+        anything to poll.
+        """
         for stream in range(len(self._sources)):
             self._watch(stream)
             self._turn(stream)
@@ -98,7 +103,9 @@ class Pump:
         self._loop.read(self._sources[stream].fd, lambda: self._turn(stream))
 
     def look_again(self) -> bool:
-        """Has a stream that had ended been opened again, by its name under /proc? Then go on with it."""
+        """Has a stream that had ended been opened again, by its name under /proc? Then go on with
+        it.
+        """
         for stream, source in enumerate(self._sources):
             if not self._open[stream] and source.is_open_again():
                 self._watch(stream)
@@ -133,7 +140,9 @@ class Pump:
             self._on_output()
 
     def _wait_for_more(self, stream: int, seconds: float) -> None:
-        """Not in the loop, whose timers count in milliseconds. What the other stream says ends it: it comes behind this."""
+        """Not in the loop, whose timers count in milliseconds. What the other stream says ends it:
+        it comes behind this.
+        """
         others = [source.fd for one, source in enumerate(self._sources) if one != stream and self._open[one]]
         select.select(others, (), (), seconds)
 
@@ -177,7 +186,9 @@ class Pump:
         return gone
 
     def _enlarge_if_full(self, stream: int) -> None:
-        """Pipes stay at 64 KiB until one is found full: the 65th large one of a user makes all his new ones tiny."""
+        """Pipes stay at 64 KiB until one is found full: the 65th large one of a user makes all his
+        new ones tiny.
+        """
         source = self._sources[stream]
         if self._capacity[stream] > limits.PIPE_BYTES or fds.waiting_bytes(source.pipe) < limits.PIPE_BYTES:
             return
@@ -199,7 +210,7 @@ class Pump:
         return list(self._sizes)
 
     def check_logs(self) -> None:
-        """Somebody may have cut them or taken them away while there was no output."""
+        """Mend logs that were cut or deleted while there was no output."""
         self._files.check()
 
     def sync(self) -> None:

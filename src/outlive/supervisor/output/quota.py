@@ -1,5 +1,6 @@
-"""A job that puts out more than its quota goes on. The head of its output stays, the end of it moves on, and what lies
-between is given back to the file system: recorded first (store/output/gap.py), then punched out of the logs.
+"""A job that puts out more than its quota goes on. The head of its output stays, the end of it
+moves on, and what lies between is given back to the file system: recorded first
+(store/output/gap.py), then punched out of the logs.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ NEVER = sys.maxsize
 
 
 class Quota:
-    """`full_at`: the merged output's length from which on `make_room` is to be called before more is stored; until then
-    a quota makes no system call. `turn_bytes`: most to be stored between two such looks. `quota_bytes` 0: no quota."""
+    """`full_at`: the merged output's length from which on `make_room` is to be called before more
+    is stored; until then a quota makes no system call. `turn_bytes`: most to be stored between two
+    such looks. `quota_bytes` 0: no quota.
+    """
 
     def __init__(self, job: JobDir, quota_bytes: int, tell: Callable[..., None]) -> None:
         self._job = job
@@ -57,7 +60,7 @@ class Quota:
             self._resume()
 
     def _resume(self) -> None:
-        """Whoever wrote the last record may have been killed before it did what it recorded."""
+        """Do again what the last record says: its writer may have been killed before it did it."""
         look = GapFile(self._job)
         self._gap = look.newest()
         look.close()
@@ -74,7 +77,9 @@ class Quota:
             return
 
     def make_room(self, end: int) -> bool:
-        """The output is `end` bytes long. False: nothing can be given back here, and no more is to be stored."""
+        """The output is `end` bytes long. False: nothing can be given back here, and no more is to
+        be stored.
+        """
         if not self._possible:
             return False
         try:
@@ -83,7 +88,7 @@ class Quota:
             if self._possible:
                 self._grow(end)
         except Exception:  # noqa: BLE001 - no mistake in here may cost the job its supervisor
-            self.full_at = end + max(self._step, self.full_at // 64)  # a full disk, or somebody's hand in the directory
+            self.full_at = end + max(self._step, self.full_at // 64)  # a full disk, or an edited directory
         return self._possible
 
     def finish(self) -> None:
@@ -126,9 +131,7 @@ class Quota:
         with Output(self._job) as output:
             gap = self._next(output, end)
         self._writer.write(gap)
-        if (
-            time.monotonic() >= self._sync_at
-        ):  # before the bytes go: a power cut must not leave zeros that nobody explains
+        if time.monotonic() >= self._sync_at:  # before the bytes go: a power cut must not leave zeros without a record
             self._writer.sync()
             self._sync_at = time.monotonic() + GAP_SYNC_S
         self._gap = gap
@@ -144,7 +147,8 @@ class Quota:
         start = old.merged.start if old is not NO_GAP else self._head(output)
         begin = max(start, old.merged.stop)
         wanted = end - (self._quota - self._step - start)
-        # After a takeover from one that knew no quota there may be much: a step at a time, so that output goes on
+        # There may be much after a takeover from a version without quotas: a step at a time, so
+        # that output goes on
         stop = self._between_lines(output, max(begin, min(wanted, begin + 4 * self._step)), end)
         offsets = output.offsets_at(stop)
         first = [hole.start for hole in old.streams] if old is not NO_GAP else output.offsets_at(start)
@@ -182,7 +186,9 @@ class Quota:
         return at + min(3, len(data) - len(data.lstrip(_CONTINUATION)))
 
     def _punch(self) -> None:
-        """What is in the gap, and was not yet the last time. The last block was kept as a whole then: that one again."""
+        """What is in the gap, and was not yet the last time. The last block was kept as a whole
+        then: that one again.
+        """
         old = self._punched
         for stream, hole in enumerate(self._gap.streams):
             hole_punch.punch(self._fds[stream], max(hole.start, old.streams[stream].stop - _BLOCK), hole.stop)
