@@ -67,7 +67,7 @@ class LogFiles:
         self.check()
 
     def check(self) -> None:
-        """Are the logs in place and as long as we left them? If not, make them so."""
+        """Put each log back in place if it was moved, and back to its length if it was cut."""
         for stream in (0, 1):
             if not self._is_in_place(stream):
                 self._open_again(stream)

@@ -67,7 +67,7 @@ class Pump:
 
     @property
     def ended(self) -> bool:
-        """Has every writer gone?"""
+        """Return whether every writer has gone."""
         return not any(self._open)
 
     @property
@@ -103,8 +103,9 @@ class Pump:
         self._loop.read(self._sources[stream].fd, lambda: self._turn(stream))
 
     def look_again(self) -> bool:
-        """Has a stream that had ended been opened again, by its name under /proc? Then go on with
-        it.
+        """Go on with a stream that had ended and was opened again, by its name under /proc.
+
+        Return whether a stream is open.
         """
         for stream, source in enumerate(self._sources):
             if not self._open[stream] and source.is_open_again():

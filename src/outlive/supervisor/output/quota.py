@@ -171,14 +171,14 @@ class Quota:
         return Hole(start, stop, lines, ends_line=ends_line)
 
     def _head(self, output: Output) -> int:
-        """Where the gap is to begin: behind a newline, if there is one near."""
+        """Return where the gap is to begin: after a newline, if one is near."""
         nominal = self._quota // _QUOTA_HEAD
         first = max(0, nominal - min(_GAP_LINE_BYTES, nominal // 2))
         newline = output.read(first, nominal).rfind(b"\n")
         return first + newline + 1 if newline >= 0 else nominal
 
     def _between_lines(self, output: Output, at: int, end: int) -> int:
-        """The same for its end, upwards; at least between characters."""
+        """Return where the gap is to end: after the next newline, if one is near, else between characters."""
         data = output.read(at, min(end, at + min(_GAP_LINE_BYTES, self._step)))
         newline = data.find(b"\n")
         if newline >= 0:
