@@ -341,7 +341,7 @@ class Supervisor:
             self._end_for("idle_timeout")
 
     def _record_ending(self, cause: str, by: str, signal_name: str, grace_ms: int) -> None:
-        """Record who asks for the end, before the signal is sent: a survivor goes on with it, and
+        """Record the cause of the end before the signal is sent: a takeover goes on with it, and
         the outcome names the caller.
         """
         self._recorder.signal_sent(signal_name, by, cause)
