@@ -203,7 +203,7 @@ def _goes_on(job: JobDir) -> bool:
 
 class Reply:
     """When a start is answered and how much output the answer shows: `WAITING` and `SHOWN` of
-    verbs/job_args.py."""
+    verbs/shared_args.py."""
 
     NAMES = ("yield_ms", "background", "wait", "propagate", "wait_poll_ms", "tail_lines", "max_bytes", "raw")
 

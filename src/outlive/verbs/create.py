@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive.core.ids import new_id, short_id
 from outlive.jobs import definition, job_answer, starting
-from outlive.verbs import job_args
+from outlive.verbs import shared_args
 from outlive.verbs.spec import Verb
 
 TYPE_CHECKING = False
@@ -36,6 +36,6 @@ VERB = Verb(
     "create",
     "Define a job without starting it.",
     create,
-    args=job_args.DEFINITION,
+    args=shared_args.DEFINITION,
     result="job_id state short_id name created_at stdout_log_path stderr_log_path hint",
 )

@@ -7,7 +7,7 @@ from outlive.jobs import adoption, lookup, stdin, watch_spec
 from outlive.jobs import definition as definition_module
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import MATCH_TYPES
-from outlive.verbs import job_args
+from outlive.verbs import shared_args
 from outlive.verbs.spec import JOB, PATH, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ VERB = Verb(
             aliases=("command",), metavar="COMMAND"),
         Arg("file", PATH, "File that gets the event as one line.", mcp="notify_file", aliases=("file",),
             metavar="FILE"),
-        *job_args.WATCHES,
+        *shared_args.WATCHES,
         Arg("remove_watch", STRS, "Watches to remove, by id or pattern.", default=(), metavar="WATCH"),
         Arg("output_pattern", STR, "One pattern in the form of agent-exec; every line that matches is reported.",
             hidden="mcp", metavar="PATTERN"),

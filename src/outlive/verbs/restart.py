@@ -11,7 +11,7 @@ from outlive.jobs import adoption, job_answer, lookup, starting
 from outlive.jobs import definition as definition_module
 from outlive.store import atomic_file
 from outlive.store.job_dir import STDIN_DATA
-from outlive.verbs import job_args
+from outlive.verbs import shared_args
 from outlive.verbs.spec import ENV, JOB, Arg, Verb
 
 TYPE_CHECKING = False
@@ -91,8 +91,8 @@ VERB = Verb(
     args=(
         JOB,
         Arg("env", ENV, "Variables to set or change; masked ones must be given again.", metavar="NAME=VALUE"),
-        *job_args.WAITING,
-        *job_args.SHOWN,
+        *shared_args.WAITING,
+        *shared_args.SHOWN,
     ),
     result=job_answer.RUN,
 )

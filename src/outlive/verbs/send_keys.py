@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlive import limits
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, keys, lookup, stdin
-from outlive.verbs.job_args import WRITE_RESULT, WRITE_TIMEOUT
+from outlive.verbs.shared_args import WRITE_RESULT, WRITE_TIMEOUT
 from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False

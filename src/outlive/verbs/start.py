@@ -7,7 +7,7 @@ from outlive.jobs import definition as definition_module
 from outlive.jobs import job_answer, lookup, starting
 from outlive.store.job_dir import Locks
 from outlive.system import fault_points
-from outlive.verbs import job_args
+from outlive.verbs import shared_args
 from outlive.verbs.spec import JOB, Verb
 
 TYPE_CHECKING = False
@@ -72,6 +72,6 @@ VERB = Verb(
     "start",
     "Start a job that create defined.",
     start,
-    args=(JOB, *job_args.WAITING, *job_args.SHOWN),
+    args=(JOB, *shared_args.WAITING, *shared_args.SHOWN),
     result=job_answer.RUN,
 )

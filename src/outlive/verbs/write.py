@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.jobs import adoption, lookup, stdin
-from outlive.verbs.job_args import WRITE_RESULT, WRITE_TIMEOUT
+from outlive.verbs.shared_args import WRITE_RESULT, WRITE_TIMEOUT
 from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
 
 TYPE_CHECKING = False

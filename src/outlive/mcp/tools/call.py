@@ -15,7 +15,7 @@ from outlive.mcp import async_driver
 from outlive.mcp.job_environment import job_directory
 from outlive.mcp.tools.arguments import Reader, fold, offered
 from outlive.store.root import Store
-from outlive.verbs import job_args
+from outlive.verbs import shared_args
 from outlive.verbs.envelope import answer
 from outlive.verbs.spelling import MCP, spelled
 
@@ -83,7 +83,7 @@ class Tools:
     def shown_by_default(self) -> dict[str, Any]:
         """Return how `exec` shows output by default: max_bytes, tail_lines and raw."""
         args = self._exec.read({"command": ""})
-        return {arg.name: args[arg.name] for arg in job_args.SHOWN if arg.name in args}
+        return {arg.name: args[arg.name] for arg in shared_args.SHOWN if arg.name in args}
 
     def _read_exec(self, given: Mapping[str, Any], handle: bool) -> dict[str, Any]:
         if not self.exec_alone:
