@@ -48,7 +48,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "leaves_jobs: processes may outlive this test; they are ended after it instead of failing it"
     )
     config.addinivalue_line("markers", "slow: runs in .ci/run only, or with -m slow (see tests/support/tiers.py)")
-    config.addinivalue_line("markers", "observes_itself: looks at its own process, which is another one under coverage")
     config.addinivalue_line("markers", "fault(id): proves the behaviour that tests/faults.py has under this id")
     if not hasattr(config, "workerinput"):  # the process that was started: it hears of every test
         config.pluginmanager.register(proofs.Proofs())

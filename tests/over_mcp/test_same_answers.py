@@ -57,15 +57,15 @@ class Faces:
         return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def era() -> str:
     """Which era carries an answer makes no difference to it: test_tools.py runs in both."""
     return "modern"
 
 
 @pytest.fixture
-def faces(cli: Cli, mcp_session: McpSession) -> Faces:
-    return Faces(cli, mcp_session)
+def faces(cli: Cli, shared_session: McpSession) -> Faces:
+    return Faces(cli, shared_session)
 
 
 @pytest.fixture
