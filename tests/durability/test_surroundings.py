@@ -23,7 +23,7 @@ from outlive.core.records import State
 from outlive.store import atomic_file
 from outlive.supervisor.ending import kill, outcome
 from outlive.supervisor.ending.kill import Killer
-from outlive.supervisor.event_loop import Loop
+from outlive.supervisor.event_loop import EventLoop
 from outlive.system import process
 from outlive.system.tree import Member
 from support import pair, processes
@@ -176,7 +176,7 @@ def test_a_member_that_cannot_be_killed_is_given_up_and_not_waited_for_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(limits, "UNKILLABLE_S", 0.2)
-    loop, looks = Loop(), []
+    loop, looks = EventLoop(), []
 
     def members(full: bool) -> list[Member]:
         looks.append(full)
