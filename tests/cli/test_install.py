@@ -25,6 +25,8 @@ from support.cli import OUTLIVE, Cli
 from support.tiers import only
 
 ALL = sorted(CLIENTS)
+# Four shapes of files; that each client's own file is the one that is written, one test tries by default
+ONE_OF_EACH_SHAPE = only(lambda client: client in ("claude-code", "codex", "openclaw", "vscode"), ALL)
 PROJECTS = [name for name in ALL if CLIENTS[name].project]
 OTHER = {"command": "npx", "args": ["other"]}
 
@@ -86,7 +88,7 @@ def test_a_client_gets_an_entry_that_starts_the_server_on_the_same_root(
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "outlive", done.stderr
 
 
-@pytest.mark.parametrize("client", ALL)
+@pytest.mark.parametrize("client", ONE_OF_EACH_SHAPE)
 def test_a_second_time_changes_nothing_and_says_so(client: str, cli: Cli, home: Path) -> None:
     path = file_of(client, home)
     with_others(client, path)
@@ -147,7 +149,7 @@ def test_a_client_without_projects_refuses_to_write_one(client: str, cli: Cli) -
     cli.error("install", client, "--for", "project", code="invalid_argument", status=2)
 
 
-@pytest.mark.parametrize("client", ALL)
+@pytest.mark.parametrize("client", ONE_OF_EACH_SHAPE)
 def test_print_writes_nothing_and_shows_what_to_merge(client: str, cli: Cli, home: Path) -> None:
     path = file_of(client, home)
     told = cli.ok("install", client, "--print")
@@ -406,7 +408,7 @@ def test_a_survey_tells_of_every_client_and_scope() -> None:
     assert not any(one["configured"] or one["present"] or one["problem"] for one in survey(os.environ, None))
 
 
-@pytest.mark.parametrize("client", ALL)
+@pytest.mark.parametrize("client", ONE_OF_EACH_SHAPE)
 def test_a_survey_finds_what_install_wrote(client: str, cli: Cli, home: Path) -> None:
     cli.ok("install", client, "--name", "jobs")
     one = found(client)

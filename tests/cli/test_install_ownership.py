@@ -13,6 +13,7 @@ from outlive import limits
 from outlive.client_config import registry
 from outlive.client_config.registry import CLIENTS, Machine
 from support.cli import Cli
+from support.tiers import only
 
 ALL = sorted(CLIENTS)
 OVER_HTTP = sorted(set(ALL) - {"claude-desktop"})
@@ -56,7 +57,7 @@ def home(place: Path) -> Path:
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("name", ["github", "outlive"])
-@pytest.mark.parametrize("client", ALL)
+@pytest.mark.parametrize("client", only(lambda client: client in ("cursor", "codex"), ALL))
 def test_a_server_of_another_product_over_http_is_refused(
     client: str, name: str, verb: str, cli: Cli, home: Path
 ) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import LEGACY_VERSION, RawMcp
@@ -41,7 +39,7 @@ def _experimental(raw: RawMcp) -> Any:
     return raw.request("server/discover")["capabilities"].get("experimental")
 
 
-@pytest.mark.parametrize("era", ["legacy", "modern"])
+@MODERN_FIRST
 def test_the_channel_is_declared_if_it_is_asked_for(raw_mcp: Raw, era: str) -> None:
     assert _experimental(raw_mcp(era=era, start=False, args=("--channel",))) == {"claude/channel": {}}
     assert not _experimental(raw_mcp(era=era, start=False))

@@ -32,6 +32,7 @@ def transport(request: pytest.FixtureRequest) -> str:
     return found
 
 
+@MODERN_FIRST
 def test_a_client_lists_the_tools_runs_polls_and_kills(
     serve: Serve, cli: Cli, work: Path, transport: str, era: str
 ) -> None:

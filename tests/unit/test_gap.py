@@ -20,8 +20,8 @@ from outlive.store.output.gap import NO_GAP, Gap, GapWriter, Hole
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.store.output.scanner import Scanner
-from outlive.supervisor.event_loop import Loop
-from outlive.supervisor.events.watcher import Watches
+from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.events.watcher import Watcher
 from support.kept import Job, check, check_lines, check_places, fill, made, numbered
 
 
@@ -353,9 +353,9 @@ def test_a_watch_that_falls_behind_goes_on_behind_the_gap_and_says_what_it_misse
     told: list[dict[str, Any]] = []
     spec = {"id": "w1", "pattern": "0[05]$", "match_type": "regex", "stream": "both", "once": False}
     with made(tmp_path, 5_000) as job:
-        watches = Watches(
+        watches = Watcher(
             job.dir,
-            Loop(),
+            EventLoop(),
             tell=lambda kind, **event: told.append({"type": kind, **event}),
             deliver=lambda *_: None,
             on_done=lambda: None,

@@ -49,7 +49,7 @@ def test_a_job_whose_end_an_answer_told_is_forgotten(store: Store, job: str) -> 
     assert notices.collect(ctx) == []
     assert job in notices._told
     notices.known(ctx, {"job_id": job, "state": "exited"})
-    assert not notices._told and not notices._looked
+    assert not notices._told and not notices._inspected
     assert PendingNotices(store, "me").ids() == []
 
 
@@ -58,5 +58,5 @@ def test_a_job_that_was_removed_is_forgotten(store: Store, job: str) -> None:
     assert notices.collect(ctx) == []
     os.rename(Path(store.path, job), Path(store.path, ".gc-" + job))
     assert notices.collect(ctx) == []
-    assert not notices._told and not notices._looked
+    assert not notices._told and not notices._inspected
     os.rename(Path(store.path, ".gc-" + job), Path(store.path, job))
