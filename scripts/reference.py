@@ -53,7 +53,7 @@ def anchor(name: str) -> str:
 CLI_HEAD = """\
 # The command line
 
-After reading this page you can look up every verb and option of `outlive`. The same text is in the
+This page lists every verb and option of `outlive`. The same text is in the
 terminal: `outlive --help` lists the verbs, `outlive VERB --help` explains one.
 
 Every verb prints exactly one JSON object on stdout; [Answers](answers.md) explains its fields.
@@ -155,7 +155,7 @@ def cli_of(name: str) -> tuple[str, list[str]]:
 MCP_HEAD = """\
 # The MCP tools
 
-After reading this page you can look up what an MCP client can call, and with which arguments.
+This page lists what an MCP client can call, and with which arguments.
 
 The server offers two tools. `exec` starts a command. `process` does everything else; its argument
 `action` says what. `outlive mcp --tools exec` offers `exec` alone: it then answers when the command
@@ -233,7 +233,7 @@ def kind_of(schema: dict[str, Any]) -> str:
 ANSWERS_HEAD = """\
 # Answers
 
-After reading this page you can read every answer of `outlive`: the object on stdout of the command
+This page explains every answer of `outlive`: the object on stdout of the command
 line, and the structured content of an MCP answer. They are the same object.
 
 Every answer begins with the envelope:
