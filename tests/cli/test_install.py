@@ -101,6 +101,15 @@ def test_a_second_time_changes_nothing_and_says_so(client: str, cli: Cli, home: 
     assert not backup.exists()
 
 
+@pytest.mark.parametrize("client", ONE_OF_EACH_SHAPE)
+def test_a_file_that_install_made_has_no_original_to_keep(client: str, cli: Cli, home: Path) -> None:
+    path = file_of(client, home)
+    assert cli.ok("install", client)["backup"] is None
+    gone = cli.ok("uninstall", client)
+    assert (gone["change"], gone["backup"]) == ("removed", None)
+    assert [one.name for one in path.parent.iterdir() if one.is_file()] == [path.name]
+
+
 @pytest.mark.parametrize("client", ALL)
 def test_what_was_there_stays_and_uninstall_brings_it_back(client: str, cli: Cli, home: Path) -> None:
     path = file_of(client, home)

@@ -235,7 +235,7 @@ def client_change(type_: str = "install", **changes: Any) -> str:
         (client_change(), "Added to /h/c.toml (server outlive).\n"),
         (
             client_change(change="updated", backup="/b"),
-            "Updated in /h/c.toml (server outlive).\nAs it was before outlive: /b\n",
+            "Updated in /h/c.toml (server outlive).\nAs it was before the first change: /b\n",
         ),
         (client_change(written=False), "outlive would be added to /h/c.toml; nothing was written.\n\n[x]\ny = 1\n"),
         (

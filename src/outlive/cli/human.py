@@ -131,7 +131,7 @@ def _client(found: dict[str, Any]) -> str:
     change = found["change"]
     if found["written"] or change == "none":
         text = f"{_CHANGES[change]} {line(found['path'])} (server {line(found['name'])}).\n"
-        text += f"As it was before outlive: {line(found['backup'])}\n" if found.get("backup") else ""
+        text += f"As it was before the first change: {line(found['backup'])}\n" if found.get("backup") else ""
     else:
         would = f"would be {_CHANGES[change].lower()}" if change else "cannot be merged into"
         text = f"{line(found['name'])} {would} {line(found['path'])}; nothing was written.\n"

@@ -79,10 +79,12 @@ class Change:
     def write(self) -> str | None:
         """Write the file.
 
-        Return the path of the original, or None if there was no file. Errors: io_error.
+        Return the path of the original, or None if there was no file. An entry that stood alone in
+        its file has no original: install made that file. Errors: io_error.
         """
-        text = self._document.text
-        return self.file.write(self._before, text.encode("utf-8", "surrogateescape"))
+        data = self._document.text.encode("utf-8", "surrogateescape")
+        alone = self.kind == REMOVED and _is_empty(self._document.value)
+        return self.file.write(self._before, data, keep=not alone)
 
     # --- pieces ---
 
@@ -133,6 +135,13 @@ class Change:
                 f"{self.file.path} is written in a way that this change would damage; nothing was written",
                 hint="Add the entry by hand: --print shows it. Please report this.",
             )
+
+
+def _is_empty(value: Any) -> bool:
+    """Return whether objects and arrays hold nothing but such as are empty."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return isinstance(value, list) and all(map(_is_empty, value))
 
 
 def parsed(client: Client, data: bytes) -> Document:

@@ -41,10 +41,11 @@ class ConfigFile:
         with open(fd, "rb") as file:
             return file.read()
 
-    def write(self, before: bytes | None, data: bytes) -> str | None:
-        """Replace `before` by `data`. Return the path of the original; None if there was no file.
+    def write(self, before: bytes | None, data: bytes, *, keep: bool = True) -> str | None:
+        """Replace `before` by `data`. Return the path of the original; None if there is none.
 
-        The original is the file as it was before the first change; a later change keeps it.
+        The original is the file as it was before the first change; a later change keeps it. With
+        `keep` False none is made of this file, because everything in it came from outlive.
         Errors: io_error, retryable if another program has changed the file; nothing is written.
         """
         try:
@@ -56,7 +57,7 @@ class ConfigFile:
             if before is not None:
                 backup = self.real + BACKUP
                 if not os.path.lexists(backup):
-                    _replace(backup, before, mode, self.real)
+                    backup = _replace(backup, before, mode, self.real) if keep else None
             else:
                 os.makedirs(os.path.dirname(self.real), mode=0o777 if self.shared else 0o700, exist_ok=True)
             if self.read() != before:
@@ -79,8 +80,8 @@ class ConfigFile:
         return 0o666 & ~mask
 
 
-def _replace(path: str, data: bytes, mode: int, like: str) -> None:
-    """Write a new file and rename it to `path`, with the owner of the file `like`."""
+def _replace(path: str, data: bytes, mode: int, like: str) -> str:
+    """Write a new file, with the owner of the file `like`, and rename it to `path`. Return `path`."""
     temporary = f"{path}.{os.getpid()}.tmp"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -94,6 +95,7 @@ def _replace(path: str, data: bytes, mode: int, like: str) -> None:
             os.fchmod(fd, mode)
             os.fsync(fd)
         os.replace(temporary, path)
+        return path
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

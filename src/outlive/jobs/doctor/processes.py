@@ -25,7 +25,7 @@ _SERVERS = (b"mcp", b"serve")
 _GLOBALS_WITH_VALUE = (b"--root", b"--config")
 _LISTED = 10
 _ROLES = (
-    (tree.GUARDIAN, "guardians", "guardian: starts a new supervisor if the job's is killed"),
+    (tree.GUARDIAN, "guardians", "guardian: goes on with the job if its supervisor is killed"),
     (tree.SUPERVISOR, "supervisors", "supervisor: stores the output and the end of a job"),
     (tree.FORK_SERVER, "fork_servers", "fork server: starts jobs for a server"),
 )
