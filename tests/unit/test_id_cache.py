@@ -41,7 +41,7 @@ def unlisted(many: Root, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         def entries(_: int) -> list[str]:
             raise AssertionError("the directory was read")
 
-        monkeypatch.setattr(id_cache, "entries", entries)
+        monkeypatch.setattr(id_cache, "names_in", entries)
 
     return forbid
 
@@ -235,7 +235,7 @@ def test_a_clock_that_is_put_back_makes_nobody_believe_a_later_change(
 
 def test_a_change_during_the_listing_is_not_lost(many: Root, monkeypatch: pytest.MonkeyPatch) -> None:
     many.settle()
-    real, made = id_cache.entries, list[str]()
+    real, made = id_cache.names_in, list[str]()
 
     def entries(place: int) -> list[str]:
         found = real(place)
@@ -243,7 +243,7 @@ def test_a_change_during_the_listing_is_not_lost(many: Root, monkeypatch: pytest
             made.append(many.add())
         return found
 
-    monkeypatch.setattr(id_cache, "entries", entries)
+    monkeypatch.setattr(id_cache, "names_in", entries)
     id_cache.ids_with(many.fd, "ZZZZZZ")
     assert made and not many.is_kept()
     many.check()

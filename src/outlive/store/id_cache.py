@@ -25,7 +25,6 @@ import struct
 import zlib
 
 from outlive.core.ids import ID_CHARS, only_ids
-from outlive.store.root import entries
 from outlive.system import process
 
 TYPE_CHECKING = False
@@ -54,6 +53,17 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 _FILE = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
+def names_in(root: int) -> list[str]:
+    """Return the names of everything in the directory itself. Errors: OSError."""
+    # Opened anew: the position of a listing belongs to the open directory, so two threads that read
+    # the same one would each miss what the other one got
+    fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=root)
+    try:
+        return os.listdir(fd)
+    finally:
+        os.close(fd)
+
+
 def all_ids(root: int) -> list[str]:
     """Return the ids of all jobs below the directory behind `root`, in no order. Errors: OSError.
 
@@ -61,7 +71,7 @@ def all_ids(root: int) -> list[str]:
     """
     data = _cached(root, newest=False)
     if data is None:
-        return only_ids(entries(root))
+        return only_ids(names_in(root))
     text = data.decode()
     return [text[at : at + ID_CHARS] for at in range(0, len(text), ID_CHARS)]
 
@@ -180,7 +190,7 @@ def _list_and_cache(root: int) -> list[str]:
         fd = _lock_new_file(place)
         os.utime(fd)
         now_ns, before = os.fstat(fd).st_ctime_ns, _state(root)
-        names = only_ids(entries(root))
+        names = only_ids(names_in(root))
         # A root that was changed meanwhile has another state: the cache would never be valid
         if len(names) >= _WORTH_CACHING and _state(root) == before and _may_be_cached(root, before, now_ns):
             _write_cache(place, fd, names, before)
@@ -194,7 +204,7 @@ def _list_and_cache(root: int) -> list[str]:
 def _list_uncached(root: int) -> list[str]:
     """Return the ids of all jobs without caching them; make `.names` if that pays. Errors: OSError
     of reading the root."""
-    names = only_ids(entries(root))
+    names = only_ids(names_in(root))
     if len(names) >= _WORTH_CACHING:
         try:
             # This changes the root, so the next call writes the cache

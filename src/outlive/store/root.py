@@ -185,18 +185,9 @@ class Store:
 
     def leftovers(self) -> Iterator[str]:
         """Yield the names of half-made and half-deleted job directories."""
-        yield from (name for name in entries(self.fd) if name.startswith((TEMPORARY, TRASH)))
+        from outlive.store import id_cache
 
-
-def entries(root: int) -> list[str]:
-    """Return the names of everything in the directory itself. Errors: OSError."""
-    # Opened anew: the position of a listing belongs to the open directory, so two threads that read
-    # the same one would each miss what the other one got
-    fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=root)
-    try:
-        return os.listdir(fd)
-    finally:
-        os.close(fd)
+        yield from (name for name in id_cache.names_in(self.fd) if name.startswith((TEMPORARY, TRASH)))
 
 
 def _check(path: str, found: os.stat_result) -> None:
