@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from outlive.errors import OutliveError, from_os
-from outlive.jobs.processes import survivors
 from outlive.store import inspect
 from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points, tree
@@ -52,6 +51,8 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
 
     What a finished job left running is given a supervisor if it has none.
     """
+    from outlive.jobs.processes import survivors
+
     found = inspect_and_adopt(ctx, job)
     if found.state.finished and not found.supervised and survivors(found, job):
         _adopt(ctx, job, found)

@@ -7,7 +7,6 @@ import time
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.units import seconds_of, timestamp
-from outlive.jobs import processes, read_cursor
 from outlive.store.job_dir import LOGS
 from outlive.store.output.merged import Output
 
@@ -82,7 +81,11 @@ def waiting(found: Inspection, output: Output) -> dict[str, Any]:
 def unresponsive(found: Inspection) -> dict[str, Any]:
     """Return the pid of a stopped supervisor: output waits in its pipes, and no request is
     answered."""
-    pid = processes.stopped_supervisor(found)
+    if not found.supervised:
+        return {}
+    from outlive.jobs.processes import stopped_supervisor
+
+    pid = stopped_supervisor(found)
     return {} if pid is None else {"supervisor": "unresponsive", "supervisor_pid": pid}
 
 
@@ -219,9 +222,10 @@ def run_answer(
 
     `began` is when the call came (time.monotonic seconds).
     """
+    from outlive.jobs.processes import descendants
     from outlive.render import window
 
-    descendants = processes.descendants(found, job)
+    members = descendants(found, job)
     with Output(job) as output:
         shown = window.show(
             job,
@@ -235,7 +239,10 @@ def run_answer(
         snapshot = window.tails(output, tail_lines, max_bytes or limits.TAIL_BYTES)
         lost = losses(found, output)
         described = describe(found, job, output)
-    read_cursor.mark_seen(ctx, job, shown.next_seq)
+    if ctx.client is not None:
+        from outlive.jobs import read_cursor
+
+        read_cursor.mark_seen(ctx, job, shown.next_seq)
     answer = {
         "job_id": job.job_id,
         "state": found.state.state,
@@ -247,9 +254,9 @@ def run_answer(
         "waited_ms": round((time.monotonic() - began) * 1000),
         "elapsed_ms": elapsed_ms(found),
         "env_vars": env_vars(found),
-        "descendants": len(descendants),
+        "descendants": len(members),
     }
-    hint = lost.get("hint") or input_hint(found, answer) or next_step(found, len(descendants))
+    hint = lost.get("hint") or input_hint(found, answer) or next_step(found, len(members))
     return answer | ({"hint": hint} if hint else {})
 
 

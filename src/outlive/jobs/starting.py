@@ -17,7 +17,6 @@ from outlive.store import atomic_file
 from outlive.store.job_dir import META, STDIN_DATA, Locks
 from outlive.store.new_job import NewJob
 from outlive.store.output.merged import Output
-from outlive.store.pending_notices import PendingNotices
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds
 
@@ -56,6 +55,8 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
 
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
         if ctx.client is not None:
+            from outlive.store.pending_notices import PendingNotices
+
             PendingNotices(ctx.store, ctx.client).add(plan.definition.job_id, new.spare())
         fault_points.at("make_live")
         new.publish()

@@ -9,8 +9,6 @@ import fcntl
 import os
 import struct
 
-from outlive.system.signals import signal
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.core.records import Identity
@@ -120,6 +118,8 @@ def send_signal(pid: int, start: int | None, number: int) -> bool:
     """
     if pid <= 1:
         return False
+    from outlive.system.signals import signal
+
     pidfd = open_pidfd(pid)
     if pidfd is None:
         if hasattr(os, "pidfd_open"):

@@ -7,7 +7,6 @@ import time
 
 from outlive import limits
 from outlive.core.ids import short_id
-from outlive.core.labels import check_tag_pattern, tag_matches
 from outlive.core.records import STATES
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError, argument, invalid
@@ -19,7 +18,7 @@ from outlive.verbs.spec import BOOL, INT, PATH, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from outlive.jobs.context import Context
@@ -44,7 +43,7 @@ def list_jobs(
     if all and (cwd or owner):
         message = f"{argument('all')} goes without {argument('cwd')} and {argument('owner')}"
         raise invalid("all", message, hint="It shows the jobs of every directory and client.")
-    wanted = _Filter(ctx, state, [check_tag_pattern(tag) for tag in tags], cwd, owner, all)
+    wanted = _Filter(ctx, state, list(tags), cwd, owner, all)
     entries: list[dict[str, Any]] = []
     skipped = 0
     truncated = False
@@ -83,7 +82,7 @@ class _Filter:
         self, ctx: Context, state: str | None, tags: list[str], cwd: str | None, owner: str | None, everything: bool
     ) -> None:
         self._state = state
-        self._tags = tags
+        self._is_tagged = _tag_filter(tags)
         here = ctx.cwd if ctx.face == "cli" and not owner else None
         place = cwd or here
         self._cwd = None if everything or place is None else os.path.realpath(place)
@@ -102,11 +101,26 @@ class _Filter:
             return False
         if self._cwd is not None and os.path.realpath(definition.cwd) != self._cwd:
             return False
-        if not all(tag_matches(pattern, definition.tags) for pattern in self._tags):
+        if self._is_tagged is not None and not self._is_tagged(definition.tags):
             return False
         if self._oldest is None or not state.finished or not state.finished_at:
             return True
         return bool(seconds_of(state.finished_at) >= self._oldest)
+
+
+def _tag_filter(patterns: list[str]) -> Callable[[list[str]], bool] | None:
+    """Return what tells whether a job's tags match all patterns; None for no patterns.
+
+    Errors: invalid_tag.
+    """
+    if not patterns:
+        return None
+    # Late: most lists name no tag
+    from outlive.core.labels import check_tag_pattern, tag_matches
+
+    for pattern in patterns:
+        check_tag_pattern(pattern)
+    return lambda tags: all(tag_matches(pattern, tags) for pattern in patterns)
 
 
 def _entry(found: Inspection, job: JobDir) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive.core.ids import new_id
-from outlive.jobs import dedupe, definition, job_answer, lookup, starting
+from outlive.jobs import definition, job_answer, lookup, starting
 from outlive.verbs import shared_args
 from outlive.verbs.spec import Verb
 
@@ -21,7 +21,9 @@ def run(ctx: Context, **args: Any) -> Waiting[dict[str, Any]]:
     plan = definition.plan(ctx, new_id(), start_now=True, **args)
     if plan.definition.dedupe_key is None:
         return (yield from starting.run_job(ctx, plan, reply))
-    keyed = dedupe.Deduplication(ctx)
+    from outlive.jobs.dedupe import Deduplication
+
+    keyed = Deduplication(ctx)
     try:
         yield from keyed.acquire()
         other = keyed.running(plan.definition)
