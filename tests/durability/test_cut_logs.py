@@ -244,7 +244,7 @@ def test_a_terminals_log_may_be_taken_away(cli: Cli) -> None:
 
 
 def test_spans_are_put_together_and_left_out() -> None:
-    assert damage.merged([(5, 9), (0, 3), (3, 4), (6, 7)]) == [(0, 4), (5, 9)]
+    assert damage.merge([(5, 9), (0, 3), (3, 4), (6, 7)]) == [(0, 4), (5, 9)]
     data = bytes(range(100, 110))
     assert damage.without(data, 50, []) is data
     assert damage.without(data, 50, [(0, 50), (60, 70)]) == data

@@ -213,8 +213,8 @@ def test_a_root_on_a_network_file_system_is_said_to_be_unsupported(
         f"23 21 0:41 / {odd}/jobs-of-others rw - xfs /dev/vdb rw\n"
     )
     monkeypatch.setattr(mounts, "_MOUNTS", str(table))
-    found = mounts.holding(str(home / "jobs"))
-    assert found is not None and (found.type, found.point) == (kind, str(home))
+    mount = mounts.holding(str(home / "jobs"))
+    assert mount is not None and (mount.type, mount.point) == (kind, str(home))
     place = Place({}, {})
     place.store = Store.open(str(home / "jobs"), {})
     try:
