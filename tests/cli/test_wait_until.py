@@ -312,12 +312,13 @@ def test_a_wrong_condition_is_told_the_right_one(cli: Cli, condition: str, hint:
     assert cli.error("wait", job, "--until", condition, code="invalid_argument")["hint"] == hint
     unknown = cli.error("wait", job, "--until", "when=x", code="invalid_argument")
     assert "regex=…" in unknown["hint"]
+    assert "port=HOST:PORT" in unknown["hint"] and "idle_ms" not in unknown["hint"], "as it is typed"
 
 
 def test_every_condition_that_the_help_shows_is_one(cli: Cli) -> None:
     words = shlex.split(cli.text("wait", "--help").stdout.partition("for example: ")[2].partition("Arguments:")[0])
     shown = [word.rstrip(",;.") for word in words if "=" in word or word.startswith("{")]
-    assert len(shown) == 7
+    assert len(shown) == 8
     job = cli.ok("run", "--wait", "true")["job_id"]
     for condition in shown:
         cli.ok("wait", job, "--until", condition)

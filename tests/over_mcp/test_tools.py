@@ -155,6 +155,12 @@ def test_timeout_is_in_seconds_with_fractions_and_ends_the_job(mcp_session: McpS
     assert (found["state"], found["reason"], found["timeout_ms"]) == ("killed", "timeout", 400)
     assert (found.is_error, found["output"]) == (False, "begun\n")
     assert "timed out after 0.4 s" in found.text
+    meant_ms = mcp_session.call("exec", command="true", timeout=120_000)
+    assert (
+        "timeout is in seconds: 120000 ends the job after 33.3 h" in meant_ms["hint"]
+        and meant_ms["hint"] in meant_ms.text
+    )
+    assert "hint" not in mcp_session.ok("exec", command="true", timeout=9_999)
     stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
     hard = mcp_session.ok("exec", command=stubborn, timeoutSeconds="0.3", kill_after_ms=200)
     assert (hard["signal"], hard["reason"], hard["timeout_ms"]) == ("SIGKILL", "timeout", 300)

@@ -31,6 +31,16 @@ def test_defaults_are_those_of_the_declaration_and_of_the_configuration() -> Non
     assert args["max_bytes"] == limits.SHOWN_BYTES
 
 
+def test_a_job_in_the_background_has_no_time_limit_unless_one_is_asked_for_or_configured() -> None:
+    assert read("exec", command="serve", background=True)["timeout_ms"] == 0
+    assert read("exec", command="serve", background=True, timeout=None)["timeout_ms"] == 0
+    assert read("process", action="spawn", command="serve")["timeout_ms"] == 0
+    assert read("exec", command="serve", background=True, timeoutSeconds=5)["timeout_ms"] == 5_000
+    configured = tools(Recorder(), env={"OUTLIVE_EXEC_TIMEOUT_SEC": "60"})
+    assert configured.read("exec", {"command": "serve", "background": True})[1]["timeout_ms"] == 60_000
+    assert read("exec", command="make", yield_ms=0)["timeout_ms"] == 1_800_000
+
+
 def test_configured_defaults_go_before_declared_ones_and_stay_in_bounds() -> None:
     env = {
         "OUTLIVE_EXEC_BACKGROUND_MS": "250",

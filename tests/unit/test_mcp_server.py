@@ -172,6 +172,16 @@ def test_a_clamped_wait_says_so(place: Path, era: str) -> None:
     assert "at most 50 s" in text_of(found)
 
 
+@pytest.mark.parametrize(
+    "woken", [{"fired": {"condition": "port", "port": 80, "owned": True, "pid": 5}}, {"waited_ms": 7}]
+)
+def test_a_clamped_wait_that_was_woken_is_not_told_to_call_again(place: Path, era: str, woken: dict[str, Any]) -> None:
+    calls = Recorder()
+    calls.answer = {"job_id": ID, "state": "running", "output": "", **woken}
+    found = call(place, era, "process", {"action": "poll", "job_id": "x", "timeout_ms": 90_000}, calls)
+    assert "at most 50 s" not in text_of(found)
+
+
 # --- what is offered -----------------------------------------------------------------------------------------------
 
 

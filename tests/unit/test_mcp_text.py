@@ -158,7 +158,7 @@ def test_watches_are_named_in_a_line() -> None:
     watches = [{"id": "w1", "pattern": "ERROR"}, {"id": "w3", "pattern": "x"}]
     set_ = said("notify_set", state="running", notification={"watches": watches, "notify_command": "true"})
     assert set_.splitlines() == [
-        f"Watches of job {ID}: w1 (ERROR), w3 (x). Hits come with your next call.",
+        f"Watches of job {ID}: w1 (ERROR), w3 (x). What they hit comes as notices with later calls; wait is not woken by it.",
         "Set as well: notify_command.",
     ]
     over = said("notify_set", state="exited", notification={"watches": watches[:1]}, hint="The job has ended.")

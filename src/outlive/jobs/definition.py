@@ -105,8 +105,21 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         created_at=timestamp(),
         root=ctx.store.path,
     )
-    hint = "elevated has no effect: no sandbox is configured." if args.get("elevated") else None
+    hints = ["elevated has no effect: no sandbox is configured."] if args.get("elevated") else []
+    hints += _milliseconds_meant(ctx, definition.timeout_ms)
+    hint = " ".join(hints) or None
     return Plan(definition, {**from_files, **env}, stdin_data=data, stdin_fd=stdin_fd, hint=hint)
+
+
+def _milliseconds_meant(ctx: Context, timeout_ms: int) -> list[str]:
+    """Return a warning about a time limit in seconds that looks like one in milliseconds."""
+    configured = timeout_ms == round(ctx.config.get("exec", "timeout_sec") * 1000)
+    if ctx.face != "mcp" or configured or timeout_ms < limits.LOOKS_LIKE_MS_S * 1000:
+        return []
+    seconds = timeout_ms / 1000
+    return [
+        f'timeout is in seconds: {seconds:g} ends the job after {seconds / 3600:.1f} h. For milliseconds write "{seconds:g}ms".'
+    ]
 
 
 def _command(given: str | list[str]) -> list[str]:

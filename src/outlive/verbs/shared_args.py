@@ -43,7 +43,7 @@ DEFINITION = (
     Arg("mask", STRS, "Names of variables whose values are shown as *** and never stored.", default=(), metavar="NAME"),
     Arg("timeout_ms", MS, "End the job after this long; 0: never.", default=0, minimum=0, cli="--timeout", mcp="",
         metavar="DURATION"),
-    Arg("timeout_ms", SECONDS, "Seconds after which the job itself is ended; 0: never.", minimum=0, cli="",
+    Arg("timeout_ms", SECONDS, "Seconds after which the job itself is ended; 0, or background: never.", minimum=0, cli="",
         mcp="timeout", aliases=("timeoutSeconds", "timeout_seconds"), mcp_default=limits.MCP_TIMEOUT_S),
     Arg("idle_timeout_ms", MS, "End the job after so long without output; 0: never.", default=0, minimum=0,
         cli="--idle-timeout", metavar="DURATION"),

@@ -260,6 +260,6 @@ VERB = Verb(
     "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? hint? jobs? "
     "requested_ms? effective_ms?",
     detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.\n\n"
-    "Conditions, for example: --until port=8080 --until regex='ready in .* ms' --until fail_regex=ERROR; or "
+    "Conditions, for example: --until port=8080 --until port=localhost:8081 --until regex='ready in .* ms' --until fail_regex=ERROR; or "
     "http=http://127.0.0.1:8080/, file=build/app, idle=5s. With more: '{\"regex\":\"ready\",\"stream\":\"stderr\"}'.",
 )  # fmt: skip

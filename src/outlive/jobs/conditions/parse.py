@@ -126,7 +126,8 @@ def _meant(name: str) -> str | None:
 
 def _hint() -> str:
     return (
-        f'Known: {", ".join(WORDS)}, {", ".join(f"{name}=…" for name in OBJECTS)}; or an object: {{"regex": "ready"}}.'
+        f"Known: {', '.join(WORDS)}, regex=…, fail_regex=…, port=PORT, port=HOST:PORT, http=URL, file=PATH, idle=5s; "
+        'or an object: {"regex": "ready"}.'
     )
 
 
@@ -136,7 +137,7 @@ _EXAMPLES = {
     "port": "port=8080",
     "http": "http=http://127.0.0.1:8080/health",
     "file": "file=build/out.bin",
-    "idle_ms": "idle_ms=5s",
+    "idle_ms": "idle=5s",
 }
 
 

@@ -54,6 +54,7 @@ class Tools:
         self.process = dict(process) if PROCESS in self.offers else {}
         self.exec_alone = PROCESS not in self.offers
         self._actions = {fold(name).replace(" ", ""): name for name in self.process}
+        self._limited = config.is_set("exec", "timeout_sec")
         elsewhere = self._owners_of_arguments()
         self._exec = Reader(run, EXEC, defaults=defaults_of(run, config), elsewhere=elsewhere)
         self._readers = {
@@ -68,11 +69,11 @@ class Tools:
         Errors: invalid_argument.
         """
         if tool == EXEC:
-            return self.run, self._read_exec(given, handle)
+            return self.run, self._without_limit(self._read_exec(given, handle), given)
         name = self._action(given.get("action"))
         rest = {key: value for key, value in given.items() if key != "action"}
         if name == "spawn":
-            return self.run, self._in_background(self._exec.read(rest))
+            return self.run, self._without_limit(self._in_background(self._exec.read(rest)), rest)
         return self.process[name], self._readers[name].read(rest)
 
     def written(self, tool: str, given: Mapping[str, Any]) -> dict[str, str]:
@@ -96,6 +97,14 @@ class Tools:
 
     def _in_background(self, args: dict[str, Any]) -> dict[str, Any]:
         return {**args, **self._known({"background": True, "yield_ms": 0})}
+
+    def _without_limit(self, args: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments with no time limit for a job in the background, which is usually a
+        server, unless the call or the configuration sets one."""
+        sent = {name: value for name, value in given.items() if value is not None}
+        if not args.get("background") or self._limited or "timeout_ms" in self._exec.written(sent):
+            return args
+        return {**args, **self._known({"timeout_ms": 0})}
 
     def _known(self, args: dict[str, Any]) -> dict[str, Any]:
         names = {arg.name for arg in self.run.args}

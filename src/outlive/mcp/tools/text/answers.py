@@ -216,7 +216,7 @@ def _notify_set(found: Found, _process: bool) -> tuple[str, list[str]]:
     watches = [f"{watch['id']} ({sentences.command_line(watch['pattern'])})" for watch in wanted.get("watches") or []]
     lines = [f"Watches of job {found['job_id']}: {', '.join(watches) or 'none'}."]
     if watches and found.get("state") not in FINISHED:
-        lines[0] += " Hits come with your next call."
+        lines[0] += " What they hit comes as notices with later calls; wait is not woken by it."
     others = [key for key in ("notify_command", "notify_file", "on_output_match") if wanted.get(key)]
     return "", [*lines, *([f"Set as well: {', '.join(others)}."] if others else []), *sentences.hint(found)]
 

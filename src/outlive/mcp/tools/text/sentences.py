@@ -133,7 +133,10 @@ def left_behind(found: Found, process: bool) -> list[str]:
 
 
 def clamped(found: Found) -> list[str]:
-    if found.get("requested_ms") is None or found.get("state") in FINISHED:
+    """Return the line about a wait that was cut and ended for no other reason."""
+    if found.get("requested_ms") is None or found.get("state") in FINISHED or found.get("fired"):
+        return []
+    if found.get("waited_ms", found["effective_ms"]) < found["effective_ms"]:  # it was woken before
         return []
     asked, got = duration(found["requested_ms"]), duration(found["effective_ms"])
     return [f"[one call lasts at most {got}; {asked} were asked for. Call again to go on.]"]
