@@ -19,8 +19,7 @@ from typing import Any
 
 from outlive import verbs
 from outlive.cli import help as cli_help
-from outlive.mcp.tools import schemas
-from outlive.mcp.tools.call import process_verbs
+from outlive.mcp.tools import offer, schemas
 from outlive.verbs import fields
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -167,13 +166,19 @@ unique beginning or end of it of at least 6 characters. The structured answer is
 command line prints ([Answers](answers.md)); its text says the same in words. A command that exits
 with a code other than 0 is not a failed call.
 
+The schemas of the tools are shorter than this page, because every conversation pays for them.
+`process` does not list again the arguments of `exec` that `create`, `start` and `restart` take too,
+and neither tool lists what is marked here as not in the schema, or what the configuration makes no
+use of. All of them are accepted. The schema of `process` has at most 4,500 bytes, because Codex
+removes all descriptions from a schema of more than 5,000.
+
 One blocking call lasts at most 50 s, because clients give up at 60 s. The answer then has
 `requested_ms` and `effective_ms`; call again, nothing is lost.
 """
 
 
 def mcp_page() -> str:
-    actions = process_verbs()
+    actions = offer.process_verbs()
     lines = [NOTE, "", *MCP_HEAD.splitlines(), "", "## exec", "", *tool_part(verbs.load("run"))]
     lines += ["## process", "", "The actions, each with the arguments that it takes besides `action`:", ""]
     lines += table(("action", "what it does"), ((f"[`{n}`](#{anchor(n)})", verb.help) for n, verb in actions.items()))
@@ -185,30 +190,27 @@ def mcp_page() -> str:
 
 def tool_part(verb: Any) -> list[str]:
     """Return the lines of one tool or action: what it does, its arguments, its answer."""
-    shown = schemas.of_verb(verb, {})
-    required = set(shown.get("required", ()))
-    aliases = {arg.mcp: arg.aliases for arg in verb.args if arg.mcp}
     lines = [*folded(verb.help), ""]
     rows = []
-    for name, schema in shown["properties"].items():
-        others = [other for other in aliases.get(name, ()) if other.islower()]
-        rows.append((f"`{name}`", kind_of(schema), explained(schema, others, required=name in required)))
+    args = [arg for arg in offer.accepted(verb) if arg.hidden is not True]
+    for arg in args:
+        schema = schemas.of_argument(arg, schemas.whole(arg.help), {})
+        rows.append((f"`{arg.mcp}`", kind_of(schema), explained(schema, arg)))
     if rows:
         lines += [*table(("argument", "type", "meaning"), rows), ""]
-    hidden = [arg.mcp for arg in verb.args if arg.mcp and arg.hidden == "mcp"]
-    if hidden:
-        names = ", ".join(f"`{name}`" for name in hidden)
-        lines += [f"Accepted, but not in the schema that models read: {names} (see [The command line](cli.md)).", ""]
+    unlisted = [arg.mcp for arg in args if arg.hidden]
+    if unlisted:
+        names = ", ".join(f"`{name}`" for name in unlisted)
+        lines += [*folded(f"Accepted, but not in the schema that models read: {names}."), ""]
     return [*lines, f"Answer: [`{verb.type}`](answers.md#{anchor(verb.type)}).", ""]
 
 
-def explained(schema: dict[str, Any], aliases: list[str], *, required: bool) -> str:
+def explained(schema: dict[str, Any], arg: Any) -> str:
     words = [plain(schema["description"]).rstrip(".") + "."]
-    words += ["Required."] if required else []
+    words += ["Required."] if arg.required else []
     if "enum" in schema:
         words.append("One of " + ", ".join(f"`{one}`" for one in schema["enum"]) + ".")
-    if "default" in schema:
-        words.append(f"Default: {schema['default']}.")
+    aliases = [other for other in arg.aliases if other.islower()]
     if aliases:
         words.append("Also called " + ", ".join(f"`{one}`" for one in aliases) + ".")
     return " ".join(words)

@@ -67,6 +67,10 @@ class Config:
     def get(self, section: str, key: str) -> Any:
         return self._values.get((section, key), KEYS[section][key][1])
 
+    def has(self, section: str) -> bool:
+        """Return whether anything of this section was set."""
+        return any(one == section for one, _ in self._values)
+
     def is_set(self, section: str, key: str) -> bool:
         return (section, key) in self._values
 

@@ -37,7 +37,8 @@ from outlive.mcp.http.auth import AllowedHosts
 from outlive.mcp.http.connections import Connection
 from outlive.mcp.http.serve import by_token
 from outlive.mcp.job_environment import JobEnvironment
-from outlive.mcp.tools.call import EXEC, PROCESS, Calls, Tools, process_verbs
+from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.offer import EXEC, PROCESS, process_verbs
 from outlive.store.root import Store
 from outlive.store.tokens import EVERYTHING, Tokens
 

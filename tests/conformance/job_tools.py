@@ -10,7 +10,7 @@ from mcp import types
 
 from conformance.content import Request, tool
 from outlive.mcp.push import tasks
-from outlive.mcp.tools.call import EXEC, PROCESS
+from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.store.job_dir import STATE
 
 FAILING, DAMAGED, ASKS_FIRST = "failing_job", "protocol_error_job", "test_tool_with_task"

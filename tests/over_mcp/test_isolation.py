@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from mcp import MCPError, types
 
-from outlive.mcp.tools.call import process_verbs
+from outlive.mcp.tools.offer import process_verbs
 from support.cli import Cli
 from support.mcp_client import McpRefusal, McpSession, RawMcp
 from support.tasks_client import IDENTIFIER, TasksClient, get, tell

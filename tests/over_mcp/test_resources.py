@@ -64,7 +64,7 @@ def _files(pid: int) -> int:
 def test_the_server_promises_updates_of_resources_and_of_nothing_else(mcp_session: McpSession) -> None:
     found = mcp_session.ask(_capabilities)
     assert found.resources.subscribe is True
-    assert [found.resources.list_changed, found.tools.list_changed, found.prompts.list_changed] == [False] * 3
+    assert (found.resources.list_changed, found.tools.list_changed, found.prompts) == (False, False, None)
     assert not found.experimental
 
 

@@ -16,7 +16,8 @@ from outlive.launch.from_cli import Launcher
 from outlive.mcp import server
 from outlive.mcp.caller import Caller, on_stdio
 from outlive.mcp.job_environment import JobEnvironment
-from outlive.mcp.tools.call import EXEC, PROCESS, Calls, Tools, process_verbs
+from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.offer import EXEC, PROCESS, process_verbs
 from support.cli import Cli
 
 BOUND_S = 20

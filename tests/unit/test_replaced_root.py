@@ -12,7 +12,8 @@ from outlive import config, verbs
 from outlive.launch.from_cli import Launcher
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment
-from outlive.mcp.tools.call import EXEC, PROCESS, Calls, Tools, process_verbs
+from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.offer import EXEC, PROCESS, process_verbs
 from outlive.store.root import Store
 from outlive.store.tokens import Tokens
 

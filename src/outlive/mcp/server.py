@@ -30,8 +30,9 @@ from outlive.mcp.push import progress, tasks
 from outlive.mcp.push import subscriptions as subscriptions_module
 from outlive.mcp.push.channel import CAPABILITY, Channel
 from outlive.mcp.push.resources import Resources
-from outlive.mcp.tools import schemas
-from outlive.mcp.tools.call import EXEC, PROCESS, WAIT_ARGUMENTS, Calls, Tools, defaults_of
+from outlive.mcp.tools import listing
+from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.mcp.tools.text import answers
 from outlive.verbs import envelope
 
@@ -66,11 +67,6 @@ class Handlers:
         self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._tools)
-
-    async def list_prompts(
-        self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
-    ) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[])
 
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -124,37 +120,7 @@ class Handlers:
 
 def tool_list(tools: Tools, config: Config) -> list[types.Tool]:
     """Return the tools for `tools/list`."""
-    found = []
-    if EXEC in tools.offers:
-        without = WAIT_ARGUMENTS if tools.exec_alone else ()
-        found.append(
-            types.Tool(
-                name=EXEC,
-                title="Run a command",
-                description=instructions.EXEC_ALONE_DESCRIPTION if tools.exec_alone else instructions.EXEC_DESCRIPTION,
-                input_schema=schemas.of_verb(tools.run, defaults_of(tools.run, config), without=without),
-                output_schema=schemas.of_answer(),
-                annotations=_annotations(open_world=True),
-            )
-        )
-    if PROCESS in tools.offers:
-        found.append(
-            types.Tool(
-                name=PROCESS,
-                title="Follow and control jobs",
-                description=instructions.PROCESS_DESCRIPTION,
-                input_schema=schemas.of_actions(tools.process, tools.run if EXEC in tools.offers else None),
-                output_schema=schemas.of_answer(),
-                annotations=_annotations(open_world=False),
-            )
-        )
-    return found
-
-
-def _annotations(*, open_world: bool) -> types.ToolAnnotations:
-    return types.ToolAnnotations(
-        read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=open_world
-    )
+    return [types.Tool.model_validate(tool) for tool in listing.tools(tools.run, tools.process, tools.offers, config)]
 
 
 class OutliveServer(Server[Any]):
@@ -232,7 +198,7 @@ def build(
     resources = Resources(calls, caller_of)
     followers = subscriptions_module.Followers(calls)
     subscriptions = subscriptions_module.Subscriptions(followers, caller_of)
-    fixed = CacheHint(ttl_ms=_DAY_MS, scope="public")
+    listed = CacheHint(ttl_ms=_DAY_MS, scope="private")  # what is offered depends on configuration and client
     server = OutliveServer(
         "outlive",
         version=outlive.__version__,
@@ -240,11 +206,10 @@ def build(
         instructions=(instructions.WITH_EXEC_ALONE if calls.tools.exec_alone else instructions.INSTRUCTIONS)
         + (instructions.WITHOUT_DIRECTORY if workdir_required else ""),
         # For everything else the SDK's hint stands: private, stale at once
-        cache_hints={"tools/list": fixed, "prompts/list": fixed, "resources/templates/list": fixed},
+        cache_hints={"tools/list": listed, "resources/templates/list": CacheHint(ttl_ms=_DAY_MS, scope="public")},
         lifespan=subscriptions_module.BackgroundTasks(),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
-        on_list_prompts=handlers.list_prompts,
         on_list_resources=resources.list,
         on_list_resource_templates=resources.templates,
         on_read_resource=resources.read,

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 
-from outlive.mcp.tools.offer import offered
+from outlive.mcp.tools.offer import offered, process_verbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _run(asked: dict[str, Any], found: Any, environment: JobEnvironment, launche
 
     from outlive import verbs
     from outlive.mcp import server
-    from outlive.mcp.tools.call import Calls, Tools, process_verbs
+    from outlive.mcp.tools.call import Calls, Tools
 
     gc.enable()
     gc.freeze()

@@ -10,7 +10,7 @@ from outlive.jobs import adoption, lookup
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.waiting import Pause
 from outlive.store import history as log
-from outlive.verbs.spec import BOOL, INT, JOB, Arg, Verb
+from outlive.verbs.spec import BOOL, INT, JOB, SINCE_SEQ, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,10 +106,11 @@ VERB = Verb(
     args=(
         JOB,
         Arg("since_seq", INT, "Only events from this position of the output on.", minimum=0, aliases=("sinceSeq",),
-            metavar="SEQ"),
+            metavar="SEQ", mcp_help=SINCE_SEQ.mcp_help),
         Arg("since_event", INT, "Only events after this one (a next_event of an earlier answer).", minimum=0,
-            metavar="N"),
-        Arg("limit", INT, "At most this many; 0: all.", default=limits.EVENTS, minimum=0, metavar="N"),
+            hidden="mcp", metavar="N"),
+        Arg("limit", INT, "At most this many; 0: all.", default=limits.EVENTS, minimum=0, metavar="N",
+            mcp_help="at most this many"),
         Arg("follow", BOOL, "Print each event as one line of JSON, and new ones as they come, until the job is over.", default=False,
             mcp=""),
     ),

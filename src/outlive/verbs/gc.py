@@ -169,11 +169,11 @@ VERB = Verb(
     gc,
     args=(
         Arg("older_than", STR, f"Delete jobs that ended longer ago than this, such as 7d or 24h (default "
-            f"{limits.GC_OLDER_THAN}).", metavar="DURATION"),
-        Arg("dry_run", BOOL, "Tell what would be deleted, and delete nothing.", default=False),
-        Arg("max_jobs", INT, "Keep at most this many finished jobs, the newest.", minimum=0, metavar="N"),
+            f"{limits.GC_OLDER_THAN}).", metavar="DURATION", mcp_help=f"7d, 24h (default {limits.GC_OLDER_THAN})"),
+        Arg("dry_run", BOOL, "Tell what would be deleted, and delete nothing.", default=False, mcp_help="delete nothing"),
+        Arg("max_jobs", INT, "Keep at most this many finished jobs, the newest.", minimum=0, hidden="mcp", metavar="N"),
         Arg("max_bytes", INT, "Keep jobs of at most this many bytes in all; the job that ended first goes first.", minimum=0,
-            metavar="SIZE"),
+            hidden="mcp", metavar="SIZE"),
     ),
     result="root dry_run older_than older_than_source deleted skipped out_of_scope freed_bytes used_jobs used_bytes "
     "bounds automatic jobs truncated leftovers",

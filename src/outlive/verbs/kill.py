@@ -66,8 +66,9 @@ VERB = Verb(
     args=(
         JOB,
         Arg("signal", STR, "TERM, SIGTERM or 15; TERM is followed by KILL, others are sent as they are.",
-            default="TERM", metavar="SIGNAL"),
-        Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION"),
+            default="TERM", metavar="SIGNAL", mcp_help="(default TERM, then KILL)"),
+        Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION",
+            mcp_help="between TERM and KILL"),
         Arg("wait_ms", MS, "How long to wait for the end (default: grace + 1 s).", minimum=0, metavar="DURATION"),
     ),
     result="job_id state timeout_ms signal survivors exit_code? reason? finished_at? ended_by? ended_signal? hint? requested_ms? effective_ms?",

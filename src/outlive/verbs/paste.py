@@ -50,8 +50,10 @@ VERB = Verb(
     paste,
     args=(
         JOB,
-        Arg("text", STR, "Text to paste.", default="", metavar="TEXT"),
-        Arg("bracketed", BOOL, "Add paste markers even if the program did not ask for them.", default=None),
+        Arg("text", STR, "Text to paste.", default="", metavar="TEXT", mcp_help=""),
+        Arg(
+            "bracketed", BOOL, "Add paste markers even if the program did not ask for them.", default=None, hidden="mcp"
+        ),
         WRITE_TIMEOUT,
     ),
     result=WRITE_RESULT,

@@ -91,6 +91,7 @@ VERB = Verb(
             default=0,
             minimum=0,
             metavar="DURATION",
+            mcp_help="wait this long for output, a prompt or the end",
         ),
         MAX_BYTES,
         RAW,

@@ -40,6 +40,7 @@ VERB = Verb(
             minimum=0,
             maximum=limits.REMOVE_GRACE_MS,
             metavar="DURATION",
+            mcp_help="between TERM and KILL",
         ),
     ),
     result="job_id state freed_bytes",

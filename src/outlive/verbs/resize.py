@@ -38,8 +38,17 @@ VERB = Verb(
     resize,
     args=(
         JOB,
-        Arg("cols", INT, "Columns.", required=True, minimum=1, maximum=limits.MAX_TERMINAL_COLS, metavar="N"),
-        Arg("rows", INT, "Rows.", required=True, minimum=1, maximum=limits.MAX_TERMINAL_ROWS, metavar="N"),
+        Arg(
+            "cols",
+            INT,
+            "Columns.",
+            required=True,
+            minimum=1,
+            maximum=limits.MAX_TERMINAL_COLS,
+            metavar="N",
+            mcp_help="",
+        ),
+        Arg("rows", INT, "Rows.", required=True, minimum=1, maximum=limits.MAX_TERMINAL_ROWS, metavar="N", mcp_help=""),
     ),
     result="job_id state timeout_ms cols rows",
 )

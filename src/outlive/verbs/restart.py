@@ -90,7 +90,13 @@ VERB = Verb(
     restart,
     args=(
         JOB,
-        Arg("env", ENV, "Variables to set or change; masked ones must be given again.", metavar="NAME=VALUE"),
+        Arg(
+            "env",
+            ENV,
+            "Variables to set or change; masked ones must be given again.",
+            metavar="NAME=VALUE",
+            mcp_help="variables to set or change",
+        ),
         *shared_args.WAITING,
         *shared_args.SHOWN,
     ),

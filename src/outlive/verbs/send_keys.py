@@ -54,9 +54,9 @@ VERB = Verb(
     args=(
         JOB,
         Arg("keys_", STRS, "Keys as in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself.", default=(),
-            cli="KEY", mcp="keys", metavar="KEY"),
-        Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", metavar="HEX"),
-        Arg("literal", STR, "Text to type as it is, before the keys.", metavar="TEXT"),
+            cli="KEY", mcp="keys", metavar="KEY", mcp_help="as in tmux: C-c, M-x, S-Tab, Enter, Up, F5"),
+        Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", hidden="mcp", metavar="HEX"),
+        Arg("literal", STR, "Text to type as it is, before the keys.", metavar="TEXT", mcp_help="text to type before the keys"),
         WRITE_TIMEOUT,
     ),
     result=WRITE_RESULT,

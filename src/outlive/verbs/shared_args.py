@@ -17,6 +17,7 @@ WATCHES = (
         "hits are events.",
         default=(),
         metavar="PATTERN",
+        mcp_help="report output lines that match: RE2 patterns, or {pattern, match_type, stream, once, command, file}",
     ),
     Arg("watch_match_type", STR, "How --watch patterns match.", default=REGEX, choices=MATCH_TYPES, mcp=""),
     Arg(
@@ -40,7 +41,8 @@ DEFINITION = (
     Arg("env", ENV, "Environment variables to set, literal values.", metavar="NAME=VALUE"),
     Arg("env_file", STRS, "File of NAME=VALUE lines; a later file wins, --env wins over files.", default=(), mcp="",
         metavar="FILE"),
-    Arg("mask", STRS, "Names of variables whose values are shown as *** and never stored.", default=(), metavar="NAME"),
+    Arg("mask", STRS, "Names of variables whose values are shown as *** and never stored.", default=(), metavar="NAME",
+        mcp_help="names in env whose values are secret"),
     Arg("timeout_ms", MS, "End the job after this long; 0: never.", default=0, minimum=0, cli="--timeout", mcp="",
         metavar="DURATION"),
     Arg("timeout_ms", SECONDS, "Seconds after which the job itself is ended; 0, or background: never.", minimum=0, cli="",
@@ -48,13 +50,14 @@ DEFINITION = (
     Arg("idle_timeout_ms", MS, "End the job after so long without output; 0: never.", default=0, minimum=0,
         cli="--idle-timeout", metavar="DURATION"),
     Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends the job.", default=0, minimum=0,
-        cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, metavar="DURATION"),
+        cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, hidden="mcp", metavar="DURATION"),
     Arg("pty", BOOL, "Run the command in a terminal (120x30), for programs that ask, edit or draw.", default=False),
     Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (this command's stdin), @FILE.",
         default="closed", metavar="open|closed|-|@FILE"),
     Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT"),
-    Arg("notify_command", STR, "Shell command that gets the job.finished event on its stdin.", metavar="COMMAND"),
-    Arg("notify_file", PATH, "File that gets the job.finished event as one line.", metavar="FILE"),
+    Arg("notify_command", STR, "Shell command that gets the job.finished event on its stdin.", hidden="mcp",
+        metavar="COMMAND"),
+    Arg("notify_file", PATH, "File that gets the job.finished event as one line.", hidden="mcp", metavar="FILE"),
     *WATCHES,
     Arg("tags", STRS, "Tags, such as project.build.", default=(), cli="--tag", metavar="TAG"),
     Arg("title", STR, "Short name for lists.", metavar="TEXT"),
@@ -65,12 +68,13 @@ DEFINITION = (
     Arg("quota_bytes", BYTES, "Most bytes of output to keep; of more, the beginning and the end stay. 0: keep all (default: "
         "the configuration's, 10G).", minimum=0, hidden="mcp", metavar="SIZE"),
     Arg("dedupe_key", STR, "If a job with this key runs in this directory, answer with it instead of starting another.",
-        metavar="KEY"),
+        metavar="KEY", mcp_help="do not start, but answer with, a job that runs here with this key"),
     Arg("systemd_scope", BOOL, "Put the job into a transient systemd scope of its own, which outlives a logout and the "
         "restart of the service that starts it (default: the configuration's, off).", mcp=""),
     Arg("no_systemd_scope", BOOL, "Make no systemd scope, whatever the configuration says.", mcp=""),
     Arg("scope", STR, "The old name of --systemd-scope.", choices=("none", "systemd"), mcp="", hidden=True),
-    Arg("elevated", BOOL, "Run outside the sandbox. There is none, so this changes nothing.", default=False, cli=""),
+    Arg("elevated", BOOL, "Run outside the sandbox. There is none, so this changes nothing.", default=False, cli="",
+        section="sandbox"),
 )  # fmt: skip
 
 # What of the output an answer shows.
@@ -78,8 +82,9 @@ SHOWN = (
     Arg("tail_lines", INT, "Lines of each stream in snapshot.", default=limits.TAIL_LINES, minimum=0, mcp="",
         metavar="N"),
     Arg("max_bytes", INT, f"Most bytes of output shown (default: output {limits.SHOWN_BYTES}, snapshot "
-        f"{limits.TAIL_BYTES} a stream).", minimum=1, maximum=limits.MAX_SHOWN_BYTES, metavar="N"),
-    Arg("raw", BOOL, "Output as it came, with escape sequences.", default=False),
+        f"{limits.TAIL_BYTES} a stream).", minimum=1, maximum=limits.MAX_SHOWN_BYTES, metavar="N",
+        mcp_help="most bytes of output shown"),
+    Arg("raw", BOOL, "Output as it came, with escape sequences.", default=False, mcp_help="keep escape sequences"),
 )  # fmt: skip
 
 # How long run, start and restart wait before they answer.
@@ -101,5 +106,6 @@ WRITE_TIMEOUT = Arg(
     default=limits.WRITE_MS,
     minimum=0,
     metavar="DURATION",
+    hidden="mcp",
 )
 WRITE_RESULT = "job_id state timeout_ms bytes_written stdin warnings? requested_ms? effective_ms?"

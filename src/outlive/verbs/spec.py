@@ -35,10 +35,14 @@ class Arg:
 
     `name` is the parameter of the verb's function. `cli` and `mcp` are the names on that face: None
     stands for `name` itself (with hyphens and `--` in front on the command line), "" for an
-    argument that the face does not offer. A name without `--` is a positional. A `hidden` argument
-    is taken but not shown; "mcp" hides it there alone, where its description costs every
-    conversation. `default` is the value when the caller leaves the argument out; `cli_default` and
-    `mcp_default` are set where the faces differ.
+    argument that the face does not offer. A name without `--` is a positional. `default` is the value
+    when the caller leaves the argument out; `cli_default` and `mcp_default` are set where the faces
+    differ.
+
+    The schemas of the tools cost every conversation, so three members say what a model is shown of
+    an argument. A `hidden` argument is accepted but not listed, "mcp": not listed there alone.
+    `mcp_help` replaces `help` in the schema, "": the name says it all. `section` names the section
+    of the configuration without which the argument has no use, and is not listed.
     """
 
     __slots__ = (
@@ -57,6 +61,8 @@ class Arg:
         "mcp_default",
         "metavar",
         "hidden",
+        "mcp_help",
+        "section",
     )
 
     def __init__(
@@ -77,6 +83,8 @@ class Arg:
         mcp_default: Any = None,
         metavar: str | None = None,
         hidden: bool | str = False,
+        mcp_help: str | None = None,
+        section: str | None = None,
     ) -> None:
         self.name = name
         self.kind = kind
@@ -93,6 +101,8 @@ class Arg:
         self.mcp_default = default if mcp_default is None else mcp_default
         self.metavar = metavar
         self.hidden = hidden
+        self.mcp_help = mcp_help
+        self.section = section
 
 
 class Verb:
@@ -148,6 +158,7 @@ JOB = Arg(
     cli="JOB",
     mcp="job_id",
     aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
+    mcp_help="the job: its id, or 6 or more characters of its beginning or end",
 )
 MAX_BYTES = Arg(
     "max_bytes",
@@ -157,6 +168,7 @@ MAX_BYTES = Arg(
     minimum=1,
     maximum=limits.MAX_SHOWN_BYTES,
     metavar="N",
+    mcp_help="most bytes of output shown",
 )
 SINCE_SEQ = Arg(
     "since_seq",
@@ -165,8 +177,10 @@ SINCE_SEQ = Arg(
     minimum=0,
     aliases=("sinceSeq",),
     metavar="SEQ",
+    mcp_help="from this position of the output on, a next_seq",
 )
-RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten progress.", default=False)
+RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten progress.", default=False,
+          mcp_help="keep escape sequences")  # fmt: skip
 TOOLS = Arg(
     "tools",
     STR,

@@ -28,7 +28,16 @@ VERB = Verb(
     tag_set,
     args=(
         JOB,
-        Arg("tags", STRS, "The tags; none clears them.", default=(), cli="--tag", aliases=("tag",), metavar="TAG"),
+        Arg(
+            "tags",
+            STRS,
+            "The tags; none clears them.",
+            default=(),
+            cli="--tag",
+            aliases=("tag",),
+            metavar="TAG",
+            mcp_help="all of its tags from now on",
+        ),
     ),
     result="job_id state tags",
     slow=True,

@@ -6,7 +6,7 @@ from outlive import limits
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.render import window
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import INT, JOB, Arg, Verb
+from outlive.verbs.spec import INT, JOB, MAX_BYTES, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +38,10 @@ VERB = Verb(
     tail,
     args=(
         JOB,
-        Arg("tail_lines", INT, "Lines of each stream.", default=limits.TAIL_LINES, minimum=0, metavar="N"),
+        Arg("tail_lines", INT, "Lines of each stream.", default=limits.TAIL_LINES, minimum=0, metavar="N",
+            mcp_help=f"of each stream (default {limits.TAIL_LINES})"),
         Arg("max_bytes", INT, "Most bytes of each stream.", default=limits.TAIL_BYTES, minimum=1,
-            maximum=limits.MAX_SHOWN_BYTES, metavar="N"),
+            maximum=limits.MAX_SHOWN_BYTES, metavar="N", mcp_help=MAX_BYTES.mcp_help),
     ),
     result="job_id state timeout_ms stdout_tail stderr_tail truncated encoding stdout_observed_bytes stderr_observed_bytes "
     "stdout_included_bytes stderr_included_bytes gaps? stdout_log_path stderr_log_path dropped_bytes? missing_bytes? hint?",

@@ -12,7 +12,7 @@ from outlive.jobs.control_client import ControlClient
 from outlive.jobs.waiting import Pause
 from outlive.render import window
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import INT, ITEMS, JOB, MAX_BYTES, MS, RAW, STR, STRS, Arg, Verb
+from outlive.verbs.spec import INT, ITEMS, JOB, MAX_BYTES, MS, RAW, SINCE_SEQ, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -242,15 +242,18 @@ VERB = Verb(
     wait,
     args=(
         Arg("job", STRS, "The job or jobs.", required=True, cli="JOB", mcp="job_id",
-            aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB"),
+            aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="one or several"),
         Arg("until", ITEMS, "What to wait for, any of: exit, output, input (a prompt), {regex, stream}, {fail_regex} "
             "(ends it early), {port, host}, {http: URL, status}, {file}, {idle_ms}. CLI: Write regex=PATTERN, port=8080 and so on.",
-            default=("exit",), mcp_default=("exit", "input"), metavar="CONDITION"),
+            default=("exit",), mcp_default=("exit", "input"), metavar="CONDITION",
+            mcp_help="any of exit, output, input (a prompt), {regex, stream}, {fail_regex}, {port, host}, {http: URL, status}, "
+            "{file}, {idle_ms} (default exit, input)"),
         Arg("timeout_ms", MS, "Answer after this long in any case (CLI: without limit by default).", minimum=0,
-            mcp_default=30_000, metavar="DURATION"),
-        Arg("mode", STR, "Of several jobs: any one, or all.", default="any", choices=("any", "all")),
+            mcp_default=30_000, metavar="DURATION", mcp_help="answer after this long (default 30000)"),
+        Arg("mode", STR, "Of several jobs: any one, or all.", default="any", choices=("any", "all"),
+            mcp_help="of several jobs (default any)"),
         Arg("since_seq", INT, "Where output and matches count from; without it a match counts from the job's start.",
-            minimum=0, aliases=("sinceSeq",), metavar="SEQ"),
+            minimum=0, aliases=("sinceSeq",), metavar="SEQ", mcp_help=SINCE_SEQ.mcp_help),
         Arg("poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--poll-ms",
             hidden=True),
         MAX_BYTES,

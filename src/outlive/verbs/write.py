@@ -49,8 +49,15 @@ VERB = Verb(
     write,
     args=(
         JOB,
-        Arg("data", STR, "Text to write, as it is; a line needs its newline.", default="", metavar="TEXT"),
-        Arg("eof", BOOL, "End the input after the data.", default=False),
+        Arg(
+            "data",
+            STR,
+            "Text to write, as it is; a line needs its newline.",
+            default="",
+            metavar="TEXT",
+            mcp_help="text; a line needs its newline",
+        ),
+        Arg("eof", BOOL, "End the input after the data.", default=False, mcp_help="end the input after the data"),
         WRITE_TIMEOUT,
     ),
     result=WRITE_RESULT,

@@ -14,7 +14,7 @@ from outlive import limits
 from outlive.errors import invalid
 from outlive.mcp.http import greeting
 from outlive.mcp.http import listener as listener_module
-from outlive.mcp.tools.offer import offered
+from outlive.mcp.tools.offer import offered, process_verbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _run(
     from outlive.mcp import server
     from outlive.mcp.http import app, logging
     from outlive.mcp.http.auth import LOCAL, AllowedHosts
-    from outlive.mcp.tools.call import Calls, Tools, process_verbs
+    from outlive.mcp.tools.call import Calls, Tools
 
     gc.enable()
     gc.freeze()

@@ -45,7 +45,7 @@ from outlive.mcp import async_driver
 from outlive.mcp.push import follow
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, question
 from outlive.mcp.tools.arguments import fold
-from outlive.mcp.tools.call import EXEC
+from outlive.mcp.tools.offer import EXEC
 from outlive.store.output.merged import Output
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from outlive.errors import OutliveError, invalid, nearest
 from outlive.mcp.tools import values
+from outlive.mcp.tools.offer import accepted, default_of
 from outlive.verbs.spelling import MCP, spelled
 
 if TYPE_CHECKING:
@@ -28,11 +29,6 @@ def fold(name: str) -> str:
     """Return what all spellings of a name have in common: sinceseq for since_seq, sinceSeq and
     since-seq."""
     return name.replace("_", "").replace("-", "").lower()
-
-
-def offered(verb: Verb) -> list[Arg]:
-    """Return the verb's arguments that exist over MCP."""
-    return [arg for arg in verb.args if arg.mcp]
 
 
 class Reader:
@@ -54,11 +50,11 @@ class Reader:
         self.shown = shown
         self._defaults = defaults or {}
         self._elsewhere = elsewhere or {}
-        self._args = {arg.mcp: arg for arg in offered(verb)}
+        self._args = {arg.mcp: arg for arg in accepted(verb)}
         self._names = {fold(name): arg for arg in self._args.values() for name in (*arg.aliases, arg.mcp)}
         self._fallbacks: dict[str, Any] = {}
         for arg in (*self._args.values(), *self.verb.args):  # two may share a parameter: the one over MCP counts
-            self._fallbacks.setdefault(arg.name, self._defaults.get(arg.mcp, values.default_of(arg)))
+            self._fallbacks.setdefault(arg.name, self._defaults.get(arg.mcp, default_of(arg)))
         self._model: type[BaseModel] | None = (
             None  # made when needed: that takes a millisecond, and most verbs are never called
         )
@@ -133,10 +129,10 @@ class Reader:
                 return f"{arg.mcp} ({values.unit_of(arg)})" if values.unit_of(arg) else arg.mcp
         if self._elsewhere.get(fold(name)):
             return None  # a correct name, sent to the wrong action: no guess
-        return nearest(name, [arg.mcp for arg in self._args.values() if not arg.hidden])
+        return nearest(name, [arg.mcp for arg in self._args.values() if arg.hidden is not True])
 
     def _takes(self) -> str:
-        names = [arg.mcp for arg in self._args.values() if not arg.hidden]
+        names = [arg.mcp for arg in self._args.values() if arg.hidden is not True]
         return f"{self.shown} takes: {', '.join(names)}." if names else f"{self.shown} takes no arguments."
 
 

@@ -13,7 +13,8 @@ from outlive.jobs.context import Context
 from outlive.jobs.notices import Notices
 from outlive.mcp import async_driver
 from outlive.mcp.job_environment import job_directory
-from outlive.mcp.tools.arguments import Reader, fold, offered
+from outlive.mcp.tools.arguments import Reader, fold
+from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of
 from outlive.store.root import Store
 from outlive.verbs import shared_args
 from outlive.verbs.envelope import answer
@@ -32,17 +33,7 @@ if TYPE_CHECKING:
     # Notifies a client while an action runs; takes the verb, its context and its arguments
     Alongside = Callable[[Verb, Context, dict[str, Any]], AbstractAsyncContextManager[None]]
 
-EXEC, PROCESS = "exec", "process"
-RUN = "run"
-STARTING = frozenset({RUN, "create", "start", "restart"})  # take defaults from [exec] of the configuration
 SPAWNING = frozenset({RUN, "start", "restart"})  # these need the job environment
-WAIT_ARGUMENTS = ("yield_ms", "background")  # not for `--tools exec`, which answers at the end of a command
-
-
-def process_verbs() -> dict[str, Verb]:
-    """Return every verb of the process tool by the name of its action."""
-    verbs = [verbs_module.load(name) for name in verbs_module.names() if name != RUN]
-    return {verb.name.replace(" ", "_"): verb for verb in verbs if verb.mcp}
 
 
 class Tools:
@@ -131,31 +122,10 @@ class Tools:
         found: dict[str, list[str]] = {}
         calls = [(EXEC, self.run)] if EXEC in self.offers else []
         for shown, verb in [*calls, *((f"process {name}", verb) for name, verb in self.process.items())]:
-            for arg in offered(verb):
+            for arg in accepted(verb):
                 for name in {fold(arg.mcp), *map(fold, arg.aliases)}:
                     found.setdefault(name, []).append(shown)
         return found
-
-
-def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
-    """Return the configured defaults of a verb, by name over MCP, in the units of the action."""
-    if verb.name in STARTING:
-        configured = {
-            "yield_ms": config.get("exec", "background_ms"),
-            "timeout": round(config.get("exec", "timeout_sec") * 1000),
-            "max_bytes": config.get("exec", "max_output_bytes"),
-        }
-    elif verb.name == "poll":
-        configured = {"max_bytes": config.get("exec", "pending_max_output_bytes")}
-    else:
-        return {}
-    # Without a declared default the action reads the configuration itself
-    args = {arg.mcp: arg for arg in offered(verb) if arg.mcp_default is not None}
-    return {
-        name: max(args[name].minimum or 0, min(value, args[name].maximum or value))
-        for name, value in configured.items()
-        if name in args
-    }
 
 
 def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:

@@ -1,10 +1,26 @@
-"""Which tools a server offers."""
+"""Which tools, actions and arguments a server offers, and the defaults in force.
+
+Nothing here, in `schemas` and in `listing` needs the SDK or pydantic: the list of tools is made
+before either is imported.
+"""
 
 from __future__ import annotations
 
+from outlive import verbs as verbs_module
 from outlive.errors import invalid
+from outlive.verbs import spec
 
-TOOLS = ("exec", "process")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.config import Config
+    from outlive.verbs.spec import Arg, Verb
+
+EXEC, PROCESS = TOOLS = ("exec", "process")
+RUN = "run"
+STARTING = frozenset({RUN, "create", "start", "restart"})  # take defaults from [exec] of the configuration
+WAIT_ARGUMENTS = ("yield_ms", "background")  # not for `--tools exec`, which answers at the end of a command
 
 
 def offered(text: str) -> frozenset[str]:
@@ -15,3 +31,49 @@ def offered(text: str) -> frozenset[str]:
         message = f"not a tool: {unknown[0]}" if unknown else "--tools names no tool"
         raise invalid("tools", message, hint=f"Tools: {', '.join(TOOLS)}.", usage=True)
     return wanted
+
+
+def process_verbs() -> dict[str, Verb]:
+    """Return every verb of the process tool by the name of its action."""
+    verbs = [verbs_module.load(name) for name in verbs_module.names() if name != RUN]
+    return {verb.name.replace(" ", "_"): verb for verb in verbs if verb.mcp}
+
+
+def accepted(verb: Verb) -> list[Arg]:
+    """Return the arguments that the verb takes over MCP."""
+    return [arg for arg in verb.args if arg.mcp]
+
+
+def listed(verb: Verb, config: Config) -> list[Arg]:
+    """Return the arguments that the schema shows to a model: those that are not hidden, and of
+    which the configuration makes use."""
+    return [arg for arg in accepted(verb) if not arg.hidden and (arg.section is None or config.has(arg.section))]
+
+
+def default_of(arg: Arg) -> Any:
+    """Return the declared default in the unit of the action: durations are declared in seconds
+    or ms, and passed in ms."""
+    if arg.kind == spec.SECONDS and arg.mcp_default is not None:
+        return round(arg.mcp_default * 1000)
+    return arg.mcp_default
+
+
+def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
+    """Return the configured defaults of a verb, by name over MCP, in the units of the action."""
+    if verb.name in STARTING:
+        configured = {
+            "yield_ms": config.get("exec", "background_ms"),
+            "timeout": round(config.get("exec", "timeout_sec") * 1000),
+            "max_bytes": config.get("exec", "max_output_bytes"),
+        }
+    elif verb.name == "poll":
+        configured = {"max_bytes": config.get("exec", "pending_max_output_bytes")}
+    else:
+        return {}
+    # Without a declared default the action reads the configuration itself
+    args = {arg.mcp: arg for arg in accepted(verb) if arg.mcp_default is not None}
+    return {
+        name: max(args[name].minimum or 0, min(value, args[name].maximum or value))
+        for name, value in configured.items()
+        if name in args
+    }

@@ -1,24 +1,24 @@
 """The schemas of the tools: JSON Schema 2020-12, made from the declarations of the verbs.
 
 They are flat objects without $ref and without oneOf at the top, since not every client takes more,
-and short, since every conversation pays for them.
+and short, since every conversation pays for them. They do not forbid other arguments: aliases are
+accepted, and a client that validates would refuse them. Defaults are in the descriptions, because
+clients drop the keyword.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from outlive.core.records import STATES
-from outlive.limits import SCHEMA_VERSION
-from outlive.mcp.tools.arguments import offered
-from outlive.mcp.tools.values import default_of
+from outlive.mcp.tools.offer import STARTING, default_of, defaults_of, listed
 from outlive.verbs import spec
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from outlive.config import Config
     from outlive.verbs.spec import Arg, Verb
 
 _AS_IN_EXEC = "as in exec"
@@ -39,65 +39,87 @@ _TYPES: dict[str, dict[str, Any]] = {
 }
 
 
-def of_verb(verb: Verb, defaults: Mapping[str, Any], *, without: Iterable[str] = ()) -> dict[str, Any]:
+def of_verb(verb: Verb, config: Config, *, without: Iterable[str] = ()) -> dict[str, Any]:
     """Return the input schema of a tool that is one verb, without the arguments in `without`."""
-    args = [arg for arg in offered(verb) if not arg.hidden and arg.mcp not in set(without)]
-    properties = {arg.mcp: _property(arg, _whole(arg.help), defaults) for arg in args}
+    args = [arg for arg in listed(verb, config) if arg.mcp not in set(without)]
+    defaults = defaults_of(verb, config)
+    properties = {arg.mcp: of_argument(arg, _begun(_shown(arg, whole(arg.help))), defaults) for arg in args}
     return _object(properties, [arg.mcp for arg in args if arg.required])
 
 
-def of_actions(verbs: Mapping[str, Verb], elsewhere: Verb | None) -> dict[str, Any]:
+def of_actions(verbs: Mapping[str, Verb], elsewhere: Verb | None, config: Config) -> dict[str, Any]:
     """Return the input schema of a tool that is several verbs: `action`, and the union of their
     arguments.
 
     A description begins with the actions that take the argument. An argument that `elsewhere`, the
-    verb of another tool, declares alike is not described again.
+    verb of another tool, declares alike is not described again; of an action that defines or
+    starts a job it is not even listed, since that takes almost all of them.
     """
-    union: dict[str, list[tuple[str, Arg]]] = {}
+    known = {_alike(arg) for arg in listed(elsewhere, config)} if elsewhere else set()
+    union: dict[str, list[tuple[str, Arg, str]]] = {}
     for action, verb in verbs.items():
-        for arg in offered(verb):
-            if not arg.hidden:
-                union.setdefault(arg.mcp, []).append((action, arg))
-    known = {(arg.mcp, arg.kind, arg.help) for arg in offered(elsewhere)} if elsewhere else set()
+        for arg in listed(verb, config):
+            if _alike(arg) not in known:
+                union.setdefault(arg.mcp, []).append((action, arg, _shown(arg, _sentence(arg.help))))
+            elif action not in STARTING:
+                union.setdefault(arg.mcp, []).append((action, arg, _AS_IN_EXEC))
     properties: dict[str, Any] = {"action": {"type": "string", "enum": list(verbs)}}
     for name, users in union.items():
-        properties[name] = _shared(name, users, len(verbs), known)
+        properties[name] = _shared(users, len(verbs))
     return _object(properties, ["action"])
 
 
-def _shared(name: str, users: list[tuple[str, Arg]], actions: int, known: set[tuple[str, str, str]]) -> dict[str, Any]:
+def _alike(arg: Arg) -> tuple[str, str, str]:
+    return arg.mcp, arg.kind, arg.help
+
+
+def _shared(users: list[tuple[str, Arg, str]], actions: int) -> dict[str, Any]:
     texts: dict[str, list[str]] = {}
-    for action, arg in users:
-        alike = (name, arg.kind, arg.help) in known
-        texts.setdefault(_AS_IN_EXEC if alike else _sentence(arg.help), []).append(action)
+    for action, _, text in users:
+        texts.setdefault(text, []).append(action)
     # A list of most actions says little
-    parts = [text if len(takers) > actions // 2 else f"{' '.join(takers)}: {text}" for text, takers in texts.items()]
-    kinds = {arg.kind for _, arg in users}
-    if len(kinds) == 1 and len({arg.choices for _, arg in users}) == 1:
-        return _property(users[0][1], "; ".join(parts), {}, bare=len(users) > 1 or _AS_IN_EXEC in texts)
-    shape = _TYPES[spec.WORDS] if kinds == {spec.STR, spec.STRS} else {}  # one job; for wait also several
-    return {**shape, "description": "; ".join(parts)}
+    parts = [
+        text if len(takers) > actions // 2 else f"{' '.join(takers)}: {text}".removesuffix(": ")
+        for text, takers in texts.items()
+    ]
+    args = [arg for _, arg, _ in users]
+    if len({(arg.kind, arg.choices) for arg in args}) == 1:
+        return of_argument(args[0], "; ".join(parts), {}, bare=len(users) > 1 or _AS_IN_EXEC in texts)
+    assert {arg.kind for arg in args} == {spec.STR, spec.STRS}, args[0].mcp
+    return {**_TYPES[spec.WORDS], "description": "; ".join(parts)}  # one job; for wait also several
 
 
-def _property(arg: Arg, text: str, defaults: Mapping[str, Any], *, bare: bool = False) -> dict[str, Any]:
+def of_argument(arg: Arg, text: str, defaults: Mapping[str, Any], *, bare: bool = False) -> dict[str, Any]:
     """Return the schema of one argument. `bare` leaves out the default: several share it, or
     another tool tells it."""
-    found = {**_TYPES[arg.kind], "description": text}
+    default = defaults.get(arg.mcp, default_of(arg))
+    if default and not bare and "default" not in text:
+        text = f"{text} (default {_written(arg, default)})".lstrip()
+    found = {**_TYPES[arg.kind], **({"description": text} if text else {})}
     if arg.choices:
         found["enum"] = list(arg.choices)
     if arg.minimum:
         found["minimum"] = arg.minimum
-    default = defaults.get(arg.mcp, default_of(arg))
-    if default and not bare:
-        found["default"] = _seconds(default) if arg.kind == spec.SECONDS else default
     return found
 
 
-def _seconds(ms: int) -> float:
-    return ms // 1000 if ms % 1000 == 0 else ms / 1000
+def _written(arg: Arg, default: Any) -> str:
+    if arg.kind == spec.SECONDS:
+        return f"{default / 1000:g}"
+    if isinstance(default, (list, tuple)):
+        return ", ".join(map(str, default))
+    return str(default).lower() if isinstance(default, bool) else str(default)
 
 
-def _whole(text: str) -> str:
+def _begun(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _shown(arg: Arg, text: str) -> str:
+    return text if arg.mcp_help is None else arg.mcp_help
+
+
+def whole(text: str) -> str:
     """Return a help text without the sentences about the command line."""
     ours = re.sub(r"\s*\(CLI:[^)]*\)", "", text.strip())
     sentences = re.split(r"(?<=\.)\s", ours)
@@ -106,30 +128,25 @@ def _whole(text: str) -> str:
 
 def _sentence(text: str) -> str:
     """Return the first sentence of a help text: enough to choose; errors say the rest."""
-    return re.split(r"(?<=[.;])\s", _whole(text), maxsplit=1)[0].rstrip(".;")
+    return re.split(r"(?<=[.;])\s", whole(text), maxsplit=1)[0].rstrip(".;")
 
 
 def _object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    found: dict[str, Any] = {"type": "object", "properties": properties}
     return {**found, "required": required} if required else found
 
 
 def of_answer() -> dict[str, Any]:
     """Return the output schema of both tools: the fields that programs need most. `outlive
     schema` has all."""
-    number, text = {"type": ["integer", "null"]}, {"type": ["string", "null"]}
     properties: dict[str, Any] = {
-        "schema_version": {"const": SCHEMA_VERSION},
         "ok": {"type": "boolean"},
         "type": {"type": "string"},
         "job_id": {"type": "string"},
-        "state": {"enum": list(STATES)},
+        "state": {"type": "string"},
+        "exit_code": {"type": ["integer", "null"]},
         "output": {"type": "string"},
-        "exit_code": number,
-        "reason": text,
-        "next_seq": number,
-        "hint": text,
-        "jobs": {"type": "array"},
-        "error": {"type": "object", "required": ["code", "message", "retryable"]},
+        "next_seq": {"type": ["integer", "null"]},
+        "error": {"type": "object"},
     }
-    return {"type": "object", "properties": properties, "required": ["schema_version", "ok", "type"]}
+    return {"type": "object", "properties": properties, "required": ["ok", "type"]}

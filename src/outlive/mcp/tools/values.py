@@ -70,14 +70,6 @@ def _annotated(arg: Arg) -> Any:
     return str
 
 
-def default_of(arg: Arg) -> Any:
-    """Return the declared default in the unit of the action: durations are declared in seconds
-    or ms, and passed in ms."""
-    if arg.kind == spec.SECONDS and arg.mcp_default is not None:
-        return round(arg.mcp_default * 1000)
-    return arg.mcp_default
-
-
 # --- errors --------------------------------------------------------------------------------------------------------
 
 

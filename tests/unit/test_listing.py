@@ -1,0 +1,169 @@
+"""What the list of tools costs, what it shows to a model, and what it leaves open."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from outlive import config, verbs
+from outlive.errors import OutliveError
+from outlive.mcp import instructions
+from outlive.mcp.tools import listing, schemas
+from outlive.mcp.tools.call import Tools
+from outlive.mcp.tools.offer import accepted, listed, process_verbs
+from outlive.verbs.spec import BOOL, STR, Arg, Verb
+from support.codex_schema import BUDGET, normalised, size
+
+OBVIOUS = {"command": "text"}
+WITHOUT_SDK = """
+import sys
+from outlive import config, verbs
+from outlive.mcp import instructions
+from outlive.mcp.tools import listing, offer
+tools = listing.tools(verbs.load("run"), offer.process_verbs(), ("exec", "process"), config.load({}))
+assert [tool["name"] for tool in tools] == ["exec", "process"]
+print(sorted({name.partition(".")[0] for name in sys.modules} & {"mcp", "mcp_types", "pydantic", "anyio", "asyncio"}))
+"""
+
+
+@pytest.fixture(scope="module")
+def tools() -> dict[str, dict[str, Any]]:
+    """The list of tools in the default configuration, by name."""
+    found = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+    return {tool["name"]: tool for tool in found}
+
+
+@pytest.fixture(scope="module")
+def reader() -> Tools:
+    return Tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+
+
+# --- what it costs -------------------------------------------------------------------------------------------------
+
+
+def test_codex_keeps_the_descriptions_of_both_tools(tools: dict[str, dict[str, Any]]) -> None:
+    assert size(normalised(tools["process"]["inputSchema"])) <= 4_500 < BUDGET
+    assert size(normalised(tools["exec"]["inputSchema"])) <= 4_500
+
+
+def test_both_tools_together_are_short(tools: dict[str, dict[str, Any]]) -> None:
+    assert sum(map(size, tools.values())) <= 8_000
+
+
+def test_codex_counts_a_schema_as_it_was_seen_to() -> None:
+    """A description without a type is lost; bounds and defaults are; an object gets properties."""
+    shown = {"type": "integer", "description": "é", "minimum": 1, "default": 3}
+    watch = {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "object"}]}}
+    found = normalised({"type": "object", "properties": {"b": shown, "a": {"description": "lost"}, "c": watch}})
+    items = {"anyOf": [{"type": "string"}, {"type": "object", "properties": {}}]}
+    properties = {"a": {}, "b": {"type": "integer", "description": "é"}, "c": {"type": "array", "items": items}}
+    assert found == {"type": "object", "properties": properties}
+    assert size({"a": "é"}) == 10
+
+
+def test_the_list_is_made_before_the_sdk_is_imported() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_SDK], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+# --- what a model is shown -----------------------------------------------------------------------------------------
+
+
+def test_every_argument_says_what_it_is(tools: dict[str, dict[str, Any]]) -> None:
+    silent = [
+        f"{name} {argument}"
+        for name, tool in tools.items()
+        for argument, schema in tool["inputSchema"]["properties"].items()
+        if argument != "action" and not schema.get("description")
+    ]
+    assert silent == []
+
+
+def test_every_argument_has_a_type_without_which_codex_drops_its_description(tools: dict[str, dict[str, Any]]) -> None:
+    for tool in tools.values():
+        for name, schema in tool["inputSchema"]["properties"].items():
+            assert "type" in schema or "anyOf" in schema, name
+
+
+def test_the_first_line_of_the_instructions_says_what_a_model_needs_at_once() -> None:
+    line = instructions.INSTRUCTIONS.partition("\n")[0]
+    for said in ("jobs that survive", "prefer exec to the host's own shell", "still running → process wait"):
+        assert said in line
+    assert len(line) < 250
+
+
+def test_the_descriptions_say_it_again_for_clients_that_show_no_instructions(tools: dict[str, dict[str, Any]]) -> None:
+    assert "survives this client" in tools["exec"]["description"]
+    assert "process wait" in tools["exec"]["description"]
+    assert "Still running: wait" in tools["process"]["description"]
+    for tool in tools.values():
+        assert "no sleep loops" in tool["description"]
+
+
+def test_claude_code_can_find_the_tools_and_shows_long_results_whole(tools: dict[str, dict[str, Any]]) -> None:
+    for tool in tools.values():
+        assert tool["_meta"]["anthropic/maxResultSizeChars"] >= 131_072
+    assert "background" in tools["exec"]["_meta"]["anthropic/searchHint"]
+    assert "background" in tools["process"]["_meta"]["anthropic/searchHint"]
+
+
+# --- what it leaves open -------------------------------------------------------------------------------------------
+
+
+def test_a_client_that_validates_lets_aliases_through(tools: dict[str, dict[str, Any]]) -> None:
+    for tool in tools.values():
+        assert "additionalProperties" not in tool["inputSchema"]
+
+
+def test_arguments_that_are_not_listed_are_accepted(tools: dict[str, dict[str, Any]], reader: Tools) -> None:
+    properties = tools["process"]["inputSchema"]["properties"]
+    for name, given in {
+        "create": {"command": "true", "pty": True, "notify_command": "cat"},
+        "restart": {"job_id": "x", "yield_ms": 5},
+        "gc": {"max_jobs": 3},
+        "send-keys": {"job_id": "x", "hex": ["1b"]},
+        "list": {"owner": "me"},
+        "poll": {"sessionId": "x", "sinceSeq": 1},
+    }.items():
+        assert set(given) - {"job_id"} - set(properties), name
+        assert reader.read("process", {"action": name, **given})[0] is reader.process[name]
+
+
+def test_what_exec_lists_is_listed_again_only_where_no_job_is_started() -> None:
+    run, found = verbs.load("run"), process_verbs()
+    shared = {arg.mcp for arg in accepted(found["create"])} & {arg.mcp for arg in listed(run, config.load({}))}
+    with_exec = schemas.of_actions(found, run, config.load({}))["properties"]
+    alone = schemas.of_actions(found, None, config.load({}))["properties"]
+    assert shared <= alone.keys()
+    assert shared & with_exec.keys() == {"tags", "env", "watch"}
+    assert with_exec["watch"]["description"] == "notify_set: as in exec"
+
+
+def test_an_argument_that_is_not_listed_is_hinted(reader: Tools) -> None:
+    with pytest.raises(OutliveError) as raised:
+        reader.read("process", {"action": "gc", "max_job": 3})
+    assert raised.value.hint == "Did you mean max_jobs?"
+
+
+def test_an_argument_of_a_section_that_is_not_configured_is_accepted_but_not_listed() -> None:
+    args = (Arg("plain", STR, "Anything."), Arg("caged", BOOL, "In the cage.", section="shell"))
+    verb = Verb("run", "Run.", args=args)
+    assert list(schemas.of_verb(verb, config.load({}))["properties"]) == ["plain"]
+    configured = config.load({"OUTLIVE_SHELL_UNIX": "bash -c"})
+    assert list(schemas.of_verb(verb, configured)["properties"]) == ["plain", "caged"]
+    assert [arg.name for arg in accepted(verb)] == ["plain", "caged"]
+
+
+def test_the_sandbox_is_not_offered_where_there_is_none(tools: dict[str, dict[str, Any]], reader: Tools) -> None:
+    assert "elevated" not in tools["exec"]["inputSchema"]["properties"]
+    assert reader.read("exec", {"command": "true", "elevated": True})[1]["elevated"] is True
+
+
+def test_a_default_is_in_the_description_because_clients_drop_the_keyword() -> None:
+    changed = config.load({"OUTLIVE_EXEC_BACKGROUND_MS": "2500"})
+    properties = schemas.of_verb(verbs.load("run"), changed)["properties"]
+    assert properties["yield_ms"]["description"].endswith("(default 2500)")
+    assert "default" not in properties["yield_ms"]
