@@ -304,7 +304,7 @@ OURS = Peer(
     "outlive",
     "",
     finish=lambda client, command: client.structured("exec", command=command),
-    start=lambda client, command: str(client.structured("exec", command=command, background=True)["job_id"]),
+    start=lambda client, command: str(client.structured("exec", command=command, yield_ms=0)["job_id"]),
     knows=lambda client, job: job in str(client.structured("process", action="list")),
     lines_kept=_lines_of_ours,
 )

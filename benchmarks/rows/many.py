@@ -139,7 +139,7 @@ def burst_once(bench: Bench, client: Client) -> Work:
         jobs: list[str] = []
 
         def start() -> None:
-            asked = [client.begin_call("exec", command="true", background=True) for _ in range(count)]
+            asked = [client.begin_call("exec", command="true", yield_ms=0) for _ in range(count)]
             jobs.extend(client.answer(one)["structuredContent"]["job_id"] for one in asked)
 
         took = taken_ms(start)
@@ -164,9 +164,7 @@ def burst(bench: Bench) -> Found:
 @row("memory-server", "memory of a running job started by a server, 100 at once (PSS)", unit="MB", most=2)
 def memory_from_a_server(bench: Bench) -> Found:
     with bench.server() as client:
-        asked = [
-            client.begin_call("exec", command="exec sleep 600", background=True) for _ in range(bench.size(100, 4))
-        ]
+        asked = [client.begin_call("exec", command="exec sleep 600", yield_ms=0) for _ in range(bench.size(100, 4))]
         jobs = [client.answer(one)["structuredContent"]["job_id"] for one in asked]
         return _memory(bench, jobs)
 

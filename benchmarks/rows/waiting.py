@@ -33,7 +33,7 @@ def _told(bench: Bench, script: str, until: dict[str, object]) -> Found:
     command = "exec " + shlex.join([sys.executable, "-I", "-S", "-c", script])
     with bench.server() as client:
         for _ in range(bench.rounds(40)):
-            job = client.structured("exec", command=command, background=True)["job_id"]
+            job = client.structured("exec", command=command, yield_ms=0)["job_id"]
             client.call("process", action="wait", job_id=job, timeout_ms=50_000, **until)
             at = time.monotonic_ns()
             took.append((at - _printed(bench, job)) / 1e6)
@@ -65,7 +65,7 @@ def _printed(bench: Bench, job: str) -> int:
 @row("idle-server", "a server, its fork server and a job that sleeps: wake-ups in 10 s", unit="wake-ups", most=0)
 def idle_server(bench: Bench) -> Found:
     with bench.server() as client:
-        job = client.structured("exec", command="sleep 600", background=True)["job_id"]
+        job = client.structured("exec", command="sleep 600", yield_ms=0)["job_id"]
         supervisor = int(bench.state(job)["supervisor"]["pid"])
         guardian = _parent(supervisor)
         pids = [client.process.pid, _parent(guardian), guardian, supervisor]
@@ -75,7 +75,7 @@ def idle_server(bench: Bench) -> Found:
 @row("idle-waiter", "the same with a `wait` under way: wake-ups in 10 s", unit="wake-ups", most=0)
 def idle_waiter(bench: Bench) -> Found:
     with bench.server() as client:
-        job = client.structured("exec", command="sleep 600", background=True)["job_id"]
+        job = client.structured("exec", command="sleep 600", yield_ms=0)["job_id"]
         client.begin_call("process", action="wait", job_id=job, timeout_ms=50_000, until=[{"regex": "never"}])
         return _at_rest(bench, [client.process.pid, int(bench.state(job)["supervisor"]["pid"])])
 

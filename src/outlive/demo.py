@@ -130,7 +130,7 @@ class _Demo:
                 await self._read_to_the_end(client)
 
     async def _start_job(self, client: Client) -> None:
-        how = {"title": "numbered lines", "workdir": self.place, "background": True, "raw": True}
+        how = {"title": "numbered lines", "workdir": self.place, "yield_ms": 0, "raw": True}
         answer = await _call(client, "exec", command=["sh", "-c", _SCRIPT], **how)
         self.seen.job_id, self.seen.log_path = answer["job_id"], answer["stdout_log_path"]
         self.say(

@@ -11,6 +11,7 @@ JOB_FORMAT = 1  # of the job directory; readers accept every number up to this o
 
 # --- defaults of arguments --------------------------------------------------------------------------------------
 YIELD_MS = 10_000  # `exec` and `run` answer after this if the command still runs
+BACKGROUND_LOOK_MS = 300  # a job in the background that dies within this is answered as dead
 MCP_TIMEOUT_S = 1_800.0  # end of a job started over MCP; the CLI has none
 LOOKS_LIKE_MS_S = 10_000.0  # a `timeout` in seconds from which on milliseconds may have been meant
 MCP_KILL_AFTER_MS = 5_000

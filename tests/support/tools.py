@@ -16,7 +16,7 @@ def ids(root: Path) -> list[str]:
 
 
 def background(session: McpSession, command: Any, **more: Any) -> str:
-    job: str = session.ok("exec", command=command, background=True, **more)["job_id"]
+    job: str = session.ok("exec", command=command, yield_ms=0, **more)["job_id"]
     return job
 
 

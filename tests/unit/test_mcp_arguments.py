@@ -208,7 +208,7 @@ def test_a_wrong_action_lists_the_right_ones(name: Any) -> None:
 def test_spawn_is_exec_in_the_background() -> None:
     verb, args = tools(Recorder()).read("process", {"action": "spawn", "command": "make", "yield_ms": 5000})
     assert verb.name == "run"
-    assert (args["background"], args["yield_ms"]) == (True, 0)
+    assert (args["background"], args["yield_ms"]) == (True, 5000), "for until"
     with pytest.raises(OutliveError):
         tools(Recorder(), offers=("process",)).read("process", {"action": "spawn", "command": "make"})
 
@@ -231,6 +231,12 @@ def test_exec_alone_waits_for_the_end_and_ignores_yielding() -> None:
         ("process", {"action": "kill", "job_id": "x", "grace_ms": 60_000}, ("wait_ms", 50_000), 61_000),
         ("exec", {"command": "x", "yield_ms": 90_000}, ("yield_ms", 50_000), 90_000),
         ("exec", {"command": "x", "yield_ms": 90_000, "background": True}, ("yield_ms", 90_000), None),
+        (
+            "exec",
+            {"command": "x", "yield_ms": 90_000, "background": True, "until": ["port=1"]},
+            ("yield_ms", 50_000),
+            90_000,
+        ),
         ("exec", {"command": "x", "timeout": 90}, ("timeout_ms", 90_000), None),
     ],
 )

@@ -72,6 +72,7 @@ def run_verb(run: Any) -> Verb:
         Arg("idle_timeout_ms", spec.MS, "End it after so long without output.", default=0),
         Arg("yield_ms", spec.MS, "Answer after this long.", default=limits.YIELD_MS, cli="--snapshot-after"),
         Arg("background", spec.BOOL, "Answer at once.", default=False, cli=""),
+        Arg("until", spec.ITEMS, "What to wait for.", default=()),
         Arg("wait", spec.BOOL, "Answer when it ended.", default=False, mcp=""),
         Arg("stdin", spec.STR, "Its input.", default="closed", choices=("open", "closed")),
         Arg("tags", spec.STRS, "Tags.", default=[], mcp="tags"),

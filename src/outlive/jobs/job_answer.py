@@ -27,7 +27,7 @@ DESCRIBING = (
 )
 RUN = (
     "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
-    "truncated gaps? requested_ms? effective_ms? deduplicated? hint? " + DESCRIBING
+    "truncated gaps? fired? timed_out? requested_ms? effective_ms? deduplicated? hint? " + DESCRIBING
 )
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import socket
     from typing import Any
 
+    from outlive.jobs.conditions.parse import Condition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
     from outlive.jobs.waiting import Waiting
@@ -206,12 +207,13 @@ class Reply:
     """When a start is answered and how much output the answer shows: `WAITING` and `SHOWN` of
     verbs/shared_args.py."""
 
-    NAMES = ("yield_ms", "background", "wait", "propagate", "wait_poll_ms", "tail_lines", "max_bytes", "raw")
+    NAMES = ("until", "yield_ms", "background", "wait", "propagate", "wait_poll_ms", "tail_lines", "max_bytes", "raw")
 
     def __init__(
         self,
         *,
         yield_ms: int,
+        until: list[Any] | tuple[Any, ...] = (),
         background: bool = False,
         wait: bool = False,
         propagate: bool = False,
@@ -221,13 +223,24 @@ class Reply:
         raw: bool = False,
     ) -> None:
         self.began = time.monotonic()
-        self.until = None if wait else self.began + (0 if background else yield_ms / 1000)
+        self.conditions = _conditions(until, stop_at_prompts=not wait) if until else []
+        patience_ms = limits.BACKGROUND_LOOK_MS if background and not until else yield_ms
+        self.deadline = None if wait else self.began + patience_ms / 1000
         self.show: dict[str, Any] = {"tail_lines": tail_lines, "max_bytes": max_bytes, "raw": raw}
 
     @classmethod
     def taken_from(cls, args: dict[str, Any]) -> Reply:
         """Take the values out of the arguments of a call."""
         return cls(**{name: args.pop(name) for name in cls.NAMES if name in args})
+
+
+def _conditions(until: Any, *, stop_at_prompts: bool) -> list[Condition]:
+    """Return the checked conditions, before anything is started. Errors: invalid_argument."""
+    from outlive.jobs.conditions import parse
+
+    found = parse.parsed(until)
+    asks = stop_at_prompts and all(one.name != "input" for one in found)
+    return [*found, parse.Condition("input")] if asks else found
 
 
 def run_job(ctx: Context, plan: Plan, reply: Reply) -> Waiting[dict[str, Any]]:
@@ -281,21 +294,42 @@ def wait_and_answer(
 
     `told` says that the supervisor reported the start on `sock`; it will report the end there too.
     """
+    if reply.conditions:
+        if sock is not None:
+            sock.close()
+        return _with_hint(hint, (yield from _wait_and_answer(ctx, job, reply)))
     control = ControlClient(job, output=False, sock=sock)
     try:
-        if told and (reply.until is None or time.monotonic() < reply.until):
+        if told and (reply.deadline is None or time.monotonic() < reply.deadline):
             # Inspecting now would take a core from the command that starts
-            yield from control.pause(reply.until)
+            yield from control.pause(reply.deadline)
         while True:
             found = adoption.inspect_and_adopt(ctx, job)
-            if found.state.finished or (reply.until is not None and time.monotonic() >= reply.until):
+            if found.state.finished or (reply.deadline is not None and time.monotonic() >= reply.deadline):
                 break
-            if reply.until is not None and _waits_for_input(found, job):
+            if reply.deadline is not None and _waits_for_input(found, job):
                 break  # nothing happens until its question is answered
-            yield from control.pause(reply.until)
+            yield from control.pause(reply.deadline)
     finally:
         control.close()
-    answer = job_answer.run_answer(ctx, found, job, began=reply.began, **reply.show)
+    return _with_hint(hint, job_answer.run_answer(ctx, found, job, began=reply.began, **reply.show))
+
+
+def _wait_and_answer(ctx: Context, job: JobDir, reply: Reply) -> Waiting[dict[str, Any]]:
+    """Wait as the verb `wait` does, from the start of the job on, and answer."""
+    from outlive.jobs.conditions.job_wait import JobWait, wait_for
+
+    waited = JobWait(ctx, job, reply.conditions, output_since=0, match_since=0)
+    try:
+        done = yield from wait_for(ctx, [waited], began=reply.began, limit=reply.deadline)
+        answer = job_answer.run_answer(ctx, waited.found, job, began=reply.began, **reply.show)
+        return _with_hint(waited.hint(), answer | {"fired": waited.fired, "timed_out": not done})
+    finally:
+        waited.close()
+
+
+def _with_hint(hint: str | None, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer with this sentence before its own hint."""
     return answer | ({"hint": f"{hint} {answer.get('hint', '')}".strip()} if hint else {})
 
 

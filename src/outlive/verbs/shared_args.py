@@ -89,9 +89,12 @@ SHOWN = (
 
 # How long run, start and restart wait before they answer.
 WAITING = (
+    Arg("until", ITEMS, "Answer when this holds, as in wait: exit, output, input, regex=RE2, fail_regex=RE2, port=8080, http=URL, "
+        "file=PATH, idle=5s.", default=(), metavar="CONDITION",
+        mcp_help="answer when one holds: {regex, stream}, {fail_regex}, {port, host}, {http: URL, status}, {file}, {idle_ms}"),
     Arg("yield_ms", MS, "Answer after this long if the job still runs; 0: at once.", default=limits.YIELD_MS, minimum=0,
         cli="--snapshot-after", aliases=("yieldMs",), metavar="DURATION"),
-    Arg("background", BOOL, "Answer at once.", default=False, cli=""),
+    Arg("background", BOOL, f"Answer after {limits.BACKGROUND_LOOK_MS} ms, or when until holds; no time limit unless timeout is given.", default=False, cli=""),
     Arg("wait", BOOL, "Answer when the job has ended, however long that takes.", default=False, mcp=""),
     Arg("propagate", BOOL, "With --wait: exit with the job's exit code.", default=False, mcp=""),
     Arg("wait_poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--wait-poll-ms",

@@ -87,7 +87,7 @@ class Tools:
         return {**args, **self._known({"wait": True, "background": False, "yield_ms": limits.MAX_DURATION_MS})}
 
     def _in_background(self, args: dict[str, Any]) -> dict[str, Any]:
-        return {**args, **self._known({"background": True, "yield_ms": 0})}
+        return {**args, **self._known({"background": True})}
 
     def _without_limit(self, args: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments with no time limit for a job in the background, which is usually a
@@ -151,7 +151,7 @@ def waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
     if verb.name in ("poll", "wait", "write"):
         return "timeout_ms" if "timeout_ms" in args else None
     name = "wait_ms" if verb.name == "kill" else "yield_ms"
-    return None if name not in args or args.get("background") else name
+    return None if name not in args or (args.get("background") and not args.get("until")) else name
 
 
 class Calls:

@@ -57,6 +57,11 @@ def _run(found: Found, process: bool) -> tuple[str, list[str]]:
         lines.append("A job with this dedupe_key was running already: this is that job, nothing was started.")
     if found.get("restarted_from"):
         lines.append(f"Restart of job {found['restarted_from']}; this is job {found['job_id']}.")
+    fired = found.get("fired")
+    if fired and not sentences.is_exit(fired):
+        lines.append(sentences.condition(fired))
+    if found.get("timed_out"):
+        lines.append(f"Not yet, after {sentences.duration_of(found, 'waited_ms')}; the job goes on.")
     if not sentences.succeeded(found):
         lines.append(sentences.state_line(found, process))
     lines += sentences.left_behind(found, process)

@@ -1,0 +1,148 @@
+"""Wait until conditions hold for jobs: what `wait` does, and `run` with `until`.
+
+A wait is level-triggered: what is true already fires at once. The end of a job ends its wait,
+because nothing else can come true any more.
+"""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.jobs import adoption, processes
+from outlive.jobs.conditions import of_job
+from outlive.jobs.control_client import ControlClient
+from outlive.jobs.waiting import Pause
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.conditions.condition import Probe
+    from outlive.jobs.conditions.parse import Condition
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+
+class JobWait:
+    """The wait for one job. Close it after use; the job stays open.
+
+    `fired` is what came true, None before. `in_vain` says that it fired because what was waited for
+    cannot come any more.
+    """
+
+    def __init__(
+        self, ctx: Context, job: JobDir, wanted: list[Condition], *, output_since: int, match_since: int
+    ) -> None:
+        self.job = job
+        self.fired: dict[str, Any] | None = None
+        self.in_vain = False
+        self._names = {condition.name for condition in wanted}
+        self.found: Inspection = adoption.inspect_and_adopt(ctx, job)
+        self.probes: list[Probe] = of_job.probes_for(
+            wanted, job, self.found, output_since=output_since, match_since=match_since
+        )
+        self.control = ControlClient(job, output=any(probe.needs_output for probe in self.probes))
+
+    def check(self, ctx: Context) -> None:
+        if self.fired:
+            return
+        found = self.found = adoption.inspect_and_adopt(ctx, self.job)
+        adoption.require_in_place(self.job)
+        over = of_job.is_over(found) and not self._serves(found)
+        for probe in self.probes:
+            fired = probe.check(found)
+            if fired:
+                self.fired = {**fired, "job_id": self.job.job_id}
+                self.in_vain = fired["condition"] == "fail_regex"
+                return
+        searching = any(isinstance(probe, of_job.Matches) and probe.again is not None for probe in self.probes)
+        if over and not searching and not self.undecided:  # nothing of what was waited for can come any more
+            self.fired = {"condition": "exit", "job_id": self.job.job_id}
+            self.in_vain = "exit" not in self._names
+
+    @property
+    def undecided(self) -> bool:
+        return not self.fired and any(probe.undecided for probe in self.probes)
+
+    def _serves(self, found: Inspection) -> bool:
+        """Return whether the job left processes in the background that the wait may be for.
+
+        A failed job leaves none.
+        """
+        if "exit" in self._names or not found.supervised or found.state.exit_code != 0:
+            return False
+        return bool(processes.descendants(found, self.job))
+
+    def hint(self) -> str | None:
+        """Return a sentence where the rest of the answer may mislead: on what fired, else on what
+        was seen last of a condition that did not come true."""
+        told = self._on_the_end() if self.fired else self._last_seen()
+        skipped = sum(probe.skipped for probe in self.probes if isinstance(probe, of_job.Matches))
+        if not skipped or (self.fired and not self.in_vain):
+            return told
+        gone = f"{skipped:,} bytes of output were gone before they could be searched: it passed the job's quota."
+        return f"{told} {gone}" if told else gone
+
+    def _on_the_end(self) -> str | None:
+        fired = self.fired or {}
+        if fired["condition"] == "port" and not fired["owned"] and fired.get("address"):
+            return (
+                f"The process that listens on port {fired['port']} is not one of this job; an older one may still run."
+            )
+        if self.in_vain and fired["condition"] == "exit":
+            wanted = ", ".join(sorted(self._names - {"fail_regex", "input"})) or "what was waited for"
+            return f"The job ended before {wanted} came true."
+        return None
+
+    def _last_seen(self) -> str | None:
+        return next((f"Last seen: {probe.last}." for probe in self.probes if probe.last), None)
+
+    def close(self) -> None:
+        self.control.close()
+        for probe in self.probes:
+            probe.close()
+
+
+def wait_for(
+    ctx: Context, jobs: list[JobWait], *, began: float, limit: float | None, mode: str = "any"
+) -> Waiting[bool]:
+    """Wait until one of the jobs has fired, with mode `all` until all have or one has in vain.
+
+    Return False if `limit` passed first (time.monotonic seconds; None: no limit).
+    """
+    while True:
+        for one in jobs:
+            one.check(ctx)
+        fired = [one for one in jobs if one.fired]
+        in_vain = any(one.in_vain for one in fired)
+        if fired if mode == "any" else in_vain or len(fired) == len(jobs):
+            return True
+        # What is true already fires even without time to wait, but a first answer from a port or
+        # server takes a moment
+        first = any(one.undecided for one in jobs)
+        until = limit if limit is None or not first else max(limit, began + limits.FIRST_ANSWER_S)
+        if until is not None and time.monotonic() >= until:
+            return False
+        yield from _pause([one for one in jobs if not one.fired], until)
+
+
+def _pause(waiting: list[JobWait], limit: float | None) -> Waiting[None]:
+    """Wait until something may have changed for one of the jobs."""
+    fds: list[int] = []
+    deadlines = [] if limit is None else [limit]
+    for one in waiting:
+        for pause in one.control.pause(limit):  # only to learn what it would wait for
+            fds += pause.fds
+            deadlines += [] if pause.deadline is None else [pause.deadline]
+            break
+        else:
+            return
+        for probe in one.probes:
+            fds += probe.fds
+            deadlines += [] if probe.again is None else [probe.again]
+    yield Pause(tuple(fds), min(deadlines, default=None))
+    for one in waiting:
+        one.control.drain()

@@ -1,0 +1,84 @@
+"""run --until: start something and be told when it is ready, in one call."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.cli import Cli, Jobs
+from support.commands import GATE
+
+LISTEN = """
+import socket, sys, time
+print("about to listen", flush=True)
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as sock:
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        found: int = sock.getsockname()[1]
+        return found
+
+
+def test_a_server_is_started_and_its_port_awaited_in_one_call(cli: Cli, jobs: Jobs, port: int) -> None:
+    server = [sys.executable, "-c", LISTEN, str(port)]
+    answer = cli.ok("run", "--until", f"port={port}", "--snapshot-after", "60s", *server)
+    assert (answer["state"], answer["timed_out"], answer["output"]) == ("running", False, "about to listen\n")
+    fired = answer["fired"]
+    assert (fired["condition"], fired["port"], fired["owned"], fired["job_id"]) == (
+        "port",
+        port,
+        True,
+        answer["job_id"],
+    )
+    jobs.end()
+
+
+def test_the_end_of_the_job_ends_the_wait_for_what_cannot_come_any_more(cli: Cli) -> None:
+    answer = cli.ok("run", "--until", "regex=ready", "--snapshot-after", "60s", "echo address in use; exit 3")
+    assert (answer["fired"]["condition"], answer["exit_code"], answer["timed_out"]) == ("exit", 3, False)
+    assert answer["hint"].startswith("The job ended before regex came true.")
+
+
+def test_without_the_condition_the_answer_comes_in_its_time(cli: Cli, jobs: Jobs) -> None:
+    answer = cli.ok("run", "--until", "file=never", "--snapshot-after", "200ms", "exec sleep 60")
+    assert (answer["state"], answer["fired"], answer["timed_out"]) == ("running", None, True)
+    assert "there is no" in answer["hint"]
+    jobs.end()
+
+
+def test_a_question_is_answered_before_what_is_waited_for(cli: Cli, jobs: Jobs) -> None:
+    ask = "printf 'Name? '; read name; echo hello"
+    answer = cli.ok("run", "--stdin", "open", "--until", "regex=hello", "--snapshot-after", "60s", ask)
+    assert (answer["fired"]["condition"], answer["waiting_for_input"], answer["prompt"]) == ("input", True, "Name?")
+    jobs.end()
+
+
+def test_a_wrong_condition_starts_nothing(cli: Cli, root: Path) -> None:
+    error = cli.error("run", "--until", "prt=80", "true", code="invalid_argument")
+    assert (error["details"]["field"], error["hint"]) == ("--until", "Did you mean port=8080?")
+    assert not cli.ok("list", "--all")["jobs"]
+
+
+def test_a_job_that_runs_already_is_waited_for_as_well(cli: Cli, jobs: Jobs, work: Path) -> None:
+    key = ("--dedupe-key", "server")
+    first = cli.ok("run", *key, "--until", "regex=up", "--snapshot-after", "60s", f"echo up; {GATE}")
+    again = cli.ok("run", *key, "--until", "regex=up", "--snapshot-after", "60s", f"echo up; {GATE}")
+    assert (again["job_id"], again["deduplicated"], again["fired"]) == (first["job_id"], True, first["fired"])
+    (work / "go").touch()
+    jobs.end()
+
+
+def test_start_and_restart_wait_as_well(cli: Cli) -> None:
+    job = cli.ok("create", "echo one; sleep 0.1; echo two")["job_id"]
+    assert cli.ok("start", job, "--until", "regex=^two", "--snapshot-after", "60s")["fired"]["line"] == "two"
+    cli.ok("wait", job)
+    again = cli.ok("restart", job, "--until", "regex=^two", "--snapshot-after", "60s")
+    assert (again["fired"]["seq"], again["restarted_from"]) == (4, job)
+    cli.ok("wait", again["job_id"])
