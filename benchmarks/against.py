@@ -67,6 +67,7 @@ COMPARED: dict[str, tuple[str, str, int, Callable[[Bench], contextlib.AbstractCo
     "list-10000": ("`outlive list --all`, 10,000 jobs", "ms", 60, _list),
     "burst": ("200 background starts at once", "ms", 11, _burst),
     "server-start": ("a server, to the answer of `tools/list`", "ms", 25, _plain(server.start_once)),
+    "first-call": ("the first call of a server", "ms", 15, _plain(server.first_call_once)),
     "call": ("MCP `process list` of nothing", "ms", 200, server.call_once),
     "idle-server": ("wake-ups of an idle server with a job, 10 s", "wake-ups", 2, _median(waiting.idle_server)),
     "memory-server": ("memory of a job started by a server", "MB", 2, _median(many.memory_from_a_server)),

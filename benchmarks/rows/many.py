@@ -161,6 +161,16 @@ def burst(bench: Bench) -> Found:
 # --- memory ---------------------------------------------------------------------------------------
 
 
+@row("memory-waiting", "memory of a server whose tools are listed, before its first call (PSS)", unit="MB", most=10)
+def memory_before_the_first_call(bench: Bench) -> Found:
+    with Client([*bench.command, "mcp"], env=bench.env, cwd=bench.work) as client:
+        client.shake_hands()
+        client.request("tools/list")
+        time.sleep(1)  # the fork server starts meanwhile
+        whole, own = _memory_mb(client.process.pid)
+    return Found(Samples((whole,)), notes={"own pages, MB": own})
+
+
 @row("memory-server", "memory of a running job started by a server, 100 at once (PSS)", unit="MB", most=2)
 def memory_from_a_server(bench: Bench) -> Found:
     with bench.server() as client:

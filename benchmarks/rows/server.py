@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Iterator
 
 from benchmarks import peers
@@ -12,6 +13,7 @@ from benchmarks.client import Client
 from benchmarks.rows import row
 from benchmarks.samples import Found, Work, compared, taken_ms
 
+_QUIET_S = 0.3  # a model does not call at once; the fork server starts meanwhile
 # The smallest server of the same SDK: one tool that does nothing
 _BARE = """
 import anyio
@@ -58,12 +60,46 @@ def start_once(bench: Bench) -> Work:
     return lambda: _ready_ms(Client([*bench.command, "mcp"], env=bench.env, cwd=bench.work))
 
 
-@row("server-start", "a server: from spawn to the answer of `tools/list`", floor="a bare server of the SDK", ratio=1.15)
+@row("server-start", "a server: from spawn to the answer of `tools/list`", floor="a bare server of the SDK", most=60)
 def server_start(bench: Bench) -> Found:
     works = {"ours": start_once(bench), "floor": lambda: _ready_ms(bare_server(bench))}
     for peer in peers.installed(bench):
         works[peer.name] = lambda peer=peer: _ready_ms(peer.server(bench))  # type: ignore[misc]
     return compared(works, bench.rounds(15))
+
+
+@row(
+    "first-call",
+    "the first call of a server, `exec` of `true`, once its tools are listed",
+    floor="a bare server of the SDK, from spawn to its first call",
+)
+def first_call(bench: Bench) -> Found:
+    """Measure what was put off until a call is made: outlive imports the SDK only then."""
+    works: dict[str, Work] = {"ours": first_call_once(bench), "floor": lambda: _called_ms(bare_server(bench))}
+    return compared(works, bench.rounds(15))
+
+
+def first_call_once(bench: Bench) -> Work:
+    return lambda: _first_call_ms(bench)
+
+
+def _first_call_ms(bench: Bench) -> float:
+    with Client([*bench.command, "mcp"], env=bench.env, cwd=bench.work) as client:
+        client.shake_hands()
+        client.request("tools/list")
+        time.sleep(_QUIET_S)
+        return taken_ms(lambda: client.call("exec", command="true"))
+
+
+def _called_ms(client: Client) -> float:
+    def call() -> None:
+        client.__enter__()
+        client.shake_hands()
+        client.call("nothing")
+
+    took = taken_ms(call)
+    client.__exit__()
+    return took
 
 
 @contextlib.contextmanager

@@ -93,6 +93,8 @@ class Fixture:
         add("prompts/get", types.GetPromptRequestParams, self._get_prompt)
         add("completion/complete", types.CompleteRequestParams, self._complete)
         add("logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        more = {"prompts": {"listChanged": False}, "completions": {}, "logging": {}}
+        self.server.declared = {**self.server.declared, **more}
 
     def _over(self, method: str, handle: Callable[[Request, Any, Any], Awaitable[Any]]) -> None:
         """`handle` gets what comes, and the product's handler as its third argument."""
@@ -163,14 +165,11 @@ async def _serve(fixture: Fixture, port: int) -> None:
     listener = socket.create_server((HOST, port))
     sys.stdout.write(f"http://{HOST}:{listener.getsockname()[1]}/mcp\n")
     sys.stdout.flush()
-    async with anyio.create_task_group() as group:
-        group.start_soon(fixture.environment.read_login_path)
-        with closing(Store.open(str(fixture.root), {})) as store:
-            application = http_app(fixture.server, store)
-            about = uvicorn.Config(application, http=Connection, ws="none", lifespan="on", log_level="warning")
-            await uvicorn.Server(about).serve(sockets=[listener])
-        await fixture.end()
-        group.cancel_scope.cancel()
+    with closing(Store.open(str(fixture.root), {})) as store:
+        application = http_app(fixture.server, store)
+        about = uvicorn.Config(application, http=Connection, ws="none", lifespan="on", log_level="warning")
+        await uvicorn.Server(about).serve(sockets=[listener])
+    await fixture.end()
 
 
 def serve(port: int = 0) -> None:

@@ -119,7 +119,6 @@ def tools(
 def fake_server(calls: Recorder, root: str, **options: Any) -> Any:
     found = config.load({})
     environment = JobEnvironment({"PATH": "/usr/bin:/bin"})
-    environment._settled.set()  # there is no login shell that the first command would wait for
     runner = Calls(tools(calls, **options), found, environment, root=root, launcher=None)
     OPEN.append(runner)
     return server.build(runner, found, {})

@@ -62,13 +62,10 @@ def environment_of(place: Path, profile: str) -> dict[str, str]:
     shell.chmod(0o755)
     found = JobEnvironment({"SHELL": str(shell), "PATH": "/own"})
     found.start()
-
-    async def both() -> dict[str, str]:
-        async with anyio.create_task_group() as group:
-            group.start_soon(found.read_login_path)
-            return await found.get()
-
-    return anyio.run(both)
+    try:
+        return anyio.run(found.get)
+    finally:
+        found.close()
 
 
 def test_a_job_inherits_the_login_shells_path(place: Path) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 import pwd
+import select
 import signal
 import subprocess
+import threading
+import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-import anyio
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,51 +25,62 @@ _MAX_BYTES = 262_144
 
 
 class JobEnvironment:
-    """The environment of jobs. Call `start` at once, run `read_login_path` beside the server,
-    and `get` for each job."""
+    """The environment of jobs. Call `start` at once, `get` for each job, and `close` at the end."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = dict(env)
         self._shell: subprocess.Popen[bytes] | None = None
-        self._settled = anyio.Event()
+        self._reader: threading.Thread | None = None
+        self._settled = threading.Event()
+        self._settled.set()
 
     def start(self) -> None:
-        """Start the login shell, whose profile runs during our imports."""
+        """Start the login shell, and take over PATH when the shell prints it. Without an answer the
+        server's own PATH stays. Returns at once."""
         shell = _login_shell(self._env)
-        if shell is None:
+        if shell is not None:
+            with suppress(OSError, ValueError):
+                self._shell = subprocess.Popen(
+                    [shell, "-lc", _SCRIPT],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,  # keeps the profile off the client's terminal, and lets us kill the group
+                    env=self._env,
+                )
+        if self._shell is None:
             return
-        with suppress(OSError, ValueError):
-            self._shell = subprocess.Popen(
-                [shell, "-lc", _SCRIPT],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # keeps the profile off the client's terminal, and lets us kill the group
-                env=self._env,
-            )
-
-    async def read_login_path(self) -> None:
-        """Take over PATH when the shell prints it. Without an answer the server's own PATH
-        stays. Raises nothing."""
-        try:
-            if self._shell is not None:
-                with anyio.move_on_after(PROFILE_S):
-                    self._take(await _printed(self._shell))
-        finally:
-            self._settled.set()
-            if self._shell is not None:
-                await _end(self._shell)
+        self._settled.clear()
+        self._reader = threading.Thread(target=self._read_login_path, args=(self._shell,), daemon=True)
+        self._reader.start()
 
     async def get(self) -> dict[str, str]:
         """Return a job's environment. Wait at most FIRST_JOB_S seconds if PATH is not known yet."""
         if not self._settled.is_set():
-            with anyio.move_on_after(FIRST_JOB_S):
-                await self._settled.wait()
+            from anyio import to_thread
+
+            await to_thread.run_sync(self._settled.wait, FIRST_JOB_S, abandon_on_cancel=True)
         return dict(self._env)
 
     def current(self) -> dict[str, str]:
         """Return the environment without waiting, for calls that start nothing."""
         return dict(self._env)
+
+    def close(self) -> None:
+        """End the login shell if it still runs."""
+        if self._shell is None or self._reader is None:
+            return
+        if not self._settled.is_set():
+            with suppress(ProcessLookupError):
+                os.killpg(self._shell.pid, signal.SIGKILL)
+        self._reader.join(2 * _REAP_S)
+
+    def _read_login_path(self, shell: subprocess.Popen[bytes]) -> None:
+        try:
+            self._take(_printed(shell))
+        finally:
+            self._settled.set()
+            _end(shell)
 
     def _take(self, printed: bytes) -> None:
         parts = printed.split(_MARK.encode())
@@ -103,31 +115,32 @@ def _login_shell(env: Mapping[str, str]) -> str | None:
     return shell if usable and os.path.basename(shell) not in ("nologin", "false", "true") else None
 
 
-async def _printed(shell: subprocess.Popen[bytes]) -> bytes:
-    """Return what the shell prints up to our second mark. A profile may leave an agent behind
-    that keeps the pipe open."""
+def _printed(shell: subprocess.Popen[bytes]) -> bytes:
+    """Return what the shell prints up to our second mark, in PROFILE_S seconds. A profile may
+    leave an agent behind that keeps the pipe open."""
     assert shell.stdout is not None
-    fd = shell.stdout.fileno()
+    poller = select.poll()
+    poller.register(shell.stdout, select.POLLIN)
+    deadline = time.monotonic() + PROFILE_S
     found = b""
     while found.count(_MARK.encode()) < 2 and len(found) < _MAX_BYTES:
-        await anyio.wait_readable(fd)
-        data = os.read(fd, 65_536)
+        if not poller.poll(max(0, deadline - time.monotonic()) * 1000):
+            break
+        data = os.read(shell.stdout.fileno(), 65_536)
         if not data:
             break
         found += data
     return found
 
 
-async def _end(shell: subprocess.Popen[bytes]) -> None:
-    with anyio.CancelScope(shield=True):
-        for attempt in ("leave", "kill"):
-            if attempt == "kill":
-                with suppress(ProcessLookupError):
-                    os.killpg(shell.pid, signal.SIGKILL)
-            with anyio.move_on_after(_REAP_S if attempt == "kill" else _REAP_S / 10):
-                while shell.poll() is None:
-                    await anyio.sleep(0.005)
-            if shell.returncode is not None:
-                break
+def _end(shell: subprocess.Popen[bytes]) -> None:
+    """Reap the shell. One that does not end by itself is killed with its process group."""
     assert shell.stdout is not None
+    with suppress(subprocess.TimeoutExpired):
+        shell.wait(_REAP_S / 10)
+    if shell.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(shell.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            shell.wait(_REAP_S)
     shell.stdout.close()

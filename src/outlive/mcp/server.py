@@ -14,21 +14,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import anyio
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 
-import outlive
 from outlive.errors import OutliveError
-from outlive.mcp import instructions
 from outlive.mcp.caller import on_stdio
+from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable
-from outlive.mcp.own_code import OwnCode, log_to_stderr
 from outlive.mcp.push import progress, tasks
 from outlive.mcp.push import subscriptions as subscriptions_module
-from outlive.mcp.push.channel import CAPABILITY, Channel
+from outlive.mcp.push.channel import Channel
 from outlive.mcp.push.resources import Resources
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.call import Calls, Tools
@@ -45,12 +41,10 @@ if TYPE_CHECKING:
     from outlive.config import Config
     from outlive.jobs.context import Context
     from outlive.mcp.caller import Caller, CallerOf
-    from outlive.mcp.job_environment import JobEnvironment
     from outlive.mcp.tools.call import Alongside
     from outlive.verbs.spec import Verb
 
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"  # in the _meta of each request, from protocol 2026-07-28 on
-_DAY_MS = 86_400_000
 _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not affected."
 
 
@@ -124,14 +118,13 @@ def tool_list(tools: Tools, config: Config) -> list[types.Tool]:
 
 
 class OutliveServer(Server[Any]):
-    """Corrects the capabilities that the SDK derives, so that they are the same in every revision
-    of the protocol.
+    """Says of itself what the introduction declares, and not what the SDK derives from handlers.
 
     The SDK assumes that a server with `subscriptions/listen` notifies of changed lists; ours does
     so of resources only. And it leaves `experimental` out of `server/discover`.
     """
 
-    experimental: dict[str, dict[str, Any]] | None = None
+    declared: Mapping[str, Any]
 
     def get_capabilities(
         self,
@@ -141,16 +134,7 @@ class OutliveServer(Server[Any]):
         *,
         protocol_version: str | None = None,
     ) -> types.ServerCapabilities:
-        found = super().get_capabilities(
-            notification_options,
-            experimental_capabilities or self.experimental,
-            extensions,
-            protocol_version=protocol_version,
-        )
-        for part in (found.tools, found.prompts, found.resources):
-            if part is not None:
-                part.list_changed = False
-        return found
+        return types.ServerCapabilities.model_validate(self.declared)
 
 
 def client_name(ctx: ServerRequestContext[Any]) -> str | None:
@@ -186,7 +170,7 @@ def build(
     isolate: bool = False,
     caller_of: CallerOf | None = None,
     workdir_required: bool = False,
-) -> Server[Any]:
+) -> OutliveServer:
     """Return the server, ready to run over any transport.
 
     `caller_of` tells the caller of a request. By default it is the client that started us, with the
@@ -198,15 +182,17 @@ def build(
     resources = Resources(calls, caller_of)
     followers = subscriptions_module.Followers(calls)
     subscriptions = subscriptions_module.Subscriptions(followers, caller_of)
-    listed = CacheHint(ttl_ms=_DAY_MS, scope="private")  # what is offered depends on configuration and client
+    about = Introduction(exec_alone=calls.tools.exec_alone, channel=channel, workdir_required=workdir_required)
     server = OutliveServer(
-        "outlive",
-        version=outlive.__version__,
-        title="outlive",
-        instructions=(instructions.WITH_EXEC_ALONE if calls.tools.exec_alone else instructions.INSTRUCTIONS)
-        + (instructions.WITHOUT_DIRECTORY if workdir_required else ""),
+        about.server["name"],
+        title=about.server["title"],
+        version=about.server["version"],
+        instructions=about.instructions,
         # For everything else the SDK's hint stands: private, stale at once
-        cache_hints={"tools/list": listed, "resources/templates/list": CacheHint(ttl_ms=_DAY_MS, scope="public")},
+        cache_hints={
+            "tools/list": CacheHint(*TOOLS_CACHE),
+            "resources/templates/list": CacheHint(ttl_ms=DAY_MS, scope="public"),
+        },
         lifespan=subscriptions_module.BackgroundTasks(),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
@@ -217,18 +203,7 @@ def build(
         on_unsubscribe_resource=subscriptions.unsubscribe,
         on_subscriptions_listen=subscriptions_module.ListenRequests(followers, caller_of),
     )
-    if channel:
-        server.experimental = {CAPABILITY: {}}
+    server.declared = about.capabilities
     result = partial(_result, process=PROCESS in calls.tools.offers)
     tasks.install(server, calls, result=result, caller_of=caller_of)
     return server
-
-
-async def serve(server: Server[Any], environment: JobEnvironment) -> None:
-    """Serve stdin and stdout until the client closes them."""
-    server.middleware.append(OwnCode(log_to_stderr))
-    async with anyio.create_task_group() as group:
-        group.start_soon(environment.read_login_path)
-        async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
-        group.cancel_scope.cancel()

@@ -1,103 +1,145 @@
 """`outlive mcp`: the MCP server of one client over stdin and stdout.
 
-The order of the steps saves start-up time: the fork server and the login shell start while the SDK
-is imported, which takes half a second.
+A client that waits for our tools shall not wait for the SDK, and many sessions never call a tool.
+So the first requests are answered from the declarations alone (first_answers.py). Then the fork
+server and the login shell start. The SDK is imported at the first request that it has to answer.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
-import threading
 
-from outlive.mcp.tools.offer import offered, process_verbs
+from outlive.mcp import first_answers
+from outlive.mcp.introduction import Introduction
+from outlive.mcp.tools.offer import PROCESS, offered
+from outlive.mcp.wire import Wire
+from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from outlive.mcp.job_environment import JobEnvironment
+    from outlive.config import Config
 
-_ENDING = (signal.SIGINT, signal.SIGTERM)
+ENDING = (signal.SIGINT, signal.SIGTERM)
+_QUIET_MS = 1000  # a client that shook hands and then asks nothing for so long waits for nothing
+_GONE = (
+    "outlive was updated or removed while this server waited for its first call, and what a call needs cannot be "
+    "loaded any more ({}). Start the server again. Jobs are not affected."
+)
 
 
 def main(values: dict[str, Any], options: dict[str, Any]) -> int:
     """Serve until the client closes stdin, and return 0. `values` are the arguments of the verb,
     `options` the global ones. Errors: invalid_argument, config_error, io_error."""
-    return _serve({**values, "tools": offered(values["tools"]), "root": options["root"], "config": options["config"]})
-
-
-def _serve(asked: dict[str, Any]) -> int:
-    from outlive.launch.fork_server_client import start
+    from outlive import config
     from outlive.system import pid1
 
+    asked = {**values, "tools": offered(values["tools"]), "root": options["root"]}
+    found = config.load(os.environ, options["config"])
     pid1.leave_it()
     # Until the first request nothing needs a clean-up
-    for number in _ENDING:
+    for number in ENDING:
         signal.signal(number, signal.SIG_DFL)
-    launcher = start()
+    session = Session(asked, found, Wire.of_stdio())
     try:
-        from outlive import config
-        from outlive.mcp.job_environment import JobEnvironment
-
-        found = config.load(os.environ, asked["config"])
-        environment = JobEnvironment(os.environ)
-        environment.start()
-        _run(asked, found, environment, launcher)
+        if session.serve_first():
+            session.serve_rest()
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # the client went away during a write: an end like any other
     finally:
-        launcher.close()
+        session.close()
     sys.stdout.flush()
-    if threading.active_count() > 1:  # the interpreter would wait for a slow action that was abandoned
+    threading = sys.modules.get("threading")
+    if threading and threading.active_count() > 1:  # the interpreter would wait for a slow action that was abandoned
         os._exit(0)
     return 0
 
 
-async def _serve_until_signalled(built: Any, environment: JobEnvironment, launcher: Any) -> None:
-    import anyio
+class Session:
+    """The connection to the client that started this process.
 
-    from outlive.mcp import server
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(_end_when_signalled, launcher)
-        await server.serve(built, environment)
-        group.cancel_scope.cancel()
-
-
-async def _end_when_signalled(launcher: Any) -> None:
-    """End this process by the signal that it gets, between two steps of its calls: none leaves a
-    file half-made.
-
-    The event loop is not left in good order: asyncio would wait for the thread that reads stdin.
+    `asked` are the arguments of the command: tools, root, channel and isolate.
     """
-    import anyio
 
-    with anyio.open_signal_receiver(*_ENDING) as signals:
-        async for number in signals:
-            try:
-                launcher.close()
-            finally:
-                signal.signal(number, signal.SIG_DFL)
-                os.kill(os.getpid(), number)
+    def __init__(self, asked: dict[str, Any], found: Config, wire: Wire) -> None:
+        self.asked = asked
+        self.config = found
+        self.wire = wire
+        self.launcher: Any = None  # None until `prepare`
+        self.environment: Any = None
+        about = Introduction(exec_alone=PROCESS not in asked["tools"], channel=asked["channel"])
+        self.front = first_answers.FirstAnswers(about, self._tools)
 
+    def serve_first(self) -> bool:
+        """Answer until the SDK is needed, and return whether it is; else the client is gone."""
+        while True:
+            while self.wire.lines:
+                answer = self.front.to(self.wire.lines[0])
+                if answer is None:
+                    return True
+                self.wire.write(answer)
+                del self.wire.lines[0]
+            if self.wire.ended:
+                return False
+            if self.launcher is None and not self.wire.can_read(self._quiet_ms()):
+                self.prepare()
+            self.wire.read()
 
-def _run(asked: dict[str, Any], found: Any, environment: JobEnvironment, launcher: Any) -> None:
-    gc.disable()  # the imports make half a million objects and keep them: collecting in between costs 50 ms
-    import anyio
+    def _quiet_ms(self) -> int | None:
+        """Return how long the client has to be silent before other things are done; None: until
+        its first request."""
+        if self.front.listed:
+            return 0
+        return _QUIET_MS if self.front.replay else None
 
-    from outlive import verbs
-    from outlive.mcp import server
-    from outlive.mcp.tools.call import Calls, Tools
+    def prepare(self) -> None:
+        """Start the fork server and the login shell, which the first call needs."""
+        if self.launcher is not None:
+            return
+        from outlive.launch.fork_server_client import start
 
-    gc.enable()
-    gc.freeze()
-    tools = Tools(verbs.load("run"), process_verbs(), asked["tools"], found)
-    calls = Calls(tools, found, environment, root=asked["root"], launcher=launcher)
-    try:
-        built = server.build(calls, found, os.environ, channel=asked["channel"], isolate=asked["isolate"])
-        anyio.run(_serve_until_signalled, built, environment, launcher)
-    except* (BrokenPipeError, ConnectionResetError):
-        pass  # the client went away during a write: an end like any other
-    finally:
-        calls.close()
+        self.launcher = start()
+        from outlive.mcp.job_environment import JobEnvironment
+
+        self.environment = JobEnvironment(os.environ)
+        self.environment.start()
+
+    def serve_rest(self) -> None:
+        """Let the SDK serve the connection from here on, until the client closes it."""
+        self.prepare()
+        gc.disable()  # the imports make half a million objects and keep them: collecting in between costs 50 ms
+        try:
+            from outlive.mcp import serving
+        except Exception as error:  # noqa: BLE001 - files that are being replaced: whatever comes of that
+            self._refuse_rest(_GONE.format(f"{type(error).__name__}: {error}"))
+        else:
+            gc.enable()
+            gc.freeze()
+            serving.serve(self)
+
+    def _refuse_rest(self, message: str) -> None:
+        sys.stderr.write(f"outlive mcp: {message}\n")
+        while True:
+            for line in self.wire.lines:
+                self.wire.write(self.front.to(line) or first_answers.refusal(line, message))
+            self.wire.lines.clear()
+            if self.wire.ended:
+                return
+            self.wire.read()
+
+    def _tools(self, _client: str | None) -> list[dict[str, Any]]:
+        from outlive import verbs
+        from outlive.mcp.tools import listing, offer
+
+        offers = self.asked["tools"]
+        process = offer.process_verbs() if PROCESS in offers else {}
+        return listing.tools(verbs.load(offer.RUN), process, offers, self.config)
+
+    def close(self) -> None:
+        if self.launcher is not None:
+            self.launcher.close()
+        if self.environment is not None:
+            self.environment.close()

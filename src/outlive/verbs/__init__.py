@@ -47,6 +47,10 @@ VERBS = {
     "doctor": ("doctor", "VERB"),
     "demo": ("demo", "VERB"),
 }
+# These are not offered over MCP, whose list of tools is made without loading them
+COMMAND_LINE_ONLY = frozenset(
+    "attach install uninstall mcp serve schema doctor demo".split() + ["token add", "token list", "token revoke"]
+)
 ALIASES = {"exec": "run", "spawn": "run"}
 
 

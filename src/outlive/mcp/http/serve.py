@@ -211,12 +211,10 @@ def _serving(asked: dict[str, Any], application: Any) -> Server:
 
 
 async def _until_stopped(serving: uvicorn.Server, listener: socket.socket, environment: JobEnvironment) -> None:
-    import anyio
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(environment.read_login_path)
+    try:
         await serving.serve(sockets=[listener])
-        group.cancel_scope.cancel()
+    finally:
+        environment.close()
 
 
 def by_token(ctx: ServerRequestContext[Any]) -> Caller:

@@ -20,6 +20,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, read_cursor
+from outlive.mcp.introduction import CHANNEL
 from outlive.mcp.json_safe import encodable
 from outlive.mcp.push import follow
 from outlive.mcp.tools.call import SPAWNING
@@ -44,8 +45,7 @@ if TYPE_CHECKING:
 
 _CHANNEL_EVERY_S = 0.5  # a message waits this long for an answer that says the same
 
-CAPABILITY = "claude/channel"
-METHOD = f"notifications/{CAPABILITY}"
+METHOD = f"notifications/{CHANNEL}"
 REMOVED = "removed"  # instead of a state: the job does not exist
 
 

@@ -42,6 +42,7 @@ from outlive.core.ids import is_id
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, ending, lookup, stdin
 from outlive.mcp import async_driver
+from outlive.mcp.introduction import TASKS
 from outlive.mcp.push import follow
 from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, question
 from outlive.mcp.tools.arguments import fold
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from outlive.mcp.tools.call import Calls
     from outlive.store.job_dir import JobDir
 
-IDENTIFIER = "io.modelcontextprotocol/tasks"
 LISTEN = "subscriptions/listen"
 NOTIFICATION = "notifications/tasks"
 _FOLLOW_EVERY_S = 0.25
@@ -93,7 +93,7 @@ def install(
     makes a tool's result of an envelope; `tools` are the tools that start a job.
     """
     tasks = Tasks(calls, result, caller_of, tools)
-    server.extensions[IDENTIFIER] = tasks.settings()
+    server.extensions[TASKS] = tasks.settings()
     for binding in tasks.methods():
         server.add_request_handler(binding.method, binding.params_type, binding.handler)
     called = server.get_request_handler("tools/call")
@@ -107,7 +107,7 @@ def install(
 class Tasks(Extension):
     """The extension as the SDK takes it."""
 
-    identifier = IDENTIFIER
+    identifier = TASKS
 
     def __init__(
         self,
@@ -281,7 +281,7 @@ def declared(ctx: Request) -> bool:
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return False
     capabilities = ctx.session.client_capabilities
-    return capabilities is not None and IDENTIFIER in (capabilities.extensions or {})
+    return capabilities is not None and TASKS in (capabilities.extensions or {})
 
 
 def require(ctx: Request) -> None:
@@ -290,7 +290,7 @@ def require(ctx: Request) -> None:
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         raise MCPError(types.METHOD_NOT_FOUND, "Method not found", data=ctx.method)
     if not declared(ctx):
-        needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {IDENTIFIER: {}}}}
+        needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
         raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Missing required client capability", data=needed)
 
 

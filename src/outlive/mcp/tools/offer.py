@@ -35,8 +35,8 @@ def offered(text: str) -> frozenset[str]:
 
 def process_verbs() -> dict[str, Verb]:
     """Return every verb of the process tool by the name of its action."""
-    verbs = [verbs_module.load(name) for name in verbs_module.names() if name != RUN]
-    return {verb.name.replace(" ", "_"): verb for verb in verbs if verb.mcp}
+    names = [name for name in verbs_module.names() if name != RUN and name not in verbs_module.COMMAND_LINE_ONLY]
+    return {name.replace(" ", "_"): verbs_module.load(name) for name in names}
 
 
 def accepted(verb: Verb) -> list[Arg]:

@@ -1,0 +1,221 @@
+"""Answer what every client asks first, before the SDK is imported.
+
+The SDK takes half a second to import, and some clients ask their model without our tools if these
+are not listed by then. The answers here are made of the same declarations as the SDK's and equal
+them byte for byte (tests/over_mcp/test_first_answers.py). A message that is not known here, or that
+clients do not send exactly so, is left to the SDK.
+"""
+
+from __future__ import annotations
+
+from outlive import fastjson
+from outlive.mcp import introduction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # with a handshake, the newest last
+MODERN_VERSION = "2026-07-28"
+PREFIX = "io.modelcontextprotocol/"  # of the members of a request's _meta, from MODERN_VERSION on
+VERSION, CLIENT, CAPABILITIES = f"{PREFIX}protocolVersion", f"{PREFIX}clientInfo", f"{PREFIX}clientCapabilities"
+_INTERNAL_ERROR = -32603  # of JSON-RPC
+_SERVER = f"{PREFIX}serverInfo"
+# The SDK's server takes no notice of these
+_IGNORED = ("notifications/cancelled", "notifications/progress", "notifications/roots/list_changed")
+# Members that the SDK puts first into a schema, in this order; the others follow in ours
+_FIRST_OF_SCHEMAS: dict[bool, dict[str, tuple[str, ...]]] = {
+    False: dict.fromkeys(("inputSchema", "outputSchema"), ("$schema", "properties", "required", "type")),
+    True: {"inputSchema": ("$schema", "type"), "outputSchema": ("$schema",)},
+}
+
+
+class FirstAnswers:
+    """Answers the first requests of one connection.
+
+    `tools(client)` returns the tools for a client of this name, as they stand in `tools/list`.
+    Members: `replay` are the lines that put the session of the SDK's server into the right state,
+    and `repeated` the ids of the requests among them, which are answered already. `listed`: the
+    client has our tools.
+    """
+
+    def __init__(self, about: introduction.Introduction, tools: Callable[[str | None], list[dict[str, Any]]]) -> None:
+        self.replay: list[bytes] = []
+        self.repeated: list[int | str] = []
+        self.listed = False
+        self._about = about
+        self._tools = tools
+        self._modern: bool | None = None  # the era of the connection, None before its first request
+        self._shaken = self._initialized = False
+        self._client: str | None = None  # the name from the handshake
+
+    def to(self, line: bytes) -> bytes | None:
+        """Return the answer to a message, b"" where none is due, None if the SDK has to answer."""
+        try:
+            message = fastjson.loads(line)
+        except ValueError:
+            return None
+        if not isinstance(message, dict) or not message.keys() <= {"jsonrpc", "id", "method", "params"}:
+            return None
+        params = message.get("params", {})
+        if message.get("jsonrpc") != "2.0" or not isinstance(params, dict):
+            return None
+        if not isinstance(params.get("_meta", {}), dict):
+            return None
+        if "id" not in message:
+            return self._noted(message.get("method"), line)
+        if type(message["id"]) not in (int, str):
+            return None
+        return self._answered(message["id"], str(message.get("method")), params, line)
+
+    def _noted(self, method: Any, line: bytes) -> bytes | None:
+        if method == "notifications/initialized" and self._shaken:
+            if not self._initialized:
+                self.replay.append(line)
+            self._initialized = True
+            return b""
+        known = _IGNORED[:1] if self._modern else _IGNORED
+        return b"" if self._modern is not None and method in known else None
+
+    def _answered(self, number: int | str, method: str, params: dict[str, Any], line: bytes) -> bytes | None:
+        meta = params.get("_meta", {})
+        modern = method != "initialize" and VERSION in meta
+        if self._modern not in (None, modern):  # a connection stays in its era, and the SDK says so
+            return None
+        result = (self._modern_result if modern else self._legacy_result)(method, params)
+        if result is None:
+            return None
+        try:
+            answer = fastjson.dumps(
+                {"jsonrpc": "2.0", "id": number, "result": result}, ensure_ascii=False, separators=(",", ":")
+            ).encode()
+        except UnicodeEncodeError:  # half a pair of surrogates, in the id
+            return None
+        if self._modern is None or method == "initialize":  # the first request decides the era
+            self.replay.append(line)
+            self.repeated.append(number)
+        self._modern = modern
+        self._shaken = self._shaken or method == "initialize"
+        self.listed = self.listed or method == "tools/list"
+        return answer + b"\n"
+
+    # --- protocols with a handshake ---
+
+    def _legacy_result(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        if method == "initialize":
+            return None if self._shaken or not _shakes_hands(params) else self._initialize(params)
+        if params.keys() - {"_meta"} or not _is_meta(params.get("_meta", {})):
+            return None
+        if method == "ping":
+            return {}
+        return {"tools": self._listed(self._client)} if method == "tools/list" and self._shaken else None
+
+    def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
+        self._client = params["clientInfo"]["name"]
+        wanted = params["protocolVersion"]
+        return {
+            "capabilities": _sorted(self._about.capabilities, without="extensions"),
+            "instructions": self._about.instructions,
+            "protocolVersion": wanted if wanted in LEGACY_VERSIONS else LEGACY_VERSIONS[-1],
+            "serverInfo": self._about.server,
+        }
+
+    # --- protocols without ---
+
+    def _modern_result(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        meta = params["_meta"]
+        client = meta.get(CLIENT, {"name": "", "version": ""})
+        known = params.keys() == {"_meta"} and _is_meta(meta) and meta[VERSION] == MODERN_VERSION
+        if not known or not _is_client(client) or not _is_capabilities(meta.get(CAPABILITIES)):
+            return None
+        if method == "server/discover":
+            return {
+                "cacheScope": "private",
+                "capabilities": _sorted(self._about.capabilities),
+                "instructions": self._about.instructions,
+                "resultType": "complete",
+                "supportedVersions": [MODERN_VERSION],
+                "ttlMs": 0,
+                "_meta": {_SERVER: self._about.server},
+            }
+        if method != "tools/list":
+            return None
+        ttl_ms, scope = introduction.TOOLS_CACHE
+        return {
+            "cacheScope": scope,
+            "resultType": "complete",
+            "tools": self._listed(client["name"] if CLIENT in meta else None),
+            "ttlMs": ttl_ms,
+            "_meta": {_SERVER: self._about.server},
+        }
+
+    def _listed(self, client: str | None) -> list[dict[str, Any]]:
+        """Return the tools with their members in the order of the SDK's models, the alphabet."""
+        found = []
+        for tool in self._tools(client):
+            tool = _sorted(tool)
+            for name, first in _FIRST_OF_SCHEMAS[bool(self._modern)].items():
+                if name in tool:
+                    schema = tool[name]
+                    ordered = {member: schema[member] for member in first if member in schema}
+                    tool[name] = {**ordered, **schema}
+            if "annotations" in tool:
+                tool["annotations"] = _sorted(tool["annotations"])
+            found.append(tool)
+        return found
+
+
+def _sorted(members: dict[str, Any], without: str = "") -> dict[str, Any]:
+    return {name: members[name] for name in sorted(members) if name != without}
+
+
+# --- what clients send. A shape that is not known here may be right all the same ---
+
+
+def _is_meta(meta: dict[str, Any]) -> bool:
+    ours = {name for name in meta if name.startswith(PREFIX)}
+    return ours <= {VERSION, CLIENT, CAPABILITIES} and type(meta.get("progressToken", "")) in (int, str)
+
+
+def _shakes_hands(params: dict[str, Any]) -> bool:
+    return (
+        params.keys() == {"protocolVersion", "capabilities", "clientInfo"}
+        and isinstance(params["protocolVersion"], str)
+        and _is_client(params["clientInfo"])
+        and _is_capabilities(params["capabilities"])
+    )
+
+
+def _is_client(found: Any) -> bool:
+    return (
+        isinstance(found, dict)
+        and {"name", "version"} <= found.keys() <= {"name", "version", "title", "description", "websiteUrl"}
+        and all(isinstance(value, str) for value in found.values())
+    )
+
+
+def _is_capabilities(found: Any) -> bool:
+    """Return whether these are capabilities of a client: objects of objects. `tasks` is deeper."""
+    return (
+        isinstance(found, dict)
+        and "tasks" not in found
+        and all(isinstance(one, dict) for one in found.values())
+        and all(
+            isinstance(value, dict) or (name == "roots" and isinstance(value, bool))
+            for name, one in found.items()
+            for value in one.values()
+        )
+    )
+
+
+def refusal(line: bytes, message: str) -> bytes:
+    """Return an error as the answer to a request, b"" to anything else."""
+    try:
+        found = fastjson.loads(line)
+    except ValueError:
+        return b""
+    if not isinstance(found, dict) or "method" not in found or type(found.get("id")) not in (int, str):
+        return b""
+    error = {"code": _INTERNAL_ERROR, "message": message}
+    return fastjson.dumps({"jsonrpc": "2.0", "id": found["id"], "error": error}).encode() + b"\n"

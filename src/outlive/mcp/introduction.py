@@ -1,0 +1,42 @@
+"""What the server says of itself in answer to `initialize` and `server/discover`.
+
+Nothing here needs the SDK: these are among the first answers (first_answers.py).
+"""
+
+from __future__ import annotations
+
+import outlive
+from outlive.mcp import instructions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+NAME = "outlive"
+TASKS = "io.modelcontextprotocol/tasks"
+CHANNEL = "claude/channel"
+DAY_MS = 86_400_000
+# How long a client may keep the list of tools, and whether other clients may share it: what is offered
+# depends on the client
+TOOLS_CACHE: tuple[int, Literal["private"]] = (DAY_MS, "private")
+
+
+class Introduction:
+    """The words of one server.
+
+    `exec_alone`: it offers no other tool. `channel`: it adds notifications/claude/channel.
+    `workdir_required`: each job has to say where it runs.
+    """
+
+    def __init__(self, *, exec_alone: bool = False, channel: bool = False, workdir_required: bool = False) -> None:
+        self.server = {"name": NAME, "title": NAME, "version": outlive.__version__}
+        self.instructions = instructions.WITH_EXEC_ALONE if exec_alone else instructions.INSTRUCTIONS
+        if workdir_required:
+            self.instructions += instructions.WITHOUT_DIRECTORY
+        # The same in every revision of the protocol. Of changes, only those of resources are told
+        self.capabilities: dict[str, Any] = {
+            **({"experimental": {CHANNEL: {}}} if channel else {}),
+            "extensions": {TASKS: {}},
+            "resources": {"listChanged": False, "subscribe": True},
+            "tools": {"listChanged": False},
+        }

@@ -1,0 +1,63 @@
+"""Serve a stdio connection with the SDK, from the first request that the first answers leave to it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import anyio
+
+from outlive import verbs
+from outlive.mcp import server, transport
+from outlive.mcp.own_code import OwnCode, log_to_stderr
+from outlive.mcp.stdio import ENDING
+from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.offer import RUN, process_verbs
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mcp.server.lowlevel import Server
+
+    from outlive.mcp.stdio import Session
+
+
+def serve(session: Session) -> None:
+    """Serve until the client closes the connection."""
+    calls, built = build(session)
+    built.middleware.append(OwnCode(log_to_stderr))
+    try:
+        anyio.run(_serve_until_signalled, built, session)
+    except* (BrokenPipeError, ConnectionResetError):
+        pass  # the client went away during a write: an end like any other
+    finally:
+        calls.close()
+
+
+def build(session: Session) -> tuple[Calls, Server[Any]]:
+    """Return the SDK's server, and what runs its calls, which is to be closed."""
+    asked, found = session.asked, session.config
+    tools = Tools(verbs.load(RUN), process_verbs(), asked["tools"], found)
+    calls = Calls(tools, found, session.environment, root=asked["root"], launcher=session.launcher)
+    return calls, server.build(calls, found, os.environ, channel=asked["channel"], isolate=asked["isolate"])
+
+
+async def _serve_until_signalled(built: Server[Any], session: Session) -> None:
+    async with anyio.create_task_group() as group:
+        group.start_soon(_end_when_signalled, session.launcher)
+        async with transport.streams(session.wire, session.front) as (received, sent):
+            await built.run(received, sent, built.create_initialization_options())
+        group.cancel_scope.cancel()
+
+
+async def _end_when_signalled(launcher: Any) -> None:
+    """End this process by the signal that it gets, between two steps of its calls: none leaves a
+    file half-made."""
+    with anyio.open_signal_receiver(*ENDING) as signals:
+        async for number in signals:
+            try:
+                launcher.close()
+            finally:
+                signal.signal(number, signal.SIG_DFL)
+                os.kill(os.getpid(), number)
