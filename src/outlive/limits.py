@@ -19,6 +19,7 @@ KILL_GRACE_MS = 5_000
 REMOVE_GRACE_MS = 25_000  # so that one call over MCP stays under MCP_CALL_MS
 KILL_WAIT_EXTRA_MS = 1_000  # `kill` waits for the grace and this
 WRITE_MS = 5_000  # `write` waits this long for the job to take the data
+REACTION_MS = 1_000  # ... and over MCP until the job was silent for this long
 TAIL_LINES = 50
 TAIL_BYTES = 65_536
 LOG_LINES = 200
@@ -38,6 +39,7 @@ PROMPT_CHARS = 200
 LAST_LINE_CHARS = 160
 NAME_CHARS = 48
 SHORT_ID_CHARS = 8
+LISTED_PROCESSES = 20  # of those that a kill ended or left alive
 CANDIDATES = 20  # ids listed by ambiguous_job_id
 NOTICES = 20  # jobs told of with one answer; the others come with the next
 GC_LISTED_JOBS = 500  # `jobs` of one gc answer
@@ -66,6 +68,7 @@ ID_PART_CHARS = 6  # shortest beginning or end of an id that names a job
 # --- starting, controlling and ending a job ---------------------------------------------------------------------
 LAUNCH_S = 30.0  # from the request to the supervisor's first word; a loaded machine needs seconds
 CONTROL_S = 5.0  # a control request that only changes memory
+REACTION_S = 5.0  # a job that keeps printing after a write is answered after this, or after a longer wait_ms
 UNKILLABLE_S = 10.0  # after this long of KILL sweeps the survivors are reported and left alone
 # A delete waits this long for a supervisor that still syncs; a busy disk takes seconds
 DELETE_S = 20.0

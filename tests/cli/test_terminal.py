@@ -289,6 +289,9 @@ def test_what_needs_a_terminal_says_so(cli: Cli) -> None:
     for words in (("send-keys", job, "Up"), ("submit", job), ("paste", job, "--text", "x"), ("screen", job)):
         cli.error(*words, code="not_a_pty")
     cli.error("resize", job, "--cols", "80", "--rows", "24", code="not_a_pty")
+    for key, instead in (("C-c", "signal INT"), ("^c", "signal INT"), ("C-z", "signal STOP"), ("C-d", "eof")):
+        assert instead in cli.error("send-keys", job, key, code="not_a_pty")["hint"]
+    assert "signal" not in cli.error("send-keys", job, "Up", code="not_a_pty")["hint"]
     cli.ok("write", job, "--eof")
     cli.error("write", job, "--data", "more", code="stdin_closed")
     assert ended(cli, job)["exit_code"] == 0

@@ -234,6 +234,7 @@ def test_another_signal_is_sent_as_it_is_and_ends_nothing_by_itself(cli: Cli, jo
     job = _started(cli, "trap 'echo got it' USR1; echo up; while :; do sleep 0.02; done")
     sent = cli.ok("kill", job, "--signal", name)
     assert (sent["signal"], sent["state"]) == ("SIGUSR1", "running")
+    assert f"of job {job[-8:]} still run" in sent["hint"]
     until(lambda: "got it" in cli.ok("tail", job)["stdout_tail"])
     assert cli.ok("status", job)["state"] == "running"
     cli.ok("kill", job, "--signal", "KILL")
@@ -245,7 +246,8 @@ def test_another_signal_is_sent_as_it_is_and_ends_nothing_by_itself(cli: Cli, jo
 )
 def test_signals_are_named_in_every_way_and_shown_in_one(cli: Cli, name: str, shown: str) -> None:
     job = _started(cli, "echo up; exec sleep 60")
-    assert cli.ok("kill", job, "--signal", name)["signal"] == shown
+    found = cli.ok("kill", job, "--signal", name, "--wait-ms", "20s")
+    assert (found["signal"], found["state"], found["ended_signal"]) == (shown, "killed", shown)
     found = cli.ok("wait", job)
     assert (found["state"], found["signal"], found["reason"]) == ("killed", shown, "kill")
 
@@ -269,6 +271,7 @@ def test_an_unknown_signal_is_refused_and_names_the_nearest(cli: Cli, jobs: Jobs
         hints[name] = error["hint"]
     assert cli.ok("status", job)["state"] == "running"
     assert [name for name, near in meant.items() if near not in hints[name]] == []
+    assert "INT" in hints["999"]  # not as if TERM were all that can be sent
     jobs.end()
 
 
@@ -283,7 +286,30 @@ def test_kill_of_a_finished_job_changes_nothing(cli: Cli) -> None:
             "exit",
             [],
         )
+        assert (killed["sent"], killed["ended"]) == (False, [])
+        assert killed["hint"] == "It had ended before: no signal was sent."
     assert cli.ok("status", job)["exit_code"] == 3
+
+
+def test_kill_tells_what_of_the_tree_it_ended_and_what_it_left(cli: Cli) -> None:
+    job = _started(cli, "sleep 61 & sleep 62 & echo up; sleep 63")  # the shell lets those in the background ignore INT
+    until(lambda: cli.ok("status", job)["descendants"] == 3)
+    killed = cli.ok("kill", job, "--signal", "INT")
+    assert (killed["state"], killed["ended_signal"], "sent" in killed) == ("killed", "SIGINT", False)
+    assert (killed["ended_count"], killed["survivors_count"]) == (2, 2)
+    assert {one["command"] for one in killed["survivors"]} == {"sleep 61", "sleep 62"}
+    assert "sleep 63" in {one["command"] for one in killed["ended"]}
+    assert killed["hint"].startswith(f"2 processes of job {job[-8:]} still run after SIGINT")
+    assert cli.error("clear", job, code="invalid_state")["message"].startswith(f"job {job[-8:]} cannot be deleted: 2 ")
+    killed = cli.ok("kill", job)
+    assert {one["command"] for one in killed["ended"]} == {"sleep 61", "sleep 62"}
+    assert (killed["survivors"], "hint" in killed) == ([], False)
+
+
+def test_a_process_that_outlives_its_command_is_told_with_the_job_it_belongs_to(cli: Cli) -> None:
+    found = cli.ok("run", "--wait", "sleep 60 & echo up")
+    assert found["hint"].startswith(f"1 process that job {found['short_id']} started is still alive; kill ends it")
+    cli.ok("remove", found["job_id"])
 
 
 def test_kill_of_a_created_job_is_refused(cli: Cli) -> None:
@@ -315,6 +341,16 @@ def test_killing_one_job_leaves_the_others_alone(cli: Cli, jobs: Jobs) -> None:
     jobs.end()
 
 
+def test_a_position_beyond_the_end_of_the_output_is_told(cli: Cli) -> None:
+    job = cli.ok("run", "echo out; echo more")["job_id"]
+    for words in (("poll",), ("wait",), ("log",), ("log", "--search", "o"), ("events",)):
+        verb, *more = words
+        found = cli.ok(verb, job, "--since-seq", "10", *more)
+        assert "since_seq 10 is beyond the end of the output, 9" in found["hint"], words
+        assert "beyond" not in cli.ok(verb, job, "--since-seq", "9", *more).get("hint", ""), words
+    assert cli.ok("poll", job, "--since-seq", "10")["next_seq"] == 9
+
+
 # --- write ---------------------------------------------------------------------------------------------------------
 
 
@@ -325,6 +361,16 @@ def test_data_arrives_as_it_is_and_eof_ends_the_input(cli: Cli) -> None:
     found = cli.ok("write", job, "--data", "two", "--eof")
     assert (found["bytes_written"], found["stdin"]) == (3, "closed")
     assert cli.ok("wait", job)["output"] == "ä one\ntwoend\n"
+
+
+def test_a_write_that_waits_answers_with_what_the_program_says_to_it(cli: Cli) -> None:
+    job = _started(cli, "--stdin", "open", "echo before; while read line; do echo got $line; done; exit 3")
+    found = cli.ok("write", job, "--data", "one\n", "--wait-ms", "20s")
+    assert (found["output"], found["bytes_written"], found["state"]) == ("got one\n", 4, "running")
+    assert (found["since_seq"], found["next_seq"], found["waiting_for_input"]) == (7, 15, True)
+    found = cli.ok("write", job, "--data", "two\n", "--eof", "--wait-ms", "20s")
+    assert (found["output"], found["stdin"], found["since_seq"]) == ("got two\n", "closed", 15)
+    assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "exit")
 
 
 def test_eof_alone_ends_the_input(cli: Cli) -> None:

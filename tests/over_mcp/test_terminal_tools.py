@@ -37,8 +37,9 @@ def test_a_model_is_told_what_a_job_asks_and_how_to_answer(session: McpSession) 
     job = found["job_id"]
     waited = session.call("process", action="wait", job_id=job, timeout_ms=20_000)
     assert waited["fired"]["condition"] == "input"  # at once: nothing would happen before it is answered
-    assert session.call("process", action="write", job_id=job, data="y\n")["bytes_written"] == 2
-    assert "you said y" in session.call("process", action="wait", job_id=job, until=["exit"]).text
+    answered = session.call("process", action="write", job_id=job, data="y\n", wait_ms=20_000)
+    assert (answered["bytes_written"], answered["exit_code"]) == (2, 0)
+    assert "you said y" in answered.text
 
 
 def test_a_password_is_left_to_a_person(session: McpSession) -> None:

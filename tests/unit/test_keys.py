@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import outlive
 from outlive.errors import OutliveError
-from outlive.jobs.keys import encode, from_hex
+from outlive.jobs.interaction.keys import encode, from_hex
 
 SHIFT, ALT, CTRL = 1, 2, 4
 MODIFIERS = [
@@ -444,7 +444,7 @@ def test_hexadecimal_refuses_or_reads(item: str) -> None:
 
 def test_the_module_is_cheap_to_import() -> None:
     costly = "{'typing', 'dataclasses', 'enum', 're', 'difflib'}"
-    code = f"import sys, outlive.jobs.keys; print(*{costly} & {{*sys.modules}})"
+    code = f"import sys, outlive.jobs.interaction.keys; print(*{costly} & {{*sys.modules}})"
     source = {"PYTHONPATH": str(Path(outlive.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-S", "-c", code], env=source, capture_output=True, text=True, check=True)
     assert done.stdout == "\n"

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from test_mcp_fakes import Recorder, tools
 
-from outlive import limits
+from outlive import config, limits, verbs
 from outlive.errors import OutliveError
-from outlive.mcp.tools.call import clamp
+from outlive.mcp.tools.call import Tools, clamp
+from outlive.mcp.tools.offer import process_verbs
 
 
 def read(tool: str, **given: Any) -> dict[str, Any]:
@@ -247,3 +248,16 @@ def test_no_call_waits_longer_than_clients_do(
     args, told = clamp(verb, args)
     assert args[effective[0]] == effective[1]
     assert told == ({} if report is None else {"requested_ms": report, "effective_ms": 50_000})
+
+
+def test_a_write_waits_for_its_reader_and_for_the_reaction_no_longer_than_clients_do() -> None:
+    real = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+    for action in ("write", "send-keys", "submit", "paste"):
+        waits = ({}, {"wait_ms": 60_000}, {"timeout_ms": 70_000, "wait_ms": 60_000})
+        calls = [clamp(*real.read("process", {"action": action, "job_id": "x", **given})) for given in waits]
+        assert [(args["timeout_ms"], args["wait_ms"]) for args, _ in calls] == [
+            (5_000, 1_000),
+            (5_000, 50_000),
+            (50_000, 50_000),
+        ]
+        assert [told.get("requested_ms") for _, told in calls] == [None, 60_000, 70_000]

@@ -188,9 +188,29 @@ def test_write_kill_and_remove() -> None:
     assert said("write", bytes_written=3, state="running") == f"Wrote 3 bytes to job {ID}."
     gone = said("kill", state="killed", reason="kill", signal="SIGTERM", ended_signal="SIGTERM", survivors=[])
     assert gone == f"Job {ID} has ended: Command was killed on request (SIGTERM)."
-    alive = said("kill", state="running", signal="SIGTERM", survivors=[{"pid": 5, "command": ["sleep", "9"]}])
-    assert "still runs" in alive
-    assert "1 process of it still alive:\n  5 sleep 9" in alive
+    left = [{"pid": 5, "command": ["sleep", "9"]}]
+    alive = said("kill", state="running", signal="SIGTERM", survivors=left, hint="1 process of job X still runs.")
+    assert alive.endswith("which still runs.\n1 process of job X still runs.\n  5 sleep 9")
+    assert "sleep" not in said("kill", state="running", signal="SIGSTOP", survivors=left)
+    tree = [{"pid": 5, "command": "make"}, {"pid": 6, "command": "cc"}]
+    both = said("kill", state="killed", reason="kill", survivors=[], ended=tree, ended_count=2)
+    assert both.endswith("2 processes of it ended:\n  5 make\n  6 cc")
+
+
+def test_a_write_says_the_reaction_and_the_state() -> None:
+    asks = said("submit", state="running", output="2\n>>> ", waiting_for_input=True, prompt=">>> ", bytes_written=4)
+    assert asks.startswith("2\n>>> \n\nCommand still running")
+    assert "It is waiting for input (prompt: >>>)." in asks
+    assert said("write", state="exited", exit_code=3, output="bye\n") == "bye\n\nCommand exited with code 3"
+    silent = said("write", state="running", output="", stdin="closed", hint="It said nothing yet.")
+    assert silent.startswith("(it printed nothing)\n\nCommand still running")
+    assert silent.endswith("Its stdin is now closed.\nIt said nothing yet.")
+
+
+def test_a_screen_in_the_output_says_so_and_where_its_cursor_is() -> None:
+    where = {"row": 4, "column": 2, "visible": False}
+    found = said("poll", state="running", output="menu\n", alternate_screen=True, cursor=where)
+    assert "[the screen that a program fills; cursor at row 4, column 2 (from 0) (hidden)]" in found
     assert said("remove", freed_bytes=12) == f"Removed job {ID}; 12 bytes freed."
 
 

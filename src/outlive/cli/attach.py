@@ -18,9 +18,10 @@ from outlive import config
 from outlive.cli import stdio
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, lookup, stdin, waiting
+from outlive.jobs import adoption, lookup, waiting
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
+from outlive.jobs.interaction import stdin
 from outlive.launch.from_cli import Launcher
 from outlive.render.emulator import RESET
 from outlive.render.screen import render

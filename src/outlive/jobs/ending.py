@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 
 from outlive import limits
+from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, processes
 from outlive.jobs.control_client import ControlClient, unanswered
 from outlive.jobs.waiting import Pause
+from outlive.system import signals
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
-ENDING = (signal.SIGTERM, signal.SIGKILL)  # the supervisor makes sure of these; others are sent as they are
+SURE = (signal.SIGTERM, signal.SIGKILL)  # the supervisor makes sure of the end; other signals are sent as they are
 
 
 def kill(
@@ -32,8 +34,9 @@ def kill(
     """Send a signal to a job; TERM is followed by KILL after `grace_ms`. Return what is true of the
     job then.
 
-    Wait at most `wait_ms` for the end (default: the grace and a second). A job that has ended is
-    left as it is. Errors: invalid_state if nothing can run, io_error.
+    If the signal can end the job, wait at most `wait_ms` for that (default: a second, for TERM and
+    KILL also the grace). A job that has ended is left as it is. Errors: invalid_state if nothing
+    can run, io_error.
     """
     found = adoption.inspect_before_kill(ctx, job)
     if found.state.state == "created":
@@ -47,7 +50,7 @@ def kill(
     if found.state.finished and not found.supervised:
         return found
     if wait_ms is None:
-        wait_ms = (grace_ms if number in ENDING else 0) + limits.KILL_WAIT_EXTRA_MS
+        wait_ms = (grace_ms if number in SURE else 0) + limits.KILL_WAIT_EXTRA_MS
     yield from end(ctx, job, number, grace_ms, wait_ms / 1000)
     return adoption.inspect_and_adopt(ctx, job)
 
@@ -77,7 +80,7 @@ def end(
                 raise unanswered(job)
             yield from control.pause(deadline)
         until = time.monotonic() + wait_s
-        while number in ENDING and time.monotonic() < until:
+        while signals.ends(number) and time.monotonic() < until:
             if _is_over(adoption.inspect_and_adopt(ctx, job), job):
                 return
             # Only the closed connection tells of a descendant that dies after the command
@@ -116,7 +119,10 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[
             raise from_os(f"deleting {job.path}", error, on="store") from error
         alive = processes.survivors(found, job)
         if (alive and not ending) or time.monotonic() >= until:
-            what = f"{len(alive)} of the processes it started still run" if alive else "its supervisor is still busy"
+            count = "1 process" if len(alive) == 1 else f"{len(alive)} processes"
+            what = (
+                f"{count} of it still run{'s' if len(alive) == 1 else ''}" if alive else "its supervisor is still busy"
+            )
             hint = "remove ends and deletes it with everything it started."
-            raise OutliveError("invalid_state", f"the job cannot be deleted: {what}", hint=hint)
+            raise OutliveError("invalid_state", f"job {short_id(job.job_id)} cannot be deleted: {what}", hint=hint)
         yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)

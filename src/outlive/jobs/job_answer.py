@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
+    from outlive.render.window import Shown
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -27,7 +28,8 @@ DESCRIBING = (
 )
 RUN = (
     "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
-    "truncated gaps? fired? timed_out? requested_ms? effective_ms? deduplicated? hint? " + DESCRIBING
+    "truncated gaps? alternate_screen? cursor? fired? timed_out? requested_ms? effective_ms? deduplicated? hint? "
+    + DESCRIBING
 )
 
 
@@ -114,9 +116,11 @@ def input_hint(found: Inspection, answer: dict[str, Any]) -> str | None:
 
 def _prompt(found: Inspection, output: Output) -> str:
     """Return the unfinished last line; empty for a program that fills the screen."""
-    terminal = found.state.terminal or {}
-    if (terminal.get("modes") or {}).get("alternate_screen"):
-        return ""
+    if found.state.terminal:
+        from outlive.jobs.interaction import screen  # late, as below: most jobs have no terminal
+
+        if screen.alternate_since(found, output, output.end) is not None:
+            return ""
     from outlive.render.decode import decode  # late, as below: `status` and `list` show no output
     from outlive.render.plain_text import readable
 
@@ -139,6 +143,33 @@ def outcome(found: Inspection) -> dict[str, Any]:
     if state.ending and state.reason == state.ending["cause"]:
         answer["ended_by"] = state.ending["by"]
     return answer
+
+
+def new_output(found: Inspection, job: JobDir, output: Output, since: int, *, max_bytes: int, raw: bool) -> Shown:
+    """Return the output from `since` on. While a program fills its terminal, this ends with the
+    screen, unless `raw`."""
+    from outlive.render import window
+
+    shown = None
+    if found.state.terminal and not raw:
+        from outlive.jobs.interaction import screen  # late: most jobs have no terminal
+
+        shown = screen.instead_of_output(found, job, output, since, max_bytes)
+    return shown or window.show(
+        job, output, since, output.end, max_bytes=max_bytes, raw=raw, more=not found.state.finished
+    )
+
+
+def snippet(found: Inspection, output: Output) -> str:
+    """Return the end of the output; while a program fills its terminal, the screen."""
+    from outlive.render import window
+
+    if found.state.terminal:
+        from outlive.jobs.interaction import screen
+
+        if screen.alternate_since(found, output, output.end) is not None:
+            return screen.text(screen.drawn(found, output), limits.SNIPPET_BYTES)
+    return window.snippet(output)
 
 
 def losses(found: Inspection, output: Output) -> dict[str, Any]:
@@ -227,15 +258,8 @@ def run_answer(
 
     members = descendants(found, job)
     with Output(job) as output:
-        shown = window.show(
-            job,
-            output,
-            0,
-            output.end,
-            max_bytes=max_bytes or ctx.config.get("exec", "max_output_bytes"),
-            raw=raw,
-            more=not found.state.finished,
-        )
+        room = max_bytes or ctx.config.get("exec", "max_output_bytes")
+        shown = new_output(found, job, output, 0, max_bytes=room, raw=raw)
         snapshot = window.tails(output, tail_lines, max_bytes or limits.TAIL_BYTES)
         lost = losses(found, output)
         described = describe(found, job, output)
@@ -266,8 +290,10 @@ def next_step(found: Inspection, descendants: int) -> str | None:
     if not state.finished:
         return "It still runs. Use wait to be told when it ends, poll or log to read on, kill to end it."
     if descendants:
-        what = "1 process it started is" if descendants == 1 else f"{descendants} processes it started are"
-        return f"{what} still alive; kill ends them, and their output still arrives."
+        job = f"job {short_id(found.definition.job_id)}"
+        if descendants == 1:
+            return f"1 process that {job} started is still alive; kill ends it, and its output still arrives."
+        return f"{descendants} processes that {job} started are still alive; kill ends them, and their output still arrives."
     if state.reason == "timeout":
         return "It was ended by its time-out. Start it with a larger timeout (0: none) if it should run longer."
     if state.reason in ("lost", "reboot"):

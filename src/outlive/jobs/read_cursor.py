@@ -8,6 +8,8 @@ from outlive.store.job_dir import SEEN, JobDir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from outlive.jobs.context import Context
 
 
@@ -32,6 +34,35 @@ def seen(ctx: Context, job: JobDir) -> int:
         return 0
     finally:
         os.close(fd)
+
+
+def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, str | None]:
+    """Return where a caller reads from, and a sentence if its `since_seq` is beyond the end of the
+    output.
+
+    Without `since_seq` this is where the client's last answer ended.
+    """
+    if since_seq is None:
+        return seen(ctx, job), None
+    if not since_seq:
+        return 0, None
+    from outlive.store.output.merged import Output
+
+    with Output(job) as output:
+        end = output.end
+    return min(since_seq, end), beyond(since_seq, end)
+
+
+def beyond(since_seq: int, end: int) -> str | None:
+    """Return a sentence about a position that does not exist yet, else None."""
+    if since_seq <= end:
+        return None
+    return f"since_seq {since_seq} is beyond the end of the output, {end}: reading begins there."
+
+
+def with_hint(told: str | None, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer with this sentence before its hint."""
+    return answer if told is None else {**answer, "hint": f"{told} {answer.get('hint', '')}".rstrip()}
 
 
 def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:

@@ -23,9 +23,12 @@ _COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a 
 
 class Shown:
     """`text` shows [since_seq, next_seq), except for the span that `truncated` names (False: none)
-    and except for `gaps`, of which nothing is left."""
+    and except for `gaps`, of which nothing is left.
 
-    __slots__ = ("gaps", "next_seq", "since_seq", "text", "truncated")
+    With `cursor` it ends with the screen that a program fills, instead of what draws it
+    (jobs/interaction/screen.py)."""
+
+    __slots__ = ("cursor", "gaps", "next_seq", "since_seq", "text", "truncated")
 
     def __init__(self, text: str, since_seq: int, next_seq: int, truncated: Any, gaps: list[dict[str, Any]]) -> None:
         self.text = text
@@ -33,6 +36,7 @@ class Shown:
         self.next_seq = next_seq
         self.truncated = truncated
         self.gaps = gaps
+        self.cursor: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -41,6 +45,7 @@ class Shown:
             "next_seq": self.next_seq,
             "truncated": self.truncated,
             **({"gaps": self.gaps} if self.gaps else {}),
+            **({"alternate_screen": True, "cursor": self.cursor} if self.cursor else {}),
         }
 
 

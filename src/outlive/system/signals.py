@@ -17,6 +17,7 @@ else:
 __all__ = [
     "all_resettable",
     "clean_slate",
+    "ends",
     "forget_wakeup",
     "is_valid",
     "name_of",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 _UNCATCHABLE = {signal.SIGKILL, signal.SIGSTOP}
+_LETS_LIVE = ("SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGCHLD", "SIGURG", "SIGWINCH")
 _resettable: list[int] = []
 
 
@@ -93,6 +95,11 @@ def number_of(text: str) -> int | None:
         number = int(word)
         return number if number in set(signal.valid_signals()) else None
     return _numbers().get(word if word.startswith("SIG") else "SIG" + word)
+
+
+def ends(number: int) -> bool:
+    """Return whether a process that does not handle this signal is ended by it (signal(7))."""
+    return number != 0 and name_of(number) not in _LETS_LIVE
 
 
 def name_of(number: int) -> str:

@@ -6,7 +6,7 @@ import time
 
 from outlive import limits
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, lookup
+from outlive.jobs import adoption, lookup, read_cursor
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.waiting import Pause
 from outlive.store import history as log
@@ -53,7 +53,8 @@ def events(
         if more:
             behind = "those before" if since_seq is None and since_event is None else f"since_event={last}: those after"
             answer["hint"] = f"There are more: limit=0 shows all, {behind} are left out here."
-        return answer
+        _, beyond = read_cursor.beginning(ctx, found_job, since_seq)
+        return read_cursor.with_hint(beyond, answer)
 
 
 def _end_told(ctx: Context, job: JobDir, found: Inspection) -> Waiting[Inspection]:

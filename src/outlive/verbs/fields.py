@@ -133,6 +133,8 @@ _EVENT = _object(
     {name: {"description": f"Of {', '.join(kind for kind in _EVENTS if name in _EVENTS[kind])}."} for name in _MEMBERS},
 )
 
+_PROCESS = _object("One process.", {"pid": _of("integer", "Process id."), "command": _string("Its command line.")})
+
 FIELDS: dict[str, Schema] = {
     "job_id": _string("The job's id (ULID).", pattern="^[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
     "short_id": _string("The last 8 characters of the id; names the job as well."),
@@ -189,7 +191,9 @@ FIELDS: dict[str, Schema] = {
     "waited_ms": _count("How long this call waited."),
     "elapsed_ms": _count("How long ago the job started; once it ended, how long it ran."),
     "env_vars": _strings("NAME=VALUE as given; masked values are ***."),
-    "output": _string("Both streams in the order of arrival, rendered for reading unless raw."),
+    "output": _string(
+        "Both streams in the order of arrival, rendered for reading unless raw; with alternate_screen it ends with the screen."
+    ),
     "since_seq": _count("Position at which output starts."),
     "next_seq": _count("Pass this as since_seq to go on."),
     "idle_ms": _maybe_count("How long ago it last put something out (or started); null once it ended."),
@@ -259,13 +263,19 @@ FIELDS: dict[str, Schema] = {
     "timed_out": _flag("Did the time run out first?"),
     "bytes_written": _count("Bytes the job's stdin took."),
     "stdin": _string("Can more be written?", enum=["open", "closed"]),
+    "sent": _flag("Was the signal sent? false: the job had ended before."),
     "survivors": {
         "type": "array",
-        "description": "Processes of the job that are still alive.",
-        "items": _object(
-            "One process.", {"pid": _of("integer", "Process id."), "command": _string("Its command line.")}
-        ),
+        "description": f"Processes of the job that are still alive, at most {limits.LISTED_PROCESSES}.",
+        "items": _PROCESS,
     },
+    "survivors_count": _count("How many are still alive."),
+    "ended": {
+        "type": "array",
+        "description": f"Processes of the job that ended meanwhile, at most {limits.LISTED_PROCESSES}.",
+        "items": _PROCESS,
+    },
+    "ended_count": _count("How many ended."),
     "freed_bytes": _count("Bytes given back."),
     "root": _string("The job root."),
     "skipped": _count("Directories that could not be read."),

@@ -43,6 +43,7 @@ def log(
         found = adoption.inspect_and_adopt(ctx, found_job)
         with Output(found_job) as output:
             reader = _Reader(found_job, output, _STREAMS[stream], more=not found.state.finished)
+            beyond = None if since_seq is None else read_cursor.beyond(since_seq, reader.lines.end)
             try:
                 if search is not None:
                     from outlive.render import search as search_module
@@ -61,7 +62,7 @@ def log(
         if answer.get("hint") and losses:  # how to read on goes first
             losses["hint"] = f"{answer['hint']} {losses['hint']}"
         about = {"job_id": found_job.job_id, "state": found.state.state, "timeout_ms": found.definition.timeout_ms}
-        return {**about, **answer, **losses}
+        return read_cursor.with_hint(beyond, {**about, **answer, **losses})
 
 
 class _Reader:

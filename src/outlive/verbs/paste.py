@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from outlive import limits
 from outlive.errors import invalid
-from outlive.jobs import adoption, lookup, stdin
-from outlive.verbs.shared_args import WRITE_RESULT, WRITE_TIMEOUT
+from outlive.jobs import adoption, lookup
+from outlive.jobs.interaction import stdin
+from outlive.verbs.shared_args import WRITE_RESULT, WRITING
 from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ _BEGIN, _END = b"\x1b[200~", b"\x1b[201~"
 
 
 def paste(
-    ctx: Context, *, job: str, text: str = "", bracketed: bool | None = None, timeout_ms: int = limits.WRITE_MS
+    ctx: Context, *, job: str, text: str = "", bracketed: bool | None = None, **how: Any
 ) -> Waiting[dict[str, Any]]:
     """Type `text` as a terminal pastes it: newlines become carriage returns, and paste markers
     surround the text if the program asked for them or `bracketed` says so. Errors: not_a_pty,
@@ -33,7 +33,7 @@ def paste(
             bracketed = (yield from stdin.ask(found_job, {"op": "terminal"}))["bracketed_paste"]
         if bracketed:
             data = _BEGIN + data + _END
-        return (yield from stdin.deliver(ctx, found_job, data, timeout_ms=timeout_ms, field="text"))
+        return (yield from stdin.deliver(ctx, found_job, data, field="text", **how))
 
 
 def _without_markers(data: bytes) -> bytes:
@@ -50,11 +50,11 @@ VERB = Verb(
     paste,
     args=(
         JOB,
-        Arg("text", STR, "Text to paste.", default="", metavar="TEXT", mcp_help=""),
+        Arg("text", STR, "Text to paste.", default="", aliases=("data",), metavar="TEXT", mcp_help=""),
         Arg(
             "bracketed", BOOL, "Add paste markers even if the program did not ask for them.", default=None, hidden="mcp"
         ),
-        WRITE_TIMEOUT,
+        *WRITING,
     ),
     result=WRITE_RESULT,
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.jobs import adoption, lookup, stdin
+from outlive.jobs import adoption, lookup
+from outlive.jobs.interaction import stdin
 from outlive.verbs.spec import INT, JOB, Arg, Verb
 
 TYPE_CHECKING = False

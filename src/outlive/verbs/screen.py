@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from outlive import limits
-from outlive.jobs import adoption, job_answer, lookup, stdin
+from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.interaction import screen as of_job
+from outlive.jobs.interaction import stdin
 from outlive.store.output.merged import Output
 from outlive.verbs.spec import JOB, Verb
 
@@ -19,21 +20,15 @@ def screen(ctx: Context, *, job: str) -> dict[str, Any]:
 
     Errors: not_a_pty.
     """
-    from outlive.render.screen import render  # 40 ms, and no other verb needs it
-
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
         stdin.require_pty(found, running=False)
-        terminal = found.state.terminal or {}
-        sizes = [(seq, cols, rows) for seq, cols, rows in terminal.get("sizes", [])]
         with Output(found_job) as output:
-            sizes = sizes or [(0, limits.TERMINAL_COLS, limits.TERMINAL_ROWS)]
-            # Output after a gap is drawn on an empty screen
-            shown = output.steady(lambda: render(output.read, output.end, sizes, output.gap.merged.stop))
+            shown = of_job.drawn(found, output)
             end, gone = output.end, output.stored < output.end
             waiting = job_answer.waiting(found, output)
-        modes = terminal.get("modes") or {}
-        alternate = modes.get("alternate_screen", False) if shown.since and not shown.alternate else shown.alternate
+            on = of_job.alternate_since(found, output, end) is not None
+        alternate = on if shown.since and not shown.alternate else shown.alternate
         answer = {
             "job_id": found_job.job_id,
             "state": found.state.state,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from outlive import limits
-from outlive.errors import argument, invalid
-from outlive.jobs import adoption, keys, lookup, stdin
-from outlive.verbs.shared_args import WRITE_RESULT, WRITE_TIMEOUT
+from outlive.errors import OutliveError, argument, invalid
+from outlive.jobs import adoption, lookup
+from outlive.jobs.interaction import keys, stdin
+from outlive.verbs.shared_args import TEXT_FIRST, WRITE_RESULT, WRITING
 from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
+    from outlive.store.inspect import Inspection
 
 
 def send_keys(
@@ -24,7 +25,7 @@ def send_keys(
     keys_: Sequence[str] = (),
     hex_: Sequence[str] = (),
     literal: str | None = None,
-    timeout_ms: int = limits.WRITE_MS,
+    **how: Any,
 ) -> Waiting[dict[str, Any]]:
     """Send `literal`, then `hex`, then `keys`, in one write.
 
@@ -32,7 +33,7 @@ def send_keys(
     """
     plain = (literal or "").encode("utf-8", "surrogateescape") + keys.from_hex(hex_)
     with lookup.open_job(ctx, job) as found_job:
-        stdin.require_pty(adoption.inspect_and_adopt(ctx, found_job))
+        _require_pty(adoption.inspect_and_adopt(ctx, found_job), keys_)
         facts = yield from stdin.ask(found_job, {"op": "terminal"})
         pressed, warnings = keys.encode(
             keys_,
@@ -42,9 +43,34 @@ def send_keys(
         if not plain + pressed:
             hint = f"Give {argument('keys_')}, {argument('hex_')} or {argument('literal')}."
             raise invalid("keys_", "there are no keys to send", hint=hint)
-        answer = yield from stdin.deliver(ctx, found_job, plain + pressed, timeout_ms=timeout_ms, field="literal")
+        answer = yield from stdin.deliver(ctx, found_job, plain + pressed, field="literal", **how)
     warnings = [*answer.get("warnings", []), *warnings]
     return answer | ({"warnings": warnings} if warnings else {})
+
+
+# What a key does in a terminal, for a job that has none
+_INSTEAD = {
+    "C-c": "`kill` with signal INT interrupts it.",
+    "C-\\": "`kill` with signal QUIT does what C-\\ does.",
+    "C-z": "`kill` with signal STOP stops it, CONT continues it.",
+    "C-d": "`write` with eof ends its input, if its stdin is open.",
+}
+
+
+def _require_pty(found: Inspection, pressed: Sequence[str]) -> None:
+    """Raise not_a_pty if the job has no terminal, with the call that does the same without one."""
+    try:
+        stdin.require_pty(found)
+    except OutliveError as error:
+        meant = [_INSTEAD[name] for name in map(_name, pressed) if name in _INSTEAD]
+        if error.code == "not_a_pty" and meant:
+            error.hint = f"{meant[0]} {error.hint}"
+        raise
+
+
+def _name(key: str) -> str:
+    """Return ^C and c-C as C-c."""
+    return f"C-{key[-1].lower()}" if len(key) > 1 and key[:-1].upper() in ("^", "C-") else key
 
 
 VERB = Verb(
@@ -56,8 +82,9 @@ VERB = Verb(
         Arg("keys_", STRS, "Keys as in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself.", default=(),
             cli="KEY", mcp="keys", metavar="KEY", mcp_help="as in tmux: C-c, M-x, S-Tab, Enter, Up, F5"),
         Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", hidden="mcp", metavar="HEX"),
-        Arg("literal", STR, "Text to type as it is, before the keys.", metavar="TEXT", mcp_help="text to type before the keys"),
-        WRITE_TIMEOUT,
+        Arg("literal", STR, "Text to type as it is, before the keys.", mcp="text", aliases=("literal", "data"),
+            metavar="TEXT", mcp_help=TEXT_FIRST),
+        *WRITING,
     ),
     result=WRITE_RESULT,
     detail="Modifiers C- (or ^), M- and S- in any order. Names: Enter Tab Escape Space BSpace Up Down Left Right Home "

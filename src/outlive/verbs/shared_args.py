@@ -49,8 +49,9 @@ DEFINITION = (
         mcp="timeout", aliases=("timeoutSeconds", "timeout_seconds"), mcp_default=limits.MCP_TIMEOUT_S),
     Arg("idle_timeout_ms", MS, "End the job after so long without output; 0: never.", default=0, minimum=0,
         cli="--idle-timeout", metavar="DURATION"),
-    Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends the job.", default=0, minimum=0,
-        cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, hidden="mcp", metavar="DURATION"),
+    Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends the job; 0: SIGKILL at once.",
+        default=0, minimum=0, cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, hidden="mcp",
+        metavar="DURATION"),
     Arg("pty", BOOL, "Run the command in a terminal (120x30), for programs that ask, edit or draw.", default=False),
     Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (this command's stdin), @FILE.",
         default="closed", metavar="open|closed|-|@FILE"),
@@ -102,13 +103,18 @@ WAITING = (
 )  # fmt: skip
 
 # How long write, send-keys, submit and paste wait, and what they answer.
-WRITE_TIMEOUT = Arg(
-    "timeout_ms",
-    MS,
-    "How long the job may take to read it.",
-    default=limits.WRITE_MS,
-    minimum=0,
-    metavar="DURATION",
-    hidden="mcp",
+TEXT_FIRST = "typed before the keys or Enter"
+WRITING = (
+    Arg("wait_ms", MS, "Answer with what the job says to it, once it asks again, ends or is silent for this long; 0: at once, "
+        "without.", default=0, minimum=0, mcp_default=limits.REACTION_MS, metavar="DURATION",
+        mcp_help=f"answer when it asks, ends or is silent so long (default {limits.REACTION_MS})"),
+    Arg("timeout_ms", MS, "How long the job may take to read it.", default=limits.WRITE_MS, minimum=0,
+        metavar="DURATION", hidden="mcp"),
+    Arg("max_bytes", INT, "Most bytes of that output to show; head and tail are kept.", default=limits.SHOWN_BYTES,
+        minimum=1, maximum=limits.MAX_SHOWN_BYTES, hidden="mcp", metavar="N"),
+)  # fmt: skip
+WRITE_RESULT = (
+    "job_id state timeout_ms bytes_written stdin warnings? output? since_seq? next_seq? truncated? gaps? alternate_screen? cursor? "
+    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? idle_ms? exit_code? signal? reason? ended_by? errno? finished_at? "
+    "duration_ms? descendants? message? dropped_bytes? missing_bytes? waited_ms? hint? requested_ms? effective_ms?"
 )
-WRITE_RESULT = "job_id state timeout_ms bytes_written stdin warnings? requested_ms? effective_ms?"

@@ -1,11 +1,11 @@
-"""Press Enter in a job's terminal."""
+"""Type text into a job's terminal and press Enter."""
 
 from __future__ import annotations
 
-from outlive import limits
-from outlive.jobs import adoption, lookup, stdin
-from outlive.verbs.shared_args import WRITE_RESULT, WRITE_TIMEOUT
-from outlive.verbs.spec import JOB, Verb
+from outlive.jobs import adoption, lookup
+from outlive.jobs.interaction import stdin
+from outlive.verbs.shared_args import TEXT_FIRST, WRITE_RESULT, WRITING
+from outlive.verbs.spec import JOB, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,17 +15,30 @@ if TYPE_CHECKING:
     from outlive.jobs.waiting import Waiting
 
 
-def submit(ctx: Context, *, job: str, timeout_ms: int = limits.WRITE_MS) -> Waiting[dict[str, Any]]:
-    """Send one carriage return. Errors: not_a_pty, as for write."""
+def submit(ctx: Context, *, job: str, text: str = "", **how: Any) -> Waiting[dict[str, Any]]:
+    """Send `text` and one carriage return, in one write. Errors: not_a_pty, as for write."""
+    typed = text.encode("utf-8", "surrogateescape") + b"\r"
     with lookup.open_job(ctx, job) as found_job:
         stdin.require_pty(adoption.inspect_and_adopt(ctx, found_job))
-        return (yield from stdin.deliver(ctx, found_job, b"\r", timeout_ms=timeout_ms))
+        return (yield from stdin.deliver(ctx, found_job, typed, field="text", **how))
 
 
 VERB = Verb(
     "submit",
-    "Press Enter (a carriage return) in the terminal of a pty job.",
+    "Type text, if any, and press Enter (a carriage return) in the terminal of a pty job.",
     submit,
-    args=(JOB, WRITE_TIMEOUT),
+    args=(
+        JOB,
+        Arg(
+            "text",
+            STR,
+            "Text to type before Enter.",
+            default="",
+            aliases=("data",),
+            metavar="TEXT",
+            mcp_help=TEXT_FIRST,
+        ),
+        *WRITING,
+    ),
     result=WRITE_RESULT,
 )

@@ -7,7 +7,6 @@ import time
 from outlive.errors import invalid
 from outlive.jobs import job_answer, lookup, processes, read_cursor
 from outlive.jobs.conditions import job_wait, parse
-from outlive.render import window
 from outlive.store.output.merged import Output
 from outlive.verbs.spec import INT, ITEMS, JOB, MAX_BYTES, MS, RAW, SINCE_SEQ, STR, STRS, Arg, Verb
 
@@ -73,8 +72,8 @@ class _Waited:
 
     def __init__(self, ctx: Context, job: JobDir, since_seq: int | None) -> None:
         self.job = job
-        self._output_since = read_cursor.seen(ctx, job) if since_seq is None else since_seq
-        self._match_since = since_seq or 0
+        self._output_since, self._beyond = read_cursor.beginning(ctx, job, since_seq)
+        self._match_since = 0 if since_seq is None else self._output_since
 
     def connect(self, ctx: Context, wanted: list[parse.Condition]) -> None:
         self.wait = job_wait.JobWait(
@@ -84,13 +83,10 @@ class _Waited:
     def answer(self, ctx: Context, max_bytes: int, raw: bool, *, done: bool) -> dict[str, Any]:
         found = self.wait.found
         with Output(self.job) as output:
-            more = not found.state.finished
-            shown = window.show(
-                self.job, output, self._output_since, output.end, max_bytes=max_bytes, raw=raw, more=more
-            )
+            shown = job_answer.new_output(found, self.job, output, self._output_since, max_bytes=max_bytes, raw=raw)
             quiet = job_answer.idle_ms(found, output)
             waiting = job_answer.waiting(found, output)
-            snippet = window.snippet(output) if not shown.text and output.end else None
+            snippet = job_answer.snippet(found, output) if not shown.text and output.end else None
             lost = job_answer.losses(found, output)
         read_cursor.mark_seen(ctx, self.job, shown.next_seq)
         answer = {
@@ -113,7 +109,8 @@ class _Waited:
         if not hint or answer.get("supervisor"):
             hint = job_answer.input_hint(found, answer)
         answer |= ({"hint": hint} if hint else {}) | lost
-        return answer | ({"message": found.state.message} if found.state.message else {})
+        answer |= {"message": found.state.message} if found.state.message else {}
+        return read_cursor.with_hint(self._beyond, answer)
 
     def summary(self) -> dict[str, Any]:
         state = self.wait.found.state
@@ -154,7 +151,7 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
-    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated gaps? idle_ms waiting_for_input prompt? echo? supervisor? supervisor_pid? snippet? "
+    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated gaps? alternate_screen? cursor? idle_ms waiting_for_input prompt? echo? supervisor? supervisor_pid? snippet? "
     "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? hint? jobs? "
     "requested_ms? effective_ms?",
     detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.\n\n"

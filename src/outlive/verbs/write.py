@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.jobs import adoption, lookup, stdin
-from outlive.verbs.shared_args import WRITE_RESULT, WRITE_TIMEOUT
+from outlive.jobs import adoption, lookup
+from outlive.jobs.interaction import stdin
+from outlive.verbs.shared_args import WRITE_RESULT, WRITING
 from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
 
 TYPE_CHECKING = False
@@ -15,17 +16,15 @@ if TYPE_CHECKING:
     from outlive.jobs.waiting import Waiting
 
 
-def write(
-    ctx: Context, *, job: str, data: str = "", eof: bool = False, timeout_ms: int = limits.WRITE_MS
-) -> Waiting[dict[str, Any]]:
-    """Write `data`, then end the input if `eof`.
+def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: Any) -> Waiting[dict[str, Any]]:
+    """Write `data`, then end the input if `eof`. `how` is as for `stdin.deliver`.
 
     On a terminal `eof` is a character, and more can be typed after it.
     """
     sent = data.encode("utf-8", "surrogateescape")
     with lookup.open_job(ctx, job) as found_job:
         too_long = yield from _too_long(ctx, found_job, sent)
-        answer = yield from stdin.deliver(ctx, found_job, sent, timeout_ms=timeout_ms, eof=eof)
+        answer = yield from stdin.deliver(ctx, found_job, sent, eof=eof, **how)
     warnings = [*answer.get("warnings", []), *too_long]
     return answer | ({"warnings": warnings} if warnings else {})
 
@@ -54,11 +53,12 @@ VERB = Verb(
             STR,
             "Text to write, as it is; a line needs its newline.",
             default="",
+            aliases=("text",),
             metavar="TEXT",
             mcp_help="text; a line needs its newline",
         ),
         Arg("eof", BOOL, "End the input after the data.", default=False, mcp_help="end the input after the data"),
-        WRITE_TIMEOUT,
+        *WRITING,
     ),
     result=WRITE_RESULT,
 )

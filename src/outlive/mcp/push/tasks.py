@@ -40,7 +40,8 @@ from pydantic import TypeAdapter
 from outlive import limits
 from outlive.core.ids import is_id
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, ending, lookup, stdin
+from outlive.jobs import adoption, ending, lookup
+from outlive.jobs.interaction import stdin
 from outlive.mcp import async_driver
 from outlive.mcp.introduction import TASKS
 from outlive.mcp.push import follow

@@ -14,7 +14,7 @@ from outlive.jobs.notices import Notices
 from outlive.mcp import async_driver
 from outlive.mcp.job_environment import job_directory
 from outlive.mcp.tools.arguments import Reader, fold
-from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of
+from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, WRITING, accepted, defaults_of
 from outlive.store.root import Store
 from outlive.verbs import shared_args
 from outlive.verbs.envelope import answer
@@ -135,6 +135,8 @@ def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, i
     if name is None:
         return args, {}
     wanted = args[name]
+    if verb.name in WRITING:
+        args = {**args, **{other: min(args[other], limits.MCP_CALL_MS) for other in ("wait_ms", "timeout_ms")}}
     if wanted is None and name == "wait_ms":  # the default depends on the grace
         wanted = (args.get("grace_ms") or 0) + limits.KILL_WAIT_EXTRA_MS
         if wanted <= limits.MCP_CALL_MS:
@@ -148,8 +150,10 @@ def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, i
 def waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
     """Return the parameter that bounds the duration of the call. `timeout_ms` of a verb that
     starts jobs is the job's."""
-    if verb.name in ("poll", "wait", "write"):
+    if verb.name in ("poll", "wait"):
         return "timeout_ms" if "timeout_ms" in args else None
+    if verb.name in WRITING:  # first the job reads it, then it reacts
+        return max("wait_ms", "timeout_ms", key=lambda name: args.get(name) or 0)
     name = "wait_ms" if verb.name == "kill" else "yield_ms"
     return None if name not in args or (args.get("background") and not args.get("until")) else name
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 EXEC, PROCESS = TOOLS = ("exec", "process")
 RUN = "run"
 STARTING = frozenset({RUN, "create", "start", "restart"})  # take defaults from [exec] of the configuration
+WRITING = frozenset({"write", "send-keys", "submit", "paste"})  # they answer with the job's reaction, as poll would
 WAIT_ARGUMENTS = ("yield_ms", "background")  # not for `--tools exec`, which answers at the end of a command
 
 
@@ -66,7 +67,7 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
             "timeout": round(config.get("exec", "timeout_sec") * 1000),
             "max_bytes": config.get("exec", "max_output_bytes"),
         }
-    elif verb.name == "poll":
+    elif verb.name == "poll" or verb.name in WRITING:
         configured = {"max_bytes": config.get("exec", "pending_max_output_bytes")}
     else:
         return {}

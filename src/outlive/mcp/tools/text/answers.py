@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from outlive.core.records import FINISHED
 from outlive.mcp.tools.text import sentences
 from outlive.render import events
+from outlive.render.rows import folded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,14 +65,14 @@ def _run(found: Found, process: bool) -> tuple[str, list[str]]:
         lines.append(f"Not yet, after {sentences.duration_of(found, 'waited_ms')}; the job goes on.")
     if not sentences.succeeded(found):
         lines.append(sentences.state_line(found, process))
-    lines += sentences.left_behind(found, process)
+    lines += [*sentences.drawn(found), *sentences.left_behind(found, process)]
     return sentences.output(found, "(no output)"), [*lines, *sentences.hint(found)]
 
 
 def _poll(found: Found, process: bool) -> tuple[str, list[str]]:
     snippet = str(found.get("snippet") or "").rstrip("\n")
     nothing = f"(no new output; the last was)\n{snippet}" if snippet else "(no new output)"
-    lines = [*sentences.gap(found, process), sentences.state_line(found, process)]
+    lines = [*sentences.gap(found, process), *sentences.drawn(found), sentences.state_line(found, process)]
     if found.get("retry_after_ms") and not found.get("output"):
         lines.append(
             f"Use process wait instead of polling; polling again is of use after {sentences.duration_of(found, 'retry_after_ms')}."
@@ -80,7 +81,7 @@ def _poll(found: Found, process: bool) -> tuple[str, list[str]]:
 
 
 def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
-    lines = sentences.gap(found, process)
+    lines = [*sentences.gap(found, process), *sentences.drawn(found)]
     fired = found.get("fired")
     if fired and not sentences.is_exit(fired):
         lines.append(sentences.condition(fired))
@@ -155,11 +156,23 @@ def _create(found: Found, _process: bool) -> tuple[str, list[str]]:
     return "", [f"Created job {job_id}; nothing runs yet. process action=start job_id={job_id} starts it."]
 
 
-def _write(found: Found, _process: bool) -> tuple[str, list[str]]:
+def _write(found: Found, process: bool) -> tuple[str, list[str]]:
+    if "output" in found:
+        return _reaction(found, process)
     closed = "; its stdin is now closed" if found.get("stdin") == "closed" or found.get("eof") else ""
     lines = [f"Wrote {found.get('bytes_written', 0)} bytes to job {found['job_id']}{closed}."]
     lines += [f"Warning: {warning}" for warning in found.get("warnings") or []]
     return "", [*lines, *sentences.hint(found)]
+
+
+def _reaction(found: Found, process: bool) -> tuple[str, list[str]]:
+    """Return what the job said to what was written, and its state."""
+    lines = [*sentences.gap(found, process), *sentences.drawn(found), sentences.state_line(found, process)]
+    lines += [f"Warning: {warning}" for warning in found.get("warnings") or []]
+    if found.get("stdin") == "closed" and found.get("state") not in FINISHED:
+        lines.append("Its stdin is now closed.")
+    left = sentences.left_behind(found, process)
+    return sentences.output(found, "(it printed nothing)"), [*lines, *left, *sentences.hint(found)]
 
 
 def _kill(found: Found, _process: bool) -> tuple[str, list[str]]:
@@ -168,12 +181,16 @@ def _kill(found: Found, _process: bool) -> tuple[str, list[str]]:
         ended = {**found, "signal": found.get("ended_signal")}  # `signal` is the one that was sent
         lines = [f"Job {job_id} has ended: {sentences.ending(ended)}"]
     else:
-        lines = [f"{found.get('signal')} was sent to job {job_id}, which still runs. process wait tells when it ends."]
-    survivors = found.get("survivors") or []
-    if survivors:
-        lines.append(f"{sentences.counted(len(survivors), 'process')} of it still alive:")
-        lines += [f"  {one.get('pid')} {sentences.command_line(one.get('command') or '')}" for one in survivors]
-    return "", [*lines, *sentences.hint(found)]
+        lines = [f"{found.get('signal')} was sent to job {job_id}, which still runs."]
+    count = found.get("ended_count") or 0
+    if count > 1:  # that the command itself ended is said above
+        lines += [f"{count} processes of it ended:", *_processes(found["ended"])]
+    hint = sentences.hint(found)
+    return "", [*lines, *hint, *(_processes(found.get("survivors") or []) if hint else [])]
+
+
+def _processes(listed: list[Found]) -> list[str]:
+    return [f"  {one.get('pid')} {sentences.command_line(one.get('command') or '')}" for one in listed]
 
 
 def _list(found: Found, _process: bool) -> tuple[str, list[str]]:
@@ -240,7 +257,7 @@ def _gc(found: Found, _process: bool) -> tuple[str, list[str]]:
 
 
 def _screen(found: Found, _process: bool) -> tuple[str, list[str]]:
-    about = [_size(found), *_cursor(found.get("cursor"))]
+    about = [_size(found), *sentences.cursor(found.get("cursor"))]
     about += ["alternate screen"] if found.get("alternate_screen") else []
     about += [f"title: {found['title']}"] if found.get("title") else []
     lines = [f"[{'; '.join(about)}]", *(found.get("warnings") or [])]
@@ -248,14 +265,7 @@ def _screen(found: Found, _process: bool) -> tuple[str, list[str]]:
         lines.append(f"The job has ended ({found['state']}): this is how it left its terminal.")
     elif found.get("waiting_for_input"):
         lines.append("It is waiting for input.")
-    return "\n".join(found.get("lines") or []).rstrip("\n") or "(an empty screen)", lines
-
-
-def _cursor(cursor: Found | None) -> list[str]:
-    if not cursor:
-        return []
-    hidden = "" if cursor.get("visible", True) else " (hidden)"
-    return [f"cursor at row {cursor.get('row')}, column {cursor.get('column')} (from 0){hidden}"]
+    return folded(found.get("lines") or []) or "(an empty screen)", lines
 
 
 def _resize(found: Found, _process: bool) -> tuple[str, list[str]]:

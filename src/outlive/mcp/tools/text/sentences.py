@@ -112,6 +112,20 @@ def gap(found: Found, process: bool) -> list[str]:
     ]
 
 
+def drawn(found: Found) -> list[str]:
+    """Return the line that says that the output ends with a screen, and where its cursor is."""
+    if not found.get("alternate_screen"):
+        return []
+    return [f"[{'; '.join(['the screen that a program fills', *cursor(found.get('cursor'))])}]"]
+
+
+def cursor(where: Found | None) -> list[str]:
+    if not where:
+        return []
+    hidden = "" if where.get("visible", True) else " (hidden)"
+    return [f"cursor at row {where.get('row')}, column {where.get('column')} (from 0){hidden}"]
+
+
 def removed_by_quota(found: Found) -> list[str]:
     """Return the lines about output that no call can show any more."""
     return [

@@ -22,10 +22,18 @@ if TYPE_CHECKING:
 
 
 def deliver(
-    ctx: Context, job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False, field: str = "data"
+    ctx: Context,
+    job: JobDir,
+    data: bytes,
+    *,
+    timeout_ms: int,
+    wait_ms: int = 0,
+    max_bytes: int = limits.SHOWN_BYTES,
+    eof: bool = False,
+    field: str = "data",
 ) -> Waiting[dict[str, Any]]:
     """Write `data`, then end the input if `eof`. Answer when the job has read it all, or after
-    `timeout_ms`.
+    `timeout_ms`; with `wait_ms` also with the job's reaction, at most `max_bytes` of it.
 
     `field` is the argument that holds the data. Errors: stdin_closed, invalid_state,
     invalid_argument, io_error.
@@ -34,6 +42,11 @@ def deliver(
         raise invalid(field, f"at most {limits.MAX_STDIN_WRITE_BYTES:,} bytes can be written at once")
     found = adoption.inspect_and_adopt(ctx, job)
     require_open(found)
+    reaction = None
+    if wait_ms:
+        from outlive.jobs.interaction.reading import Reaction  # late: a call that only writes shows no output
+
+        reaction = Reaction(ctx, job, wait_ms, max_bytes)
     memory = fds.memory_file("stdin", data)
     try:
         asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
@@ -47,10 +60,15 @@ def deliver(
     written = int(answer["written"])
     if answer["closed"] and not eof and written < len(data):
         raise _closed(written)
+    if reaction is None:
+        state = adoption.inspect_and_adopt(ctx, job).state.state
+        said = {"job_id": job.job_id, "state": state, "timeout_ms": found.definition.timeout_ms}
+    else:
+        if written == len(data):  # else the job does not read, and has nothing to react to
+            yield from reaction.settled()
+        said = reaction.answer(data)
     return {
-        "job_id": job.job_id,
-        "state": adoption.inspect_and_adopt(ctx, job).state.state,
-        "timeout_ms": found.definition.timeout_ms,
+        **said,
         "bytes_written": written,
         "stdin": "closed" if answer["closed"] else "open",
         **_warnings(written, len(data), eof and not answer["eof"]),

@@ -1,0 +1,134 @@
+"""Read what a job printed since a position, and its state: the answer of poll, and the reaction to
+what was written to a job."""
+
+from __future__ import annotations
+
+import time
+
+from outlive import limits
+from outlive.jobs import adoption, job_answer, processes, read_cursor
+from outlive.jobs.control_client import ControlClient
+from outlive.store.output.merged import Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.job_dir import JobDir
+
+# The fields of `read` besides the job's id and state, as the `result` of a verb names them.
+READ = (
+    "output since_seq next_seq truncated gaps? alternate_screen? cursor? waiting_for_input prompt? echo? supervisor? supervisor_pid? "
+    "idle_ms exit_code? signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? "
+)
+
+
+def read(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> dict[str, Any]:
+    """Return the output from `since` on, and what is true of the job."""
+    found = adoption.inspect_and_adopt(ctx, job)  # first the state: the output read below is then complete at the end
+    with Output(job) as output:
+        shown = job_answer.new_output(found, job, output, since, max_bytes=max_bytes, raw=raw)
+        answer = {
+            "job_id": job.job_id,
+            "state": found.state.state,
+            **shown.to_dict(),
+            **job_answer.waiting(found, output),
+            **job_answer.unresponsive(found),
+            "idle_ms": job_answer.idle_ms(found, output),
+            "retry_after_ms": job_answer.retry_after_ms(found, output),
+            "timeout_ms": found.definition.timeout_ms,
+        }
+        if not shown.text and output.end:
+            answer["snippet"] = job_answer.snippet(found, output)
+        lost = job_answer.losses(found, output)
+    if found.state.finished:
+        answer |= job_answer.outcome(found)
+        answer["descendants"] = len(processes.descendants(found, job))
+    if found.state.message:
+        answer["message"] = found.state.message
+    hint = job_answer.input_hint(found, answer)
+    return answer | ({"hint": hint} if hint else {}) | lost
+
+
+class Reaction:
+    """What a job says to what is written to it. Make it before the write: nothing that comes after
+    that is missed.
+
+    The output that it shows begins where the client's last answer about the job ended; without a
+    client, at the moment of the write.
+    """
+
+    def __init__(self, ctx: Context, job: JobDir, wait_ms: int, max_bytes: int) -> None:
+        self._ctx = ctx
+        self._job = job
+        self._wait_s = wait_ms / 1000
+        self._max_bytes = max_bytes
+        self._began = time.monotonic()
+        with Output(job) as output:
+            self._before = output.end
+        self._since = self._before if ctx.client is None else read_cursor.seen(ctx, job)
+
+    def settled(self) -> Waiting[None]:
+        """Wait until the job asks for input, ends, or has been silent for `wait_ms`."""
+        now = time.monotonic()
+        latest = max(self._began + max(self._wait_s, limits.REACTION_S), now + min(self._wait_s, limits.REACTION_S))
+        end, changed = self._before, now
+        control = ControlClient(self._job, output=True)
+        try:
+            while True:
+                adoption.require_in_place(self._job)
+                found = adoption.inspect_and_adopt(self._ctx, self._job)
+                with Output(self._job) as output:
+                    asks = job_answer.waiting(found, output)["waiting_for_input"]
+                    if output.end != end:
+                        end, changed = output.end, time.monotonic()
+                deadline = min(changed + self._wait_s, latest)
+                if asks or found.state.state != "running" or time.monotonic() >= deadline:
+                    return
+                yield from control.pause(deadline)
+        finally:
+            control.close()
+
+    def answer(self, sent: bytes) -> dict[str, Any]:
+        """Return the new output and the job's state, and move the client's read position."""
+        answer = read(self._ctx, self._job, self._since, self._max_bytes, raw=False)
+        read_cursor.mark_seen(self._ctx, self._job, answer["next_seq"])
+        for name in ("retry_after_ms", "snippet"):
+            answer.pop(name, None)
+        if answer["waiting_for_input"] and answer.get("echo") is not False:
+            # The caller knows how to answer a prompt: it has just done so
+            if not answer.keys() & {"supervisor", "dropped_bytes", "missing_bytes"}:
+                answer.pop("hint", None)
+        elif answer["state"] == "running" and "hint" not in answer:
+            hint = self._silence(sent)
+            answer |= {"hint": hint} if hint else {}
+        return answer | {"waited_ms": round((time.monotonic() - self._began) * 1000)}
+
+    def _silence(self, sent: bytes) -> str | None:
+        """Return what to do if the job said nothing, or its terminal only repeated what was
+        typed."""
+        with Output(self._job) as output:
+            if output.end - self._before > 2 * len(sent) + len(b"\r\n"):
+                return None
+            said = output.read(self._before, output.end)
+        if not said:
+            return "It said nothing yet: wait until output, input or exit."
+        if said == echo_of(sent):
+            return "So far its terminal only echoed what was typed: wait until output, input or exit."
+        return None
+
+
+def echo_of(typed: bytes) -> bytes:
+    """Return what a terminal in canonical mode prints when this is typed (termios(3): ICRNL, ONLCR,
+    ECHOCTL)."""
+    shown = bytearray()
+    for byte in typed:
+        if byte in b"\r\n":
+            shown += b"\r\n"
+        elif byte == 0x7F or (byte < 0x20 and byte != 0x09):
+            shown += b"^" + bytes([byte ^ 0x40])
+        else:
+            shown.append(byte)
+    return bytes(shown)

@@ -1,0 +1,109 @@
+"""What a program says to what is typed comes with the answer to the call that types it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.cli import Cli
+from support.mcp_client import McpSession
+from support.wait import until
+
+pytestmark = pytest.mark.parametrize("era", ["modern"], indirect=True)
+LONG_MS = 40_000  # a call that is woken ends long before
+
+
+@pytest.fixture
+def session(shared_session: McpSession) -> McpSession:
+    return shared_session
+
+
+def asks(session: McpSession, command: str, **how: object) -> str:
+    """Start a job, and return its id when it waits for input."""
+    found = session.ok("exec", command=command, yield_ms=LONG_MS, **how)
+    assert found["waiting_for_input"], found
+    job: str = found["job_id"]
+    return job
+
+
+def test_one_call_asks_and_is_answered(session: McpSession) -> None:
+    job = asks(session, "while read -r line; do echo got $line; done; exit 3", stdin="open")
+    found = session.call("process", action="write", job_id=job, data="one\n")
+    assert (found["output"], found["waiting_for_input"], found["bytes_written"]) == ("got one\n", True, 4)
+    assert found.text.startswith("got one")
+    found = session.call("process", action="write", job_id=job, data="two\n", eof=True, wait_ms=LONG_MS)
+    assert (found["output"], found["stdin"]) == ("got two\n", "closed")
+    assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "exit")
+    assert session.call("process", action="poll", job_id=job)["output"] == ""
+
+
+def test_what_was_not_read_before_the_write_is_shown_and_nothing_is_shown_twice(
+    session: McpSession, work: Path
+) -> None:
+    script = "until [ -e go ]; do sleep 0.02; done; echo early; read -r a; echo got $a; read -r b"
+    job = session.ok("exec", command=script, stdin="open", background=True)["job_id"]
+    (work / "go").touch()
+    until(lambda: session.call("process", action="status", job_id=job)["waiting_for_input"], what="a question")
+    found = session.call("process", action="write", job_id=job, data="x\n", wait_ms=LONG_MS)
+    assert (found["since_seq"], found["output"]) == (0, "early\ngot x\n")
+    assert session.call("process", action="poll", job_id=job)["output"] == ""
+
+
+def test_text_and_enter_are_one_call(session: McpSession) -> None:
+    job = asks(session, "read -r a; printf '<%s>: ' \"$a\"; read -r b; printf '[%s]' \"$b\"", pty=True)
+    found = session.call("process", action="submit", job_id=job, text="hi there", wait_ms=LONG_MS)
+    assert (found["output"], found["prompt"]) == ("hi there\n<hi there>: ", "<hi there>:")
+    found = session.call("process", action="send-keys", job_id=job, text="bye", keys=["Enter"], wait_ms=LONG_MS)
+    assert (found["output"], found["state"]) == ("bye\n[bye]", "exited")
+
+
+@pytest.mark.parametrize(("how", "output"), [({"pty": True}, "x\n"), ({"stdin": "open"}, "")])
+def test_the_echo_of_a_terminal_is_no_reaction(
+    session: McpSession, work: Path, how: dict[str, object], output: str
+) -> None:
+    job = asks(session, "read -r a; until [ -e go ]; do sleep 0.02; done; echo done", **how)
+    found = session.call("process", action="write", job_id=job, data="x\n", wait_ms=200)
+    assert (found["output"], found["state"], found["waiting_for_input"]) == (output, "running", False)
+    assert ("echoed" if output else "nothing yet") in found["hint"]
+    assert "wait until output" in found.text
+    (work / "go").touch()
+    found = session.call("process", action="wait", job_id=job, until=["output"], timeout_ms=LONG_MS)
+    assert found["output"] == "done\n"
+
+
+def test_a_caller_that_does_not_wait_is_told_no_output(session: McpSession) -> None:
+    job = asks(session, "read -r a; echo got $a", stdin="open")
+    found = session.call("process", action="write", job_id=job, data="x\n", wait_ms=0)
+    assert "output" not in found.result
+    assert session.call("process", action="wait", job_id=job, until=["exit"])["output"] == "got x\n"
+
+
+@pytest.mark.slow
+def test_a_program_that_never_stops_printing_is_answered_all_the_same(session: McpSession) -> None:
+    job = asks(session, "read -r a; while :; do echo $a; sleep 0.02; done", stdin="open")
+    found = session.call("process", action="write", job_id=job, data="tick\n")
+    assert found["output"].startswith("tick\ntick\n")
+    assert (found["state"], "hint" in found.result) == ("running", False)
+
+
+def test_a_program_that_fills_the_screen_is_shown_as_its_screen(session: McpSession, cli: Cli) -> None:
+    draw = r"printf 'before\n\033[?1049h\033[2J\033[5;3Hmenu: '; read -r a; printf '\033[6;3Hgot %s' $a; read -r b; printf '\033[?1049l'; echo after"
+    found = session.call("exec", command=draw, pty=True, yield_ms=LONG_MS)
+    assert found["output"] == "before\n[rows 0-3: empty]\n  menu:\n"
+    assert (found["alternate_screen"], found["cursor"]) == (True, {"row": 4, "column": 8, "visible": True})
+    assert "prompt" not in found.result
+    assert "cursor at row 4, column 8" in found.text
+    job = found["job_id"]
+    nothing = session.call("process", action="poll", job_id=job)
+    assert (nothing["output"], nothing["snippet"]) == ("", "[rows 0-3: empty]\n  menu:")
+    assert cli.ok("poll", job)["output"] == found["output"]
+    assert "\x1b[2J" in cli.ok("poll", job, "--raw")["output"]
+    found = session.call("process", action="submit", job_id=job, text="x", wait_ms=LONG_MS)
+    assert found["output"] == "[rows 0-3: empty]\n  menu: x\n  got x\n"
+    waited = session.call("process", action="wait", job_id=job, since_seq=0, timeout_ms=LONG_MS)
+    assert waited["output"] == "before\n" + found["output"]
+    found = session.call("process", action="submit", job_id=job, wait_ms=LONG_MS)
+    assert "after" in found["output"]
+    assert "alternate_screen" not in found.result
+    assert found["exit_code"] == 0
