@@ -20,7 +20,7 @@ from typing import Any
 from outlive import verbs
 from outlive.cli import help as cli_help
 from outlive.mcp.tools import offer, schemas
-from outlive.verbs import fields
+from outlive.verbs import brief, fields
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
 COMMAND = "python scripts/reference.py"
@@ -248,6 +248,20 @@ Every answer begins with the envelope:
 ([Errors](errors.md)). Over MCP any answer may have `notices` too
 ([Notices](mcp.md#notices)).
 
+An answer has two sizes, which the argument `detail` chooses. `full` has every member of the lists
+below, and is the default on the command line. `brief` is the default over MCP, and has what an agent
+acts on: how the job is, what it printed, and what the verb was asked for. It echoes nothing of the
+call, and a member that says nothing (null, false or empty) is absent:
+
+```json
+{"ok": true, "type": "run", "job_id": "01M7YVCRE5B97C0QQGX4XBBDV8", "state": "exited", "exit_code": 2,
+  "reason": "exit", "next_seq": 7, "output": "broken\\n"}
+```
+
+The same call with the same `detail` gives the same object on the command line and over MCP. In both
+sizes the state and the exit code stand before the output. An error has one size. A full answer about
+a job also says `sessionId` (its id) and `status`, for agents that know the tools of OpenClaw.
+
 Times are RFC 3339 in UTC with milliseconds. A name that ends in `_ms` counts milliseconds, one that
 ends in `_bytes` bytes. Paths are absolute. Fields may be added in later versions. `outlive schema`
 prints all of this as JSON Schema; the repository has it as `schema/outlive.schema.json`.
@@ -262,6 +276,9 @@ def answers_page() -> str:
         if not verb.result:
             continue
         lines += [f"### {verb.type}", "", ", ".join(f"`{name}`" for name in verb.result), ""]
+        if verb.mcp:
+            kept = brief.names(verb.type, tuple(name.removesuffix("?") for name in verb.result))
+            lines += [f"Brief: {', '.join(f'`{name}`' for name in kept)}.", ""]
         for name in verb.result:
             users.setdefault(name.removesuffix("?"), []).append(verb.type)
     lines += [

@@ -200,7 +200,7 @@ def test_an_id_that_names_two_jobs_looks_the_same(faces: Faces) -> None:
 
 
 def test_a_command_that_was_run_on_either_face_has_the_same_fields(faces: Faces) -> None:
-    own = {"job_id", "short_id", "pid", "started_at", "finished_at", "created_at", "duration_ms", "owner"}
+    own = {"job_id", "sessionId", "short_id", "pid", "started_at", "finished_at", "created_at", "duration_ms", "owner"}
     own |= {"stdout_log_path", "stderr_log_path"}
     flags = [
         "--timeout",

@@ -69,8 +69,11 @@ class McpSession:
         cwd: str | os.PathLike[str] | None = None,
         command: list[str] | None = None,
         extensions: Sequence[ClientExtension] = (),
+        detail: str | None = "full",
     ) -> None:
+        """`detail` goes with every call that says nothing of it; with None the server's default counts."""
         self.era = era
+        self._detail = {"detail": detail} if detail else {}
         self.log = log
         self.pid = 0
         self._extensions = extensions
@@ -199,6 +202,7 @@ class McpSession:
         self.messages.append(message)
 
     async def _call(self, tool: str, arguments: dict[str, Any], told: Any = None) -> ToolAnswer:
+        arguments = {**self._detail, **arguments}
         found = await self.client.call_tool(tool, arguments, read_timeout_seconds=BOUND_S, progress_callback=told)
         return tool_answer(found.structured_content, found.content, found.is_error)
 
@@ -247,8 +251,10 @@ class RawMcp:
         env: Mapping[str, str | None] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         command: list[str] | None = None,
+        detail: str | None = "full",
     ) -> None:
         self.era = era
+        self._detail = {"detail": detail} if detail else {}
         self.log = log
         self.others: list[dict[str, Any]] = []  # notifications and requests of the server
         self._client = {"name": client_name, "version": "1"}
@@ -315,7 +321,7 @@ class RawMcp:
         return self._last_id
 
     def begin_call(self, tool: str, /, **arguments: Any) -> int:
-        return self.begin("tools/call", {"name": tool, "arguments": arguments})
+        return self.begin("tools/call", {"name": tool, "arguments": {**self._detail, **arguments}})
 
     def cancel(self, request: int) -> None:
         self.notify("notifications/cancelled", {"requestId": request, "reason": "the test says so"})

@@ -129,6 +129,7 @@ def test_fakes_cover_every_kind_of_argument() -> None:
     kinds = {arg.kind for verb in verbs for arg in verb.args}
     assert kinds == {
         spec.STR,
+        spec.ITEMS,
         spec.INT,
         spec.FLOAT,
         spec.BOOL,

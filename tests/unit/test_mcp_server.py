@@ -63,7 +63,7 @@ def text_of(result: Any) -> str:
 def test_an_answer_is_the_envelope_and_the_text(place: Path, era: str) -> None:
     calls = Recorder()
     found = call(place, era, "exec", {"command": "echo hello"}, calls)
-    assert found.structured_content == {"schema_version": "0.1", "ok": True, "type": "run", **calls.answer}
+    assert found.structured_content == {"ok": True, "type": "run", **calls.answer}
     assert text_of(found) == "hello"
     assert not found.is_error
 
@@ -216,8 +216,10 @@ def test_every_real_verb_can_be_read() -> None:
         given = {arg.mcp: 80 if arg.kind == INT else "x" for arg in verb.args if arg.required and arg.mcp}
         read, args = real.read("process", {"action": name, **given})
         assert read is verb
+        assert args.pop("detail") == "brief"
         inspect.signature(verb.run).bind(None, **args)
     verb, args = real.read("exec", {"command": "true"})
+    assert args.pop("detail") == "brief"
     inspect.signature(verb.run).bind(None, **args)
 
 

@@ -15,6 +15,7 @@ from outlive import verbs
 from outlive.cli import parse, stdio
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.verbs import envelope
+from outlive.verbs.spec import FULL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,15 +125,17 @@ def _verb(words: list[str], call: _Call) -> int:
         return _program(verb, call)
     if verb.follow is not None and call.values.get("follow"):
         return _follow(verb, call)
+    detail = call.values.pop("detail", FULL)
     result = _run(verb, call)
-    _print(call, envelope.answer(verb.type, result))
+    # A person is shown what there is; the size is that of the object
+    _print(call, envelope.answer(verb.type, result, FULL if call.options["human"] else detail))
     return _propagated(result) if call.values.get("propagate") else ANSWERED
 
 
 def _follow(verb: Verb, call: _Call) -> int:
     """Print one JSON object a line until none can come any more."""
     assert verb.follow is not None
-    values = {name: value for name, value in call.values.items() if name != "follow"}
+    values = {name: value for name, value in call.values.items() if name not in ("follow", "detail")}
     _run(verb, call, lambda ctx: verb.follow and verb.follow(ctx, _print_line, **values))
     return ANSWERED
 

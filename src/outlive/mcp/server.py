@@ -31,6 +31,7 @@ from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.mcp.tools.text import answers
 from outlive.verbs import envelope
+from outlive.verbs.spec import BRIEF
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -76,7 +77,8 @@ class Handlers:
         found |= {"notices": notices} if notices else {}
         if self._channel is not None:
             self._channel.told(ctx, caller, found)
-        return _result(found, process=PROCESS in self._calls.tools.offers)
+        detail = self._calls.tools.detail(params.arguments or {})
+        return _result(found, detail=detail, process=PROCESS in self._calls.tools.offers)
 
     async def _answer(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller
@@ -147,7 +149,8 @@ def client_name(ctx: ServerRequestContext[Any]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _result(found: dict[str, Any], *, process: bool) -> types.CallToolResult:
+def _result(found: dict[str, Any], *, detail: str = BRIEF, process: bool) -> types.CallToolResult:
+    """Return a full answer as the result of a tool call. The text says the same in both sizes."""
     safe = encodable(found)
     try:
         words = answers.render(safe, process=process)
@@ -156,7 +159,7 @@ def _result(found: dict[str, Any], *, process: bool) -> types.CallToolResult:
         words = json.dumps(safe)
     return types.CallToolResult(
         content=[types.TextContent(text=words)],
-        structured_content=safe,
+        structured_content=envelope.sized(safe, detail),
         is_error=not safe["ok"],
     )
 

@@ -136,6 +136,11 @@ _EVENT = _object(
 _PROCESS = _object("One process.", {"pid": _of("integer", "Process id."), "command": _string("Its command line.")})
 
 FIELDS: dict[str, Schema] = {
+    "sessionId": _string("The job's id, under the name that OpenClaw's tools have for it."),
+    "status": _string(
+        "The job's state as OpenClaw's tools have it. completed: the command ended by itself, with any exit code.",
+        enum=["running", "completed", "failed"],
+    ),
     "job_id": _string("The job's id (ULID).", pattern="^[0-7][0-9A-HJKMNP-TV-Z]{25}$"),
     "short_id": _string("The last 8 characters of the id; names the job as well."),
     "state": _string("Where the job is in its life.", enum=list(STATES)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive import limits, verbs
 from outlive.errors import CODES
-from outlive.verbs import fields
+from outlive.verbs import brief, fields
 from outlive.verbs.spec import Verb
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from outlive.jobs.context import Context
 
-CHANGED = "2026-11-22T09:24:00.000Z"  # when this schema last changed
+CHANGED = "2026-11-22T11:50:00.000Z"  # when this schema last changed
 
 
 def schema(ctx: Context) -> dict[str, Any]:
@@ -25,7 +25,8 @@ def document() -> dict[str, Any]:
     """Return the content of `schema/outlive.schema.json`."""
     answering = [verb for verb in map(verbs.load, verbs.names()) if not verb.program]
     kinds = {verb.type: _answer(verb) for verb in answering}
-    definitions = {**dict(sorted(kinds.items())), "error": _error()}
+    briefs = {f"{verb.type}_brief": _brief(verb) for verb in answering if verb.mcp}
+    definitions = {**dict(sorted((kinds | briefs).items())), "error": _error()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$comment": CHANGED,
@@ -45,13 +46,35 @@ def _envelope(ok: bool, type_: str) -> dict[str, Any]:
 
 
 def _answer(verb: Verb) -> dict[str, Any]:
-    entry = fields.entry_of(verb.result, verb.type)
+    session = ("sessionId", "status") if {"job_id", "state"} <= set(verb.result) and verb.mcp else ()
+    entry = fields.entry_of((*session, *verb.result), verb.type)
     envelope = _envelope(True, verb.type)
     return {
         "type": "object",
         "description": verb.help,
         "properties": {**envelope, **entry["properties"], "notices": fields.NOTICES},
         "required": [*envelope, *entry["required"]],
+    }
+
+
+def _brief(verb: Verb) -> dict[str, Any]:
+    """Return the schema of an answer with `detail: brief`: some of the members of the full one."""
+    names = brief.names(verb.type, tuple(name.removesuffix("?") for name in verb.result))
+    properties: dict[str, Any] = {
+        name: {"$ref": f"#/$defs/{verb.type}/properties/{name}"} for name in ("ok", "type", *names, "notices")
+    }
+    if verb.type == "list":
+        properties["jobs"] = {
+            **fields.OVERRIDES["jobs"]["list"],
+            "items": fields.entry_of(brief.LIST_ENTRY, "list"),
+        }
+    always = [name for name, kept in names.items() if kept]
+    return {
+        "type": "object",
+        "description": f"{verb.help} With detail brief: a member that says nothing is absent.",
+        "properties": properties,
+        "required": ["ok", "type", *always],
+        "not": {"required": ["schema_version"]},
     }
 
 

@@ -105,6 +105,19 @@ class Arg:
         self.section = section
 
 
+# The sizes of an answer. The faces apply it (`envelope.sized`); an action never sees it.
+BRIEF, FULL = "brief", "full"
+DETAIL = Arg(
+    "detail",
+    STR,
+    "brief: what to act on. full: every member.",
+    default=FULL,
+    mcp_default=BRIEF,
+    choices=(BRIEF, FULL),
+    mcp_help="full: every member",
+)
+
+
 class Verb:
     """One verb of both faces.
 
@@ -135,7 +148,8 @@ class Verb:
         self.name = name  # as typed: "status", "tag set"
         self.type = type or name.replace(" ", "_").replace("-", "_")
         self.help = help
-        self.args = args
+        # Whatever both faces answer comes in two sizes
+        self.args = (*args, DETAIL) if mcp and not program and result else args
         self.result = tuple(result.split())
         self.run: Callable[..., Any] = run or _answer_nothing
         self.mcp = mcp

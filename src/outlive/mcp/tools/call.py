@@ -18,6 +18,7 @@ from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, WRITING,
 from outlive.store.root import Store
 from outlive.verbs import shared_args
 from outlive.verbs.envelope import answer
+from outlive.verbs.spec import BRIEF, DETAIL, FULL
 from outlive.verbs.spelling import MCP, spelled
 
 if TYPE_CHECKING:
@@ -71,6 +72,12 @@ class Tools:
         """Return how the caller of a call that was read spelled its arguments, by parameter."""
         name = "spawn" if tool == EXEC else self._action(given.get("action"))
         return (self._exec if name == "spawn" else self._readers[name]).written(given)
+
+    def detail(self, given: Mapping[str, Any]) -> str:
+        """Return the size of the answer that a call asks for. Values that a call refuses count as
+        the default."""
+        asked = next((value for name, value in given.items() if fold(name) == DETAIL.mcp), None)
+        return FULL if str(asked).lower() == FULL else BRIEF
 
     def shown_by_default(self) -> dict[str, Any]:
         """Return how `exec` shows output by default: max_bytes, tail_lines and raw."""
@@ -193,11 +200,12 @@ class Calls:
         handle: bool = False,
         alongside: Alongside | None = None,
     ) -> dict[str, Any]:
-        """Return the envelope of a call. Errors: OutliveError, and any exception of a faulty
+        """Return the full envelope of a call. Errors: OutliveError, and any exception of a faulty
         action."""
         verb, args = self.tools.read(tool, given, handle=handle)
         unbounded = tool == EXEC and self.tools.exec_alone and not handle
         args, report = (args, {}) if unbounded else clamp(verb, args)
+        args.pop("detail", None)  # the size is a matter of the face
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
         ctx = self._context(caller, env)
         result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))
@@ -245,6 +253,7 @@ class Calls:
         if name not in self._readers:
             self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self._config))
         args = self._readers[name].read(given)
+        args.pop("detail", None)
         try:
             return answer(verb.type, await async_driver.run(verb, self.observer(caller), args))
         except OutliveError as error:
