@@ -43,6 +43,7 @@ LISTED_PROCESSES = 20  # of those that a kill ended or left alive
 CANDIDATES = 20  # ids listed by ambiguous_job_id
 NOTICES = 20  # jobs told of with one answer; the others come with the next
 GC_LISTED_JOBS = 500  # `jobs` of one gc answer
+SILENT_MS = 5_000  # a running job that has been silent for this long is diagnosed
 RETRY_MS = (1_000, 60_000)  # bounds of retry_after_ms
 
 # --- bounds of what a caller may ask ----------------------------------------------------------------------------

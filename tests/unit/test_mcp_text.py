@@ -116,7 +116,7 @@ def test_poll() -> None:
 
 def test_wait() -> None:
     found = said("wait", state="running", pid=7, timed_out=True, waited_ms=50_000, output="", fired=None)
-    assert found.startswith("Not yet, after 50 s; the job goes on. Call process wait again.")
+    assert found.startswith("Not yet, after 50 s; the job goes on.\n"), "no advice to wait without a reason"
     place = {"pattern": "ready on", "match": "ready on", "line": "it is ready on 80", "seq": 7, "stream": "stdout"}
     found = said("wait", state="running", pid=7, fired={"condition": "regex", **place}, output="")
     assert found.startswith("The output matched ready on at seq 7 (stdout): it is ready on 80")

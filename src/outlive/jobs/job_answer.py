@@ -114,6 +114,26 @@ def input_hint(found: Inspection, answer: dict[str, Any]) -> str | None:
     return "It waits for input. Answer with write (a line needs its newline); eof ends the input."
 
 
+def advice(found: Inspection, job: JobDir, output: Output, answer: dict[str, Any]) -> str | None:
+    """Return what to do about a job that waits for input, is silent or has failed; None for others.
+
+    `answer` holds what `waiting` and `unresponsive` say.
+    """
+    hint = input_hint(found, answer)
+    if hint:
+        return hint
+    silent_ms = idle_ms(found, output)
+    if silent_ms is not None and silent_ms >= limits.SILENT_MS:
+        from outlive.jobs.diagnosis import silence
+
+        return silence.hint(found, job, output, silent_ms)
+    if found.state.finished and found.state.exit_code:
+        from outlive.jobs.diagnosis import failure
+
+        return failure.hint(found, output)
+    return None
+
+
 def _prompt(found: Inspection, output: Output) -> str:
     """Return the unfinished last line; empty for a program that fills the screen."""
     if found.state.terminal:
@@ -263,6 +283,7 @@ def run_answer(
         snapshot = window.tails(output, tail_lines, max_bytes or limits.TAIL_BYTES)
         lost = losses(found, output)
         described = describe(found, job, output)
+        advised = advice(found, job, output, described)
     if ctx.client is not None:
         from outlive.jobs import read_cursor
 
@@ -280,7 +301,7 @@ def run_answer(
         "env_vars": env_vars(found),
         "descendants": len(members),
     }
-    hint = lost.get("hint") or input_hint(found, answer) or next_step(found, len(members))
+    hint = lost.get("hint") or advised or next_step(found, len(members))
     return answer | ({"hint": hint} if hint else {})
 
 

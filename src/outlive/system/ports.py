@@ -112,10 +112,10 @@ def _listening(path: str, port: int) -> Iterator[Listener]:
                 return  # connections, which may be a hundred thousand
             address, _, number = fields[1].rpartition(b":")
             if number == wanted:
-                yield Listener(_numeric(address), int(fields[9]))
+                yield Listener(numeric(address), int(fields[9]))
 
 
-def _numeric(digits: bytes) -> str:
+def numeric(digits: bytes) -> str:
     """Return a numeric address. The kernel prints words of 32 bits, each in the byte order of the
     machine."""
     raw = bytes.fromhex(digits.decode("ascii"))

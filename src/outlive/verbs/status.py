@@ -25,7 +25,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             gaps = _gaps(output)
             lost = job_answer.losses(found, output)
             described = job_answer.describe(found, found_job, output)
-        hint = job_answer.input_hint(found, described) or lost.get("hint")
+            hint = job_answer.advice(found, found_job, output, described) or lost.get("hint")
         return {
             "job_id": found_job.job_id,
             "state": found.state.state,

@@ -88,6 +88,8 @@ class _Waited:
             waiting = job_answer.waiting(found, output)
             snippet = job_answer.snippet(found, output) if not shown.text and output.end else None
             lost = job_answer.losses(found, output)
+            unresponsive = job_answer.unresponsive(found)
+            advised = job_answer.advice(found, self.job, output, {**waiting, **unresponsive})
         read_cursor.mark_seen(ctx, self.job, shown.next_seq)
         answer = {
             "job_id": self.job.job_id,
@@ -98,16 +100,14 @@ class _Waited:
             **shown.to_dict(),
             "idle_ms": quiet,
             **waiting,
-            **job_answer.unresponsive(found),
+            **unresponsive,
             **({"snippet": snippet} if snippet else {}),
             "timeout_ms": found.definition.timeout_ms,
         }
         if found.state.finished:
             answer |= job_answer.outcome(found)
             answer["descendants"] = len(processes.descendants(found, self.job))
-        hint = self.wait.hint()
-        if not hint or answer.get("supervisor"):
-            hint = job_answer.input_hint(found, answer)
+        hint = " ".join(part for part in (self.wait.hint(), advised) if part)
         answer |= ({"hint": hint} if hint else {}) | lost
         answer |= {"message": found.state.message} if found.state.message else {}
         return read_cursor.with_hint(self._beyond, answer)

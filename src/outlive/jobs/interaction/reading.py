@@ -43,12 +43,12 @@ def read(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> di
         if not shown.text and output.end:
             answer["snippet"] = job_answer.snippet(found, output)
         lost = job_answer.losses(found, output)
+        hint = job_answer.advice(found, job, output, answer)
     if found.state.finished:
         answer |= job_answer.outcome(found)
         answer["descendants"] = len(processes.descendants(found, job))
     if found.state.message:
         answer["message"] = found.state.message
-    hint = job_answer.input_hint(found, answer)
     return answer | ({"hint": hint} if hint else {}) | lost
 
 

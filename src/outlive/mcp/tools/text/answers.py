@@ -86,8 +86,7 @@ def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
     if fired and not sentences.is_exit(fired):
         lines.append(sentences.condition(fired))
     if found.get("timed_out"):
-        again = "" if found.get("waiting_for_input") else " Call process wait again."
-        advice = "." if found.get("state") == "created" else f"; the job goes on.{again}"
+        advice = "." if found.get("state") == "created" else "; the job goes on."
         lines.append(f"Not yet, after {sentences.duration_of(found, 'waited_ms')}{advice}")
     others = [one for one in found.get("jobs") or [] if isinstance(one, dict) and one.get("job_id") != found["job_id"]]
     whose = f"job {found['job_id']}: " if others and found.get("state") in FINISHED else ""  # else the line names it

@@ -1,0 +1,46 @@
+"""Say why a job without a terminal gave up: it met the end of its input, or wanted a terminal."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.store.inspect import Inspection
+    from outlive.store.output.merged import Output
+
+_LAST_BYTES = 600
+_CHOICE = re.compile(r"[\[(]\s*y(?:es)?\s*/\s*n(?:o)?\b[^\n]*\Z", re.IGNORECASE)
+_QUESTION = re.compile(r"\S[^\n]*[?:>][ \t]*\Z")  # an unfinished line
+_END_OF_INPUT = re.compile(r"EOF when reading a line|end of file (?:on|from) (?:stdin|standard input)", re.IGNORECASE)
+_NO_TERMINAL = re.compile(
+    r"not a (?:tty|terminal)|not (?:from|to) a terminal|a terminal is required|no tty present|requires? a (?:tty|terminal)"
+    r"|/dev/tty\b|error opening terminal|inappropriate ioctl|TERM environment variable not set",
+    re.IGNORECASE,
+)
+
+
+def sentence(stdin: str, last: str) -> str | None:
+    """Return why a job without a terminal failed, if `last`, the end of its output, shows that it
+    met the end of its input or wanted a terminal; else None."""
+    line = last.rpartition("\n")[2] or last.rstrip().rpartition("\n")[2]
+    asked = _CHOICE.search(line) or _QUESTION.search(last)
+    if asked or _END_OF_INPUT.search(last):
+        what = "It asked a question and met the end of its input" if asked else "It met the end of its input"
+        why = "its stdin is closed" if stdin == "closed" else "stdin_data ends there"
+        return (
+            f"{what}: {why}. Run it again with the option that answers for you (such as -y), with stdin_data, "
+            "or with pty and write."
+        )
+    if _NO_TERMINAL.search(last):
+        return "It seems to want a terminal, and has none: run it again with pty."
+    return None
+
+
+def hint(found: Inspection, output: Output) -> str | None:
+    """Return the sentence about a job that has failed; None if its output does not show why."""
+    definition = found.definition
+    if definition.pty or definition.stdin not in ("closed", "data"):
+        return None
+    last = output.read(max(0, output.end - _LAST_BYTES), output.end)
+    return sentence(definition.stdin, last.decode("utf-8", "replace"))

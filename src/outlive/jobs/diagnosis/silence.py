@@ -1,0 +1,153 @@
+"""Say what a job that has been silent for some seconds is doing, and what to do if it stands still.
+
+`sentence` turns facts into words, `hint` finds the facts.
+"""
+
+from __future__ import annotations
+
+import re
+
+from outlive.jobs import processes
+from outlive.system import foreground, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+    from outlive.store.output.merged import Output
+
+_MOST_PROCESSES = 200
+# Programs that only start others: they are named where nothing else is in the foreground
+_STARTERS = frozenset("sh bash dash zsh ksh ash env sudo timeout nice nohup xargs".split())
+# Programs that fill a terminal, by their name in the process table
+_FULL_SCREEN = frozenset(
+    "vi vim vim.basic vim.tiny nvim view nano pico emacs less more most man top htop btop atop mc tig lazygit "
+    "ranger nnn fzf tmux screen dialog whiptail mutt w3m lynx".split()
+)
+
+
+class Silence:
+    """The facts about a job that is silent."""
+
+    __slots__ = ("buffers", "cpu_s", "doing", "holder", "names", "pty", "silent_ms", "sockets", "stdin")
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        doing: str,
+        *,
+        silent_ms: int,
+        pty: bool = False,
+        stdin: str = "closed",
+        cpu_s: float = 0.0,
+        sockets: Sequence[foreground.Socket] = (),
+        holder: str = "",
+        buffers: bool = False,
+    ) -> None:
+        self.names = names  # from the command down to the process in the foreground
+        self.doing = doing  # what that process does: a constant of system/foreground.py
+        self.silent_ms = silent_ms
+        self.pty = pty
+        self.stdin = stdin  # of the job, as in its definition
+        self.cpu_s = cpu_s  # of all its processes
+        self.sockets = sockets  # of the process in the foreground
+        self.holder = holder  # of the lock that it waits for
+        self.buffers = buffers  # it has printed nothing yet, and keeps its output back without a terminal
+
+
+def sentence(facts: Silence) -> str:
+    """Return what a silent job is doing, and what to do if it will not go on by itself."""
+    shown = [*(name for name in facts.names[:-1] if name not in _STARTERS), facts.names[-1]]
+    told = f"Silent for {_age(facts.silent_ms)}; in the foreground: {' → '.join(shown)}, which {_clause(facts)}."
+    if facts.buffers:
+        told += " Python keeps its output back if it has no terminal: start it with python -u to see it at once."
+    return told
+
+
+def _clause(facts: Silence) -> str:
+    if facts.doing == foreground.STOPPED:
+        return "is stopped by a signal: kill with signal CONT continues it"
+    if facts.names[-1] in _FULL_SCREEN:
+        return _full_screen(facts)
+    if facts.doing == foreground.COMPUTING:
+        return f"is working ({facts.cpu_s:.0f} s of CPU so far)"
+    if facts.doing == foreground.LOCK:
+        return f"waits for a lock that {facts.holder or 'another process'} holds"
+    if facts.doing in (foreground.FILES, foreground.WAITING) and facts.sockets:
+        return _network(facts.sockets)
+    known = {
+        foreground.DISK: "waits for a disk or a network file system",
+        foreground.TIMER: "sleeps until a timer ends",
+        foreground.PIPE: "waits for data from a pipe",
+        foreground.TERMINAL: "reads its terminal: answer with write or send-keys",
+        foreground.FILES: "waits for a file, a socket or a timer",
+    }
+    return known.get(facts.doing) or f"waits ({facts.cpu_s:.0f} s of CPU so far)"
+
+
+def _full_screen(facts: Silence) -> str:
+    if facts.pty:
+        return "fills the terminal: screen shows it, send-keys answers"
+    stdin = "open, but is none" if facts.stdin == "open" else "closed" if facts.stdin == "closed" else "none"
+    return f"wants a terminal; its stdin is {stdin}: kill it and start it with pty"
+
+
+def _network(sockets: Sequence[foreground.Socket]) -> str:
+    ports = sorted({one.port for one in sockets if one.state == foreground.LISTENING})
+    if ports:
+        numbers = ", ".join(map(str, ports[:4]))
+        return f"listens on port {numbers}: a server does not end by itself; use it, or kill it"
+    calling = [one for one in sockets if one.state == foreground.CONNECTING]
+    if calling:
+        return f"tries to connect to {calling[0].peer} port {calling[0].port}, which has not answered"
+    return f"waits for an answer from {sockets[0].peer} port {sockets[0].port}"
+
+
+def hint(found: Inspection, job: JobDir, output: Output, silent_ms: int) -> str | None:
+    """Return the sentence about a running job; None if its command cannot be seen from here."""
+    facts = _facts(found, job, silent_ms, silent=not output.end)
+    return None if facts is None else sentence(facts)
+
+
+def _facts(found: Inspection, job: JobDir, silent_ms: int, *, silent: bool) -> Silence | None:
+    command = tree.running(found.state.identity)
+    if command is None:
+        return None
+    members = [member.pid for member in processes.descendants(found, job)][:_MOST_PROCESSES]
+    pids = foreground.chain(command.pid, members)
+    if not pids:
+        return None
+    last = pids[-1]
+    names = [_name(pid) for pid in pids]
+    doing = foreground.activity(last)
+    holder = foreground.lock_holder(last) if doing == foreground.LOCK else None
+    return Silence(
+        names,
+        doing,
+        silent_ms=silent_ms,
+        pty=found.definition.pty,
+        stdin=found.definition.stdin,
+        cpu_s=foreground.cpu_s({command.pid, *members}),
+        sockets=foreground.sockets(last),
+        holder=f"{_name(holder)} (pid {holder})" if holder else "",
+        buffers=silent and not found.definition.pty and names[-1].startswith("python") and not _is_unbuffered(last),
+    )
+
+
+def _name(pid: int) -> str:
+    """Return the name in the process table, without what could be taken for words of ours."""
+    return re.sub(r"[^\w.+:@/-]+", " ", tree.comm(pid).decode("utf-8", "replace")).strip() or "?"
+
+
+def _is_unbuffered(pid: int) -> bool:
+    words = tree.command_line(pid).split()[1:]
+    return any(word.startswith(b"PYTHONUNBUFFERED=") for word in tree.environment(pid)) or any(
+        re.fullmatch(r"-[a-zA-Z]*u[a-zA-Z]*", word) for word in words[:4]
+    )
+
+
+def _age(ms: int) -> str:
+    seconds = ms // 1000
+    return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h"

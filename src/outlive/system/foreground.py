@@ -1,0 +1,164 @@
+"""What holds up a job that is silent: the process in the foreground and what it waits for, as /proc
+tells it.
+
+A reader may be no ancestor of the job, so nothing here needs what ptrace(2) needs to attach:
+/proc/PID/wchan and /proc/PID/fd are open to the same user (proc(5)). Where the kernel hides wchan
+("0"), a sleeping process is said to wait, and no more.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.system import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# What a process does. WAITING: the kernel does not say for what
+STOPPED, COMPUTING, DISK, TIMER, PIPE, TERMINAL, LOCK, FILES, WAITING = (
+    "stopped computing disk timer pipe terminal lock files waiting".split()
+)
+# The function in which a thread sleeps, or the beginning of its name, → what it does there. FILES: in
+# poll(2) and its like, or in a socket
+_PLACES = (
+    (("hrtimer_nanosleep", "do_nanosleep"), TIMER),
+    (("anon_pipe_read", "pipe_read", "fifo_pipe_read", "pipe_wait_read"), PIPE),
+    (("n_tty_read", "tty_read"), TERMINAL),
+    (("locks_lock", "flock_lock", "posix_lock", "fcntl_setlk", "__break_lease"), LOCK),
+    (("poll_schedule", "do_poll", "do_sys_poll", "do_select", "ep_poll", "do_epoll", "wait_woken"), FILES),
+    (("inet_", "tcp_", "sk_wait", "unix_", "__skb_wait", "skb_wait", "udp"), FILES),
+)
+# Of /proc/net/tcp (tcp_states.h)
+LISTENING, CONNECTED, CONNECTING = "listening", "connected", "connecting"
+_TCP_STATES = {b"01": CONNECTED, b"02": CONNECTING, b"0A": LISTENING}
+_MOST_FDS = 512
+_MOST_BYTES = 1 << 20  # of a table of sockets: a machine with more connections is not searched to its end
+
+
+class Socket:
+    """A TCP socket of a process: `port` is its own where it listens, else that of `peer`."""
+
+    __slots__ = ("peer", "port", "state")
+
+    def __init__(self, state: str, port: int, peer: str = "") -> None:
+        self.state = state
+        self.port = port
+        self.peer = peer
+
+
+def chain(pid: int, members: Iterable[int]) -> list[int]:
+    """Return the processes from `pid` down to the one in the foreground; empty if it is gone.
+
+    Of several children it is one in the foreground of the terminal, then one that does not read a
+    pipe, as the end of a pipeline does, then the youngest.
+    """
+    below: dict[int, list[tuple[bool, bool, int, int]]] = {}
+    for member in members:
+        fields = process.stat_fields(member)
+        if fields is not None and fields[0] not in (b"Z", b"X"):
+            in_front = fields[2] == fields[5]  # its process group is that of its terminal's foreground
+            rank = (in_front, activity(member) != PIPE, int(fields[19]), member)
+            below.setdefault(int(fields[1]), []).append(rank)
+    if not process.is_alive(pid):
+        return []
+    found = [pid]
+    while below.get(found[-1]):
+        found.append(max(below.pop(found[-1]))[3])
+    return found
+
+
+def activity(pid: int) -> str:
+    """Return what a process does now; of several threads the one that does most counts."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")[:_MOST_FDS]
+    except OSError:
+        return WAITING
+    states = {thread: _state(f"/proc/{pid}/task/{thread}") for thread in threads}
+    for letter, doing in ((b"R", COMPUTING), (b"D", DISK), (b"T", STOPPED), (b"t", STOPPED)):
+        if letter in states.values():
+            return doing
+    place = _read(f"/proc/{pid}/wchan").decode("ascii", "replace")
+    return next((doing for names, doing in _PLACES if place.startswith(names)), WAITING)
+
+
+def cpu_s(pids: Iterable[int]) -> float:
+    """Return the processor time that these processes and their ended children have used."""
+    ticks = 0
+    for pid in pids:
+        fields = process.stat_fields(pid)
+        ticks += sum(map(int, fields[11:15])) if fields else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def sockets(pid: int) -> list[Socket]:
+    """Return the TCP sockets of a process that listen, are connected or are connecting."""
+    inodes = {link[len("socket:[") : -1] for link in _links(pid) if link.startswith("socket:[")}
+    if not inodes:
+        return []
+    return [one for table in ("tcp", "tcp6") for one in _in_table(f"/proc/{pid}/net/{table}", inodes)]
+
+
+def _in_table(path: str, inodes: set[str]) -> list[Socket]:
+    from outlive.system.ports import numeric
+
+    found = []
+    for line in _read(path, _MOST_BYTES).split(b"\n")[1:]:
+        fields = line.split()
+        if len(fields) < 10 or fields[3] not in _TCP_STATES or fields[9].decode() not in inodes:
+            continue
+        state = _TCP_STATES[fields[3]]
+        address, _, port = fields[1 if state == LISTENING else 2].partition(b":")
+        found.append(Socket(state, int(port, 16), "" if state == LISTENING else numeric(address)))
+    return found
+
+
+def lock_holder(pid: int) -> int | None:
+    """Return the process that holds the lock which `pid` waits for; None if that is not known
+    (proc_locks(5)).
+
+    A line "1: POSIX ADVISORY WRITE PID …" is followed by one with "->" for each that waits for it.
+    """
+    holder = None
+    for line in _read("/proc/locks", _MOST_BYTES).split(b"\n"):
+        words = line.split()
+        if len(words) < 6:
+            continue
+        if words[1] != b"->":
+            holder = int(words[4])
+        elif int(words[5]) == pid:
+            return holder if holder and holder > 0 else None
+    return None
+
+
+def _links(pid: int) -> list[str]:
+    found = []
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")[:_MOST_FDS]
+    except OSError:  # gone, or another user's
+        return []
+    for name in names:
+        try:
+            found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+        except OSError:  # closed meanwhile
+            continue
+    return found
+
+
+def _state(where: str) -> bytes:
+    return _read(f"{where}/stat").rpartition(b")")[2].strip()[:1]
+
+
+def _read(path: str, size: int = 4096) -> bytes:
+    """Return what a file of /proc holds, at most `size` bytes; nothing if it is gone or closed to
+    us."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            pieces = []
+            while size > 0 and (piece := file.read(size)):
+                pieces.append(piece)
+                size -= len(piece)
+            return b"".join(pieces)
+    except OSError:
+        return b""

@@ -1,0 +1,172 @@
+"""What is said of a job that stands still or gave up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.jobs.diagnosis import failure, silence
+from outlive.jobs.diagnosis.silence import Silence
+from outlive.system import foreground, tree
+from outlive.system.foreground import Socket
+from support.wait import until
+
+LISTENS = Socket(foreground.LISTENING, 5173)
+CALLS = Socket(foreground.CONNECTING, 443, "192.0.2.1")
+PYTHON = (
+    "python3, which sleeps until a timer ends. Python keeps its output back if it has no terminal: start it with "
+    "python -u to see it at once."
+)
+TALKS = Socket(foreground.CONNECTED, 5432, "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("names", "doing", "more", "words"),
+    [
+        (["git", "vim"], foreground.FILES, {}, "git → vim, which wants a terminal; its stdin is closed: kill it and start it with pty."),
+        (["sh", "less"], foreground.TIMER, {"stdin": "open"}, "less, which wants a terminal; its stdin is open, but is none: kill it and start it with pty."),
+        (["vim"], foreground.TERMINAL, {"pty": True}, "vim, which fills the terminal: screen shows it, send-keys answers."),
+        (["sh", "make", "sh", "cc1"], foreground.COMPUTING, {"cpu_s": 31.4}, "make → cc1, which is working (31 s of CPU so far)."),
+        (["sh"], foreground.WAITING, {"cpu_s": 0.2}, "sh, which waits (0 s of CPU so far)."),
+        (["sleep"], foreground.TIMER, {}, "sleep, which sleeps until a timer ends."),
+        (["cat"], foreground.PIPE, {}, "cat, which waits for data from a pipe."),
+        (["cp"], foreground.DISK, {}, "cp, which waits for a disk or a network file system."),
+        (["apt-get"], foreground.LOCK, {"holder": "unattended-upgr (pid 7)"}, "apt-get, which waits for a lock that unattended-upgr (pid 7) holds."),
+        (["npm", "node"], foreground.FILES, {"sockets": [TALKS, LISTENS]}, "npm → node, which listens on port 5173: a server does not end by itself; use it, or kill it."),
+        (["curl"], foreground.FILES, {"sockets": [CALLS]}, "curl, which tries to connect to 192.0.2.1 port 443, which has not answered."),
+        (["psql"], foreground.FILES, {"sockets": [TALKS]}, "psql, which waits for an answer from 127.0.0.1 port 5432."),
+        (["make"], foreground.STOPPED, {}, "make, which is stopped by a signal: kill with signal CONT continues it."),
+        (["python3"], foreground.TIMER, {"buffers": True}, PYTHON),
+    ],
+)  # fmt: skip
+def test_a_silent_job_is_told_what_it_does_and_what_to_do(
+    names: list[str], doing: str, more: dict[str, Any], words: str
+) -> None:
+    told = silence.sentence(Silence(names, doing, silent_ms=40_500, **more))
+    assert told == f"Silent for 40 s; in the foreground: {words}"
+
+
+@pytest.mark.parametrize(("ms", "shown"), [(5_000, "5 s"), (119_999, "119 s"), (600_000, "10 min"), (9_000_000, "2 h")])
+def test_the_silence_is_told_in_units_that_people_use(ms: int, shown: str) -> None:
+    assert silence.sentence(Silence(["x"], foreground.TIMER, silent_ms=ms)).startswith(f"Silent for {shown};")
+
+
+@pytest.mark.parametrize(
+    ("last", "begins"),
+    [
+        ("0 upgraded, 1 newly installed.\nDo you want to continue? [Y/n] Abort.\n", "It asked a question and met the end of its input: its stdin"),
+        ("Generating public/private rsa key pair.\nEnter file in which to save the key (/root/.ssh/id_rsa): ", "It asked a question"),
+        ("/root/.ssh/id_rsa already exists.\nOverwrite (y/n)? ", "It asked a question"),
+        ("Continue? (yes/no) ", "It asked a question"),
+        ("Traceback …\nEOFError: EOF when reading a line\n", "It met the end of its input"),
+        ("sudo: a terminal is required to read the password; either use the -S option\n", "It seems to want a terminal"),
+        ("the input device is not a TTY\n", "It seems to want a terminal"),
+        ("Error opening terminal: unknown.\n", "It seems to want a terminal"),
+        ("sh: syntax error: unexpected end of file\n", None),
+        ("error: 3 tests failed\nreasons:\n", None),
+        ("json: unexpected end of input\n", None),
+        ("E: Unable to locate package sl\n", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_a_job_that_gave_up_is_told_why_where_its_output_shows_it(last: str, begins: str | None) -> None:
+    told = failure.sentence("closed", last)
+    assert told is None if begins is None else str(told).startswith(begins)
+    if begins and begins.startswith("It asked"):
+        assert "stdin_data ends there" in str(failure.sentence("data", last))
+
+
+# --- what /proc tells -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("script", "front", "children"),
+    [("sleep 600 & sleep 601; true", "601", 2), ("sleep 602 | cat; true", "602", 2)],
+    ids=["not one in the background", "not the end of a pipeline"],
+)
+def test_the_process_in_the_foreground_is_the_one_that_the_command_waits_for(
+    script: str, front: str, children: int
+) -> None:
+    with _started(["sh", "-c", script], start_new_session=True) as shell:
+        until(lambda: _asleep(_children(shell.pid)) == children, what="its children, asleep")
+        chain = foreground.chain(shell.pid, _children(shell.pid))
+        assert chain[0] == shell.pid
+        assert [_argument(pid) for pid in chain[1:]] == [front]
+
+
+@contextlib.contextmanager
+def _started(command: list[str], **how: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process, and end it and its session whatever the test finds."""
+    process = subprocess.Popen(command, **{"start_new_session": True, **how})
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+
+
+def _asleep(pids: list[int]) -> int:
+    """Return how many of these run their program, and wait in it."""
+    return sum(
+        tree.comm(pid) in (b"sleep", b"cat") and foreground.activity(pid) in (foreground.TIMER, foreground.PIPE)
+        for pid in pids
+    )
+
+
+def _argument(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1].decode()
+
+
+@pytest.mark.parametrize(
+    ("code", "doing"),
+    [
+        ("while True: pass", foreground.COMPUTING),
+        ("import time; time.sleep(600)", foreground.TIMER),
+        ("import os; read, write = os.pipe(); os.read(read, 1)", foreground.PIPE),
+        ("import socket; socket.create_server(('127.0.0.1', 0)).accept()", foreground.FILES),
+        ("import os; os.kill(os.getpid(), 19)", foreground.STOPPED),
+    ],
+)
+def test_what_a_process_does_is_known(code: str, doing: str) -> None:
+    with _started([sys.executable, "-c", code]) as process:
+        until(lambda: foreground.activity(process.pid) == doing, what=doing)
+
+
+def test_the_sockets_of_a_server_and_of_its_client_are_known() -> None:
+    code = (
+        "import socket; server = socket.create_server(('127.0.0.1', 0)); "
+        "client = socket.create_connection(server.getsockname()); print(server.getsockname()[1], flush=True); "
+        "server.accept()[0].recv(1)"
+    )
+    with _started([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        found = {(one.state, one.port, one.peer) for one in foreground.sockets(process.pid)}
+    assert {(foreground.LISTENING, port, ""), (foreground.CONNECTED, port, "127.0.0.1")} <= found
+
+
+def test_the_holder_of_a_lock_is_known(place: Path) -> None:
+    code = (
+        "import fcntl, sys, time; file = open('lock', 'w'); fcntl.flock(file, 2); print(1, flush=True); time.sleep(600)"
+    )
+    with _started([sys.executable, "-c", code], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with _started([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as other:
+            until(lambda: foreground.activity(other.pid) == foreground.LOCK, what="its wait for the lock")
+            assert foreground.lock_holder(other.pid) == holder.pid
+            assert foreground.lock_holder(holder.pid) is None
