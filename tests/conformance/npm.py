@@ -69,18 +69,25 @@ def installed() -> Packages:
     content = b"\0".join((WANTED / name).read_bytes() for name in FILES) + os.uname().machine.encode()
     place = CACHE / f"npm-{hashlib.sha256(content).hexdigest()[:12]}"
     found = Packages(place / "node_modules")
-    if not place.exists():
-        if shutil.which("npm") is None:
-            raise Unavailable("npm is not installed")
-        try:
-            CACHE.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise Unavailable(f"no cache directory: {error}; OUTLIVE_TEST_CACHE names another") from error
-        with _alone(place.with_suffix(".lock")):
-            if not place.exists():
-                _install(place)
+    keep(place, ["ci"], FILES)
     assert found.node.exists()
     return found
+
+
+def keep(place: Path, words: list[str], files: tuple[str, ...] = ()) -> None:
+    """Let npm fill `place`, a directory in the cache, unless it did before: `words` is its command, `files` are those
+    of WANTED that it reads. Errors: Unavailable."""
+    if place.exists():
+        return
+    if shutil.which("npm") is None:
+        raise Unavailable("npm is not installed")
+    try:
+        CACHE.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(f"no cache directory: {error}; OUTLIVE_TEST_CACHE names another") from error
+    with _alone(place.with_name(f"{place.name}.lock")):
+        if not place.exists():
+            _install(place, words, files)
 
 
 @contextlib.contextmanager
@@ -99,16 +106,16 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-def _install(place: Path) -> None:
-    failed = place.with_suffix(".failed")
+def _install(place: Path, words: list[str], files: tuple[str, ...]) -> None:
+    failed = place.with_name(f"{place.name}.failed")
     with contextlib.suppress(OSError):
         if time.time() - failed.stat().st_mtime < TOLD_S:
             raise Unavailable(failed.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix=".installing-", dir=CACHE) as folder:
-        for name in FILES:
+        for name in files:
             shutil.copy(WANTED / name, folder)
         try:
-            _npm_ci(folder)
+            _npm(folder, words)
         except Unavailable as reason:
             failed.write_text(str(reason), encoding="utf-8")
             raise
@@ -116,14 +123,14 @@ def _install(place: Path) -> None:
         Path(folder).mkdir()  # what the context manager deletes
 
 
-def _npm_ci(folder: str) -> None:
-    words = f"ci --ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error --fetch-timeout={FETCH_MS}"
-    command = ["npm", *words.split(), "--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
+def _npm(folder: str, words: list[str]) -> None:
+    how = f"--ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error --fetch-timeout={FETCH_MS}"
+    command = ["npm", *words, *how.split(), "--fetch-retries=1", "--fetch-retry-mintimeout=1000"]
     done = bounded(command, INSTALL_S, cwd=folder, env=_ENVIRONMENT)
     if done.status is None:
         raise Unavailable(f"npm did not finish within {INSTALL_S} s")
     if done.status:
-        assert not any(f"code {code}" in done.said for code in _OURS_TO_MEND), f"npm ci: {done.said}"
+        assert not any(f"code {code}" in done.said for code in _OURS_TO_MEND), f"npm {words[0]}: {done.said}"
         lines = [line.removeprefix("npm error ") for line in done.said.splitlines() if line.startswith("npm error ")]
         raise Unavailable("npm could not install: " + " ".join(lines[:3]))
 

@@ -1,0 +1,92 @@
+"""What real clients show to a model of the answers of outlive, in one command, from the clone:
+
+    python tests/clients                     all five clients: a table in Markdown
+    python tests/clients codex claude        these clients alone
+    python tests/clients codex --keep DIR    requests, settings and output of each client stay in DIR/CLIENT
+    python tests/clients --json FILE codex   everything that was measured, into FILE
+
+Each client is driven by a scripted model on loopback, in a network namespace of its own where that is possible. Needs
+`npm`, and the registry the first time; what is installed stays in $OUTLIVE_TEST_CACHE or ~/.cache/outlive-tests.
+Exit status: 0, 1 when a client did not come to the end of the script, 3 when a client could not be installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+NOT_INSTALLED = 3
+
+
+def main(argv: list[str]) -> int:
+    sys.path.insert(0, str(Path(__file__).parents[1]))  # as pytest has it
+    from clients.launch import CLIENTS, installed
+    from clients.measure import loopback, measured
+    from conformance import npm
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("client", nargs="*", help="default: all")
+    parser.add_argument("--keep", type=Path, metavar="DIR")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--alone", nargs=2, metavar=("MODULES", "FILE"), help=argparse.SUPPRESS)
+    asked = parser.parse_args(argv)
+    if asked.alone:  # in the namespace
+        modules, found = map(Path, asked.alone)
+        loopback()
+        name = asked.client[0]
+        found.write_text(json.dumps(measured(name, modules, asked.keep)), encoding="utf-8")
+        return 0
+    try:
+        places = {name: installed(name) for name in asked.client or CLIENTS}
+    except npm.Unavailable as reason:
+        sys.stderr.write(f"{reason}\n")
+        return NOT_INSTALLED
+    rows = [_apart(name, modules, asked.keep) for name, modules in places.items()]
+    if asked.json:
+        asked.json.write_text(json.dumps(rows), encoding="utf-8")
+    sys.stdout.write(_table(rows) + "\n")
+    return int(any(_missing(row) for row in rows))
+
+
+def _apart(name: str, modules: Path, keep: Path | None) -> dict[str, Any]:
+    """Measure a client in a process that has no network but loopback."""
+    from clients.measure import namespace
+
+    with tempfile.NamedTemporaryFile(suffix=".json") as found:
+        command = [*namespace(), sys.executable, str(Path(__file__).parent), name, "--alone", str(modules), found.name]
+        command += ["--keep", str((keep / name).absolute())] if keep else []
+        subprocess.run(command, check=True)
+        row: dict[str, Any] = json.load(found)
+        return row
+
+
+def _missing(row: dict[str, Any]) -> list[str]:
+    from clients.script import STEPS
+
+    return [step.name for step in STEPS if step.name not in row["shown"]]
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    from clients.script import STEPS
+
+    names = [step.name for step in STEPS]
+    lines = [
+        f"| client | {' | '.join(names)} | failing: exit code / stderr seen |",
+        f"|---|{'---|' * (len(names) + 1)}",
+    ]
+    for row in rows:
+        shown = row["shown"]
+        counts = [f"{shown[name]['characters']:,}" if name in shown else "–" for name in names]
+        failing = shown.get("failing", {"exit_code": False, "stderr": False})
+        seen = " / ".join("yes" if failing[part] else "no" for part in ("exit_code", "stderr"))
+        lines.append(f"| {row['client']} | {' | '.join(counts)} | {seen} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,163 @@
+"""The five clients: what npm has of each, how it is configured in an empty home, and how it is started with a prompt."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from clients.script import PROMPT
+from conformance import npm
+from support.cli import OUTLIVE
+
+NODE = "node-linux-{}@26.10.0"  # OpenClaw wants one this new
+CODEX_MODEL = "gpt-5.5"  # Codex knows its limits; the tools come by a search
+_MACHINE = {"x86_64": "x64", "aarch64": "arm64"}
+
+
+class Start(NamedTuple):
+    """What starts a client: the command, and the environment besides the home and the path."""
+
+    command: list[str]
+    env: dict[str, str]
+
+
+class Place(NamedTuple):
+    """Where a client runs. `modules` is what npm installed, `url` the model."""
+
+    modules: Path
+    home: Path
+    work: Path
+    url: str
+
+    def write(self, name: str, text: str) -> None:
+        path = self.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def install(self, name: str) -> None:
+        """Put outlive into the client's configuration, as a user would."""
+        subprocess.run(
+            [*OUTLIVE, "install", name, "--command", str(self.command())],
+            env=self.env(), cwd=self.work, check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def command(self) -> Path:
+        return Path(OUTLIVE[0]).with_name("outlive")
+
+    def native(self, pattern: str) -> str:
+        """Return the program that npm has for this machine. Errors: Unavailable."""
+        found = sorted(self.modules.glob(pattern))
+        if not found:
+            raise npm.Unavailable(f"npm has no {pattern} for {os.uname().machine}")
+        return str(found[0])
+
+    def env(self) -> dict[str, str]:
+        path = f"{Path(OUTLIVE[0]).parent}:/usr/local/bin:/usr/bin:/bin"
+        return {"HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8", "TERM": "xterm-256color", "NO_COLOR": "1"}
+
+
+def _claude(place: Place) -> Start:
+    place.install("claude-code")
+    words = f"--model claude-sonnet-4-5 --allowedTools mcp__outlive --output-format stream-json --verbose --debug-file {place.home}/debug.log"
+    program = place.native("@anthropic-ai/claude-code-linux-*/claude")
+    quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY")
+    env = {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": "dummy", **dict.fromkeys(quiet, "1")}
+    return Start([program, "-p", PROMPT, *words.split()], env)
+
+
+def _codex(place: Place) -> Start:
+    config = f"""\
+model = "{CODEX_MODEL}"
+model_provider = "fake"
+
+[model_providers.fake]
+name = "Fake"
+base_url = "{place.url}/v1"
+wire_api = "responses"
+env_key = "FAKE_KEY"
+requires_openai_auth = false
+
+[projects."{place.work}"]
+trust_level = "trusted"
+"""
+    place.write(".codex/config.toml", config)
+    place.install("codex")
+    words = "exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox"
+    program = place.native("@openai/codex-linux-*/vendor/*/bin/codex")
+    return Start([program, *words.split(), PROMPT], {"FAKE_KEY": "dummy"})
+
+
+def _gemini(place: Place) -> Start:
+    settings = {
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+    }
+    place.write(".gemini/settings.json", json.dumps(settings))
+    place.install("gemini")
+    node, program = place.native("node-linux-*/bin/node"), place.modules / "@google/gemini-cli/bundle/gemini.js"
+    words = "--yolo --model gemini-2.5-flash --output-format stream-json"
+    env = {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": place.url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    return Start([node, str(program), "-p", PROMPT, *words.split()], env)
+
+
+def _opencode(place: Place) -> Start:
+    model = {"name": "Fake", "tool_call": True, "limit": {"context": 200_000, "output": 8_000}}
+    options = {"baseURL": f"{place.url}/v1", "apiKey": "dummy"}
+    provider = {"npm": "@ai-sdk/openai-compatible", "name": "Fake", "options": options, "models": {"fake-model": model}}
+    names = {"model": "fake/fake-model", "small_model": "fake/fake-model", "provider": {"fake": provider}}
+    # There is no `outlive install opencode`
+    server = {"type": "local", "command": [str(place.command()), "mcp"], "enabled": True}
+    settings = {"autoupdate": False, "share": "disabled", **names, "permission": {"*": "allow"}}
+    place.write(".config/opencode/opencode.json", json.dumps({**settings, "mcp": {"outlive": server}}))
+    off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+    program = place.native("opencode-linux-*/bin/opencode")
+    return Start([program, "run", "--format", "json", PROMPT], {f"OPENCODE_DISABLE_{name}": "1" for name in off})
+
+
+def _openclaw(place: Place) -> Start:
+    price = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+    size = {"contextWindow": 200_000, "maxTokens": 8_192}
+    model = {"id": "fake-model", "name": "Fake", "reasoning": False, "input": ["text"], "cost": price, **size}
+    provider = {"baseUrl": f"{place.url}/v1", "apiKey": "dummy", "api": "openai-completions", "models": [model]}
+    settings = {
+        "agents": {"defaults": {"model": {"primary": "fake/fake-model"}}},
+        "models": {"mode": "merge", "providers": {"fake": provider}},
+    }
+    place.write(".openclaw/openclaw.json", json.dumps(settings))
+    place.install("openclaw")
+    node, program = place.native("node-linux-*/bin/node"), place.modules / "openclaw/openclaw.mjs"
+    words = f"--cwd {place.work} --model fake/fake-model --json --timeout 150"
+    command = [node, str(program), "agent", "exec", PROMPT, *words.split()]
+    return Start(command, {"OPENCLAW_SKIP_UPDATE_CHECK": "1", "OPENCLAW_NO_RESPAWN": "1"})
+
+
+class Client(NamedTuple):
+    """A client: the packages that npm installs, and what configures and starts it."""
+
+    packages: tuple[str, ...]
+    start: Callable[[Place], Start]
+
+
+CLIENTS = {
+    "claude": Client(("@anthropic-ai/claude-code@2.1.330",), _claude),
+    "codex": Client(("@openai/codex@0.169.0",), _codex),
+    "gemini": Client(("@google/gemini-cli@0.61.0", NODE), _gemini),
+    "opencode": Client(("opencode-ai@1.18.33",), _opencode),
+    "openclaw": Client(("openclaw@2026.9.6", NODE), _openclaw),
+}
+
+
+def installed(name: str) -> Path:
+    """Return the node_modules of a client, which npm installs the first time. Errors: Unavailable."""
+    machine = _MACHINE.get(os.uname().machine, os.uname().machine)
+    packages = [package.format(machine) for package in CLIENTS[name].packages]
+    place = npm.CACHE / f"client-{name}-{sha256(' '.join(packages).encode()).hexdigest()[:12]}"
+    npm.keep(place, ["install", "--no-save", *packages])
+    return place / "node_modules"

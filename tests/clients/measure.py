@@ -1,0 +1,111 @@
+"""Run a client with the fake model, and measure what it shows of each answer."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from clients.apis import Anthropic, Chat, Gemini, Responses
+from clients.launch import CLIENTS, Place
+from clients.model import Model, steps_done
+from clients.script import STEPS
+from support.cli import OUTLIVE
+
+MOST_S = 150
+_UP = struct.pack("16sh", b"lo", 0x1)  # IFF_UP
+_SIOCSIFFLAGS = 0x8914
+_APIS = {api.__name__: api for api in (Anthropic, Responses, Chat, Gemini)}
+_EXIT_3 = re.compile(r'exit(?:ed)?(?:[_ ]code"?:)?(?: with code| code)?\s*3\b')
+
+
+def namespace() -> list[str]:
+    """Return what to put before a command, so that it has a network of its own with loopback alone; nothing where
+    the kernel or the user's rights do not allow that."""
+    for words in (["unshare", "--net"], ["unshare", "--net", "--map-root-user"]):
+        with contextlib.suppress(OSError):
+            if subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0:
+                return words
+    return []
+
+
+def loopback() -> None:
+    """Bring loopback up, in a network namespace that is new."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, _UP)
+
+
+def measured(name: str, modules: Path, folder: Path | None = None) -> dict[str, Any]:
+    """Return what the model was shown in this client, see `_found`. Requests, settings and the client's own output stay
+    in `folder`; without one they are deleted."""
+    with contextlib.ExitStack() as stack:
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="outlive-clients-")))
+        log, home, work = (folder / part for part in ("requests", "home", "work"))
+        for path in (log, home, work):
+            path.mkdir(parents=True)
+        model = stack.enter_context(Model(log))
+        place = Place(modules, home, work, model.url)
+        start = CLIENTS[name].start(place)
+        env = {**place.env(), **start.env}
+        status = _ran(start.command, env, work, folder)
+        _end_jobs(place.env(), work)
+        return {"client": name, "status": status, **_found(log)}
+
+
+def _ran(command: list[str], env: dict[str, str], work: Path, folder: Path) -> int | None:
+    """Return the exit status of the client, None if it was ended with all that it started."""
+    with (folder / "client.out").open("wb") as out, (folder / "client.err").open("wb") as error:
+        client = subprocess.Popen(
+            command, cwd=work, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=error, start_new_session=True
+        )
+        try:
+            return client.wait(MOST_S)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(client.pid, signal.SIGKILL)
+            client.wait()
+
+
+def _end_jobs(env: dict[str, str], work: Path) -> None:
+    """End what a script that broke off has left."""
+    listed = subprocess.run([*OUTLIVE, "list", "--all"], env=env, cwd=work, capture_output=True, check=True).stdout
+    for job in json.loads(listed)["jobs"]:
+        if job["state"] == "running":
+            subprocess.run([*OUTLIVE, "kill", job["job_id"]], env=env, cwd=work, capture_output=True, check=False)
+
+
+def _found(log: Path) -> dict[str, Any]:
+    """Return from the requests: `shown` (by step: the characters, whether exit code 3 and the line of stderr are among
+    them, the text), and `schemas`, the input schemas of our tools as the model gets them."""
+    shown: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
+    requests = sorted(log.glob("*.json"))
+    for path in requests:
+        api = _APIS.get(path.stem.partition("-")[2])
+        if api is None:
+            continue
+        turns, tools = api.read(json.loads(path.read_text(encoding="utf-8")))
+        for tool in tools:
+            end = re.search(r"(?:^|[_.-])(exec|process)$", tool.name)
+            if end and "outlive" in tool.namespace + tool.name:
+                schemas[end[1]] = tool.schema
+        for step, (_, text) in zip(STEPS, steps_done(turns), strict=False):
+            shown[step.name] = {
+                "characters": len(text),
+                "exit_code": bool(_EXIT_3.search(text)),
+                "stderr": "the reason" in text,
+                "text": text,
+            }
+    return {"requests": len(requests), "shown": shown, "schemas": schemas}

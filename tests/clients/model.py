@@ -1,0 +1,160 @@
+"""A model on loopback that follows `script.STEPS`, whatever API it is asked over.
+
+Which step comes next is counted from the conversation, so it keeps no state, and requests for titles or summaries do
+no harm. A client may hide the tools: then the model searches for them in the way that this client wants.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from clients.apis import CALL, NAMESPACE, RESULT, USER, Call, Tool, Turn, of_path
+from clients.script import MARK, STEPS, Step
+
+SEARCHING = ("ToolSearch", "tool_search", "tool_describe", "exec_command", "shell")
+MOST_SEARCHES = 12
+_ID = re.compile(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b|(?:(?<=job_id=)|(?<=job ))[0-9A-HJKMNP-TV-Z]{8}\b")
+
+
+def steps_done(turns: list[Turn]) -> list[tuple[Turn, str]]:
+    """Return the calls of our tools since the prompt, each with the result that the model was shown."""
+    start = max((n for n, turn in enumerate(turns) if turn.kind == USER and MARK in turn.text), default=len(turns))
+    found: list[tuple[Turn, str]] = []
+    calls: list[Turn] = []
+    for turn in turns[start:]:
+        if turn.kind == CALL:
+            calls.append(turn)
+        elif turn.kind == RESULT and calls:
+            call = calls.pop(0)
+            if call.name not in SEARCHING:
+                found.append((call, re.sub(r"\n\n<system-reminder>.*", "", turn.text, flags=re.DOTALL)))
+    return found
+
+
+def decide(turns: list[Turn], tools: list[Tool]) -> Call:
+    """Return what the model does next."""
+    if not tools or not any(turn.kind == USER and MARK in turn.text for turn in turns):
+        return Call()
+    done = steps_done(turns)
+    if len(done) >= len(STEPS):
+        return Call(text="All steps are done.")
+    step = STEPS[len(done)]
+    ids = _ID.findall("\n".join(shown for _, shown in done))
+    args = {
+        name: value.replace("{job}", ids[-1] if ids else "NO-ID-WAS-SHOWN") if isinstance(value, str) else value
+        for name, value in step.args.items()
+    }
+    return _called(step, args, turns, tools)
+
+
+def _called(step: Step, args: dict[str, Any], turns: list[Turn], tools: list[Tool]) -> Call:
+    for tool in tools:
+        if "outlive" in tool.namespace + tool.name and re.search(rf"(?:^|[_.-]){step.tool}$", tool.name):
+            return Call(tool.name, args, tool.namespace)
+    names = {tool.name for tool in tools}
+    searched = [turn.name for turn in turns if turn.kind == CALL and turn.name in SEARCHING]
+    if {"tool_call", "tool_search"} <= names:  # OpenClaw: find, describe, then call by id
+        if "tool_search" not in searched:
+            return Call("tool_search", {"query": "run a shell command that survives restarts", "limit": 5})
+        if "tool_describe" not in searched:
+            return Call("tool_describe", {"id": f"outlive__{step.tool}"})
+        return Call("tool_call", {"id": f"outlive__{step.tool}", "args": args})
+    if len(searched) > MOST_SEARCHES:
+        return Call(text=f"no tool {step.tool} among {sorted(names)}")
+    if "ToolSearch" in names:  # Claude Code
+        return Call("ToolSearch", {"query": "select:mcp__outlive__exec,mcp__outlive__process", "max_results": 5})
+    if "tool_search" in names:  # Codex
+        if any(NAMESPACE in turn.text for turn in turns if turn.kind == RESULT):
+            return Call(step.tool, args, NAMESPACE)
+        if searched[-1:] != ["tool_search"]:
+            return Call("tool_search", {"query": "outlive exec process run a command", "limit": 8})
+    if "exec_command" in names:  # Codex did not wait for the server
+        return Call("exec_command", {"cmd": "sleep 1"})
+    return Call(text=f"no tool {step.tool} among {sorted(names)}")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Model
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self._reply({})
+
+    def do_GET(self) -> None:
+        model = {"id": "fake-model", "object": "model", "type": "model"}
+        self._reply({"object": "list", "data": [model], "models": []})
+
+    def do_POST(self) -> None:
+        path = self.path.partition("?")[0]
+        body = json.loads(self._body() or b"{}")
+        api = of_path(path)
+        number = next(self.server.numbers)
+        kind = "other" if api is None else api.__name__
+        (self.server.log / f"{number:03}-{kind}.json").write_text(json.dumps(body, indent=1), encoding="utf-8")
+        if api is None:
+            return self._reply({"input_tokens": 10, "totalTokens": 10})
+        answer = api.answer(body, decide(*api.read(body)), number)
+        if isinstance(answer, dict):
+            return self._reply(answer)
+        if kind == "Gemini" and "stream" not in path:
+            return self._reply(answer[0][1])
+        return self._stream(answer, done=kind == "Chat")
+
+    def _body(self) -> bytes:
+        if "chunked" in (self.headers.get("Transfer-Encoding") or ""):
+            found = b""
+            while size := int(self.rfile.readline().partition(b";")[0], 16):
+                found += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        else:
+            found = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        return gzip.decompress(found) if self.headers.get("Content-Encoding") == "gzip" else found
+
+    def _reply(self, answer: dict[str, Any]) -> None:
+        self._send("application/json", json.dumps(answer).encode())
+
+    def _stream(self, events: list[tuple[str, dict[str, Any]]], *, done: bool) -> None:
+        text = "".join(f"event: {name}\n" * bool(name) + f"data: {json.dumps(event)}\n\n" for name, event in events)
+        self._send("text/event-stream", (text + "data: [DONE]\n\n" * done).encode())
+
+    def _send(self, kind: str, content: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+
+class Model(ThreadingHTTPServer):
+    """The model, from `with` on. Every request is kept in `log`, numbered, with the name of its API."""
+
+    daemon_threads = True
+
+    def __init__(self, log: Path) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.log = log
+        self.numbers = count(1)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def __enter__(self) -> Model:
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()

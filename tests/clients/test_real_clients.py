@@ -1,0 +1,53 @@
+"""What real clients show to a model. CONTRIBUTING.md has the command that measures all five."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clients.__main__ import NOT_INSTALLED
+from clients.script import STEPS
+from outlive import config, verbs
+from outlive.mcp.tools import listing
+from outlive.mcp.tools.offer import process_verbs
+from support.codex_schema import normalised
+
+pytestmark = pytest.mark.slow
+RUN_S = 280
+
+
+@pytest.fixture
+def shown(request: pytest.FixtureRequest, place: Path) -> dict[str, Any]:
+    """What was measured in the client that the test is parametrized with."""
+    found = place / "measured.json"
+    command = [sys.executable, str(Path(__file__).parent), request.param, "--json", str(found)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_S, check=False)
+    if done.returncode == NOT_INSTALLED:
+        pytest.skip(done.stderr.strip())
+    assert found.exists(), done.stderr
+    row: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))[0]
+    assert list(row["shown"]) == [step.name for step in STEPS], "the client did not come to the end"
+    return row
+
+
+@pytest.mark.parametrize("shown", ["codex"], indirect=True)
+def test_codex_shows_its_model_every_description_and_the_end_of_a_long_failure(shown: dict[str, Any]) -> None:
+    tools = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+    assert shown["schemas"] == {tool["name"]: normalised(tool["inputSchema"]) for tool in tools}
+    assert shown["shown"]["failing"]["stderr"]
+    assert "tick" in shown["shown"]["alias"]["text"]
+    assert "killed" in shown["shown"]["kill"]["text"]
+
+
+@pytest.mark.parametrize("shown", ["claude"], indirect=True)
+def test_claude_code_shows_its_model_how_a_long_failure_ended(shown: dict[str, Any]) -> None:
+    assert set(shown["schemas"]) == {"exec", "process"}
+    assert shown["shown"]["failing"]["exit_code"]
+    assert shown["shown"]["failing"]["stderr"]
+    assert "tick" in shown["shown"]["alias"]["text"]
+    assert "killed" in shown["shown"]["kill"]["text"]
