@@ -17,7 +17,6 @@ from outlive.mcp.tools.offer import accepted, listed, process_verbs
 from outlive.verbs.spec import BOOL, STR, Arg, Verb
 from support.codex_schema import BUDGET, normalised, size
 
-OBVIOUS = {"command": "text"}
 WITHOUT_SDK = """
 import sys
 from outlive import config, verbs
@@ -29,14 +28,14 @@ print(sorted({name.partition(".")[0] for name in sys.modules} & {"mcp", "mcp_typ
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def tools() -> dict[str, dict[str, Any]]:
     """The list of tools in the default configuration, by name."""
     found = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
     return {tool["name"]: tool for tool in found}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def reader() -> Tools:
     return Tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
 
@@ -134,11 +133,11 @@ def test_arguments_that_are_not_listed_are_accepted(tools: dict[str, dict[str, A
 
 def test_what_exec_lists_is_listed_again_only_where_no_job_is_started() -> None:
     run, found = verbs.load("run"), process_verbs()
-    shared = {arg.mcp for arg in accepted(found["create"])} & {arg.mcp for arg in listed(run, config.load({}))}
+    shared = {arg.mcp for arg in listed(found["create"], config.load({}))}
     with_exec = schemas.of_actions(found, run, config.load({}))["properties"]
     alone = schemas.of_actions(found, None, config.load({}))["properties"]
     assert shared <= alone.keys()
-    assert shared & with_exec.keys() == {"tags", "env", "watch"}
+    assert not {"command", "workdir", "pty", "timeout", "title", "yield_ms", "background"} & with_exec.keys()
     assert with_exec["watch"]["description"] == "notify_set: as in exec"
 
 
@@ -167,3 +166,4 @@ def test_a_default_is_in_the_description_because_clients_drop_the_keyword() -> N
     properties = schemas.of_verb(verbs.load("run"), changed)["properties"]
     assert properties["yield_ms"]["description"].endswith("(default 2500)")
     assert "default" not in properties["yield_ms"]
+    assert properties["stdin"]["description"].startswith("open: ")

@@ -34,7 +34,7 @@ PROCESS_DESCRIPTION = (
     "Follow and control jobs of exec. Still running: wait, until it ends or `until` holds; no sleep loops. list: find jobs, "
     "after a restart too. poll: new output. log, tail: any output. status, events: all about it. write: stdin. send-keys, "
     "submit, paste, screen, resize: a pty job's terminal. kill: end it with its children. clear, remove, gc: delete. "
-    "create, start, restart: arguments as in exec. Descriptions begin with the actions that take the argument."
+    "create, start, restart: arguments as in exec."
 )
 # What Claude Code's search for tools looks in besides the descriptions
 EXEC_SEARCH = "run shell command in the background, long-running job, dev server, survives restart"

@@ -36,9 +36,9 @@ WATCHES = (
 # What a job is: the arguments that create keeps for later, and run and restart use at once.
 DEFINITION = (
     Arg("command", WORDS, "The command: a shell string, or several words that run as they stand.", required=True,
-        cli="COMMAND", metavar="COMMAND [ARG...]"),
+        cli="COMMAND", metavar="COMMAND [ARG...]", mcp_help="A shell string, or words that run as they stand"),
     Arg("cwd", PATH, "Directory to run in; must exist.", mcp="workdir", aliases=("cwd",), metavar="DIR"),
-    Arg("env", ENV, "Environment variables to set, literal values.", metavar="NAME=VALUE"),
+    Arg("env", ENV, "Environment variables to set, literal values.", metavar="NAME=VALUE", mcp_help="Variables to set"),
     Arg("env_file", STRS, "File of NAME=VALUE lines; a later file wins, --env wins over files.", default=(), mcp="",
         metavar="FILE"),
     Arg("mask", STRS, "Names of variables whose values are shown as *** and never stored.", default=(), metavar="NAME",
@@ -52,7 +52,8 @@ DEFINITION = (
     Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends the job; 0: SIGKILL at once.",
         default=0, minimum=0, cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, hidden="mcp",
         metavar="DURATION"),
-    Arg("pty", BOOL, "Run the command in a terminal (120x30), for programs that ask, edit or draw.", default=False),
+    Arg("pty", BOOL, "Run the command in a terminal (120x30), for programs that ask, edit or draw.", default=False,
+        mcp_help="Run in a terminal (120x30)"),
     Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (this command's stdin), @FILE.",
         default="closed", metavar="open|closed|-|@FILE"),
     Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT"),

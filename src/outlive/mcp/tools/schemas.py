@@ -43,7 +43,7 @@ def of_verb(verb: Verb, config: Config, *, without: Iterable[str] = ()) -> dict[
     """Return the input schema of a tool that is one verb, without the arguments in `without`."""
     args = [arg for arg in listed(verb, config) if arg.mcp not in set(without)]
     defaults = defaults_of(verb, config)
-    properties = {arg.mcp: of_argument(arg, _begun(_shown(arg, whole(arg.help))), defaults) for arg in args}
+    properties = {arg.mcp: of_argument(arg, _sentence_of(arg), defaults) for arg in args}
     return _object(properties, [arg.mcp for arg in args if arg.required])
 
 
@@ -111,8 +111,8 @@ def _written(arg: Arg, default: Any) -> str:
     return str(default).lower() if isinstance(default, bool) else str(default)
 
 
-def _begun(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _sentence_of(arg: Arg) -> str:
+    return whole(arg.help) if arg.mcp_help is None else arg.mcp_help[:1].upper() + arg.mcp_help[1:]
 
 
 def _shown(arg: Arg, text: str) -> str:
@@ -146,7 +146,6 @@ def of_answer() -> dict[str, Any]:
         "state": {"type": "string"},
         "exit_code": {"type": ["integer", "null"]},
         "output": {"type": "string"},
-        "next_seq": {"type": ["integer", "null"]},
         "error": {"type": "object"},
     }
     return {"type": "object", "properties": properties, "required": ["ok", "type"]}
