@@ -200,7 +200,50 @@ def test_comments_of_a_toml_file_stay(cli: Cli, home: Path) -> None:
     path.write_text(before)
     told = cli.ok("install", "codex", env={"OUTLIVE_ROOT": None, "XDG_DATA_HOME": None, "XDG_CONFIG_HOME": None})
     assert told["change"] == "updated"
-    assert path.read_text() == before.replace("/old/outlive", told["entry"]["command"])
+    assert path.read_text() == before.replace("/old/outlive", told["entry"]["command"]).replace(
+        "= 9\n", "= 9\nrequired = true\ntool_timeout_sec = 120\n"
+    )
+
+
+NEEDED: dict[str, dict[str, Any]] = {
+    "claude-code": {"alwaysLoad": True},
+    "codex": {"required": True, "tool_timeout_sec": 120},
+    "openclaw": {"requestTimeoutMs": 120_000},
+}
+
+
+@pytest.mark.parametrize("client", NEEDED)
+def test_what_a_client_needs_besides_is_written_and_told_with_its_reason(client: str, cli: Cli, home: Path) -> None:
+    path = file_of(client, home)
+    told = cli.ok("install", client)
+    entry = servers(client, path)["outlive"]
+    assert {name: entry.get(name) for name in NEEDED[client]} == NEEDED[client]
+    assert {one["member"]: one["value"] for one in told["besides"]} == NEEDED[client]
+    assert all(one["why"] for one in told["besides"])
+    cli.ok("uninstall", client)
+    assert "outlive" not in path.read_text()
+    shown = cli.text("install", client, "--human").stdout
+    assert all(f"{name} = " in shown for name in NEEDED[client])
+
+
+def test_a_member_that_the_user_set_stays_as_it_is(cli: Cli, home: Path) -> None:
+    path = file_of("codex", home)
+    cli.ok("install", "codex")
+    path.write_text(path.read_text().replace("required = true", "required = false"))
+    told = cli.ok("install", "codex", "--approve")
+    assert told["change"] == "updated"
+    entry = servers("codex", path)["outlive"]
+    assert (entry["required"], entry["default_tools_approval_mode"]) == (False, "approve")
+    assert [one["member"] for one in told["besides"]] == ["tool_timeout_sec", "default_tools_approval_mode"]
+    assert cli.ok("install", "codex")["change"] == "none"
+
+
+def test_only_an_entry_that_can_allow_calls_is_told_to(cli: Cli, home: Path) -> None:
+    cli.ok("install", "gemini", "--approve")
+    assert servers("gemini", file_of("gemini", home))["outlive"]["trust"] is True
+    assert "trust" not in cli.ok("install", "gemini", "--name", "other")["entry"]
+    refused = cli.error("install", "cursor", "--approve", code="invalid_argument", status=2)
+    assert "Cursor" in refused["hint"]
 
 
 def test_a_linked_dotfile_stays_a_link(cli: Cli, home: Path, place: Path) -> None:

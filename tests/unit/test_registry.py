@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,8 @@ def test_there_is_a_snippet_for_each_client_and_it_says_the_same() -> None:
     for path in SNIPPETS.iterdir():
         client = CLIENTS[path.stem]
         command = "/absolute/path/to/outlive" if client.name == "claude-desktop" else "outlive"
-        text = registry.fragment(client, "outlive", registry.stdio_entry(client, command, ["mcp"], {}))
+        entry = registry.complete(client, registry.stdio_entry(client, command, ["mcp"], {}), approve=False)
+        text = registry.fragment(client, "outlive", entry)
         read: Any = tomllib.loads if path.suffix == ".toml" else json.loads
         assert read(text) == read(path.read_text(encoding="utf-8"))
 
@@ -151,9 +153,14 @@ def test_what_the_clients_own_command_would_be_given() -> None:
         entry = registry.stdio_entry(CLIENTS[client], "/a b/outlive", ["mcp", "--isolate"], {"OUTLIVE_ROOT": "/j"})
         return registry.own_command(CLIENTS[client], scope, "jobs", entry)
 
-    assert told("claude-code", "project") == (
-        "claude mcp add --scope project -e OUTLIVE_ROOT=/j jobs -- '/a b/outlive' mcp --isolate"
-    )
+    words = shlex.split(str(told("claude-code", "project")))
+    assert words[:-1] == ["claude", "mcp", "add-json", "--scope", "project", "jobs"]
+    assert json.loads(words[-1]) == {
+        "type": "stdio",
+        "command": "/a b/outlive",
+        "args": ["mcp", "--isolate"],
+        "env": {"OUTLIVE_ROOT": "/j"},
+    }
     assert told("codex") == "codex mcp add jobs --env OUTLIVE_ROOT=/j -- '/a b/outlive' mcp --isolate"
     assert told("codex", "project") is None
     assert told("gemini") == "gemini mcp add -s user -e OUTLIVE_ROOT=/j jobs '/a b/outlive' mcp --isolate"

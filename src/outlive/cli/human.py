@@ -132,6 +132,11 @@ def _client(found: dict[str, Any]) -> str:
     if found["written"] or change == "none":
         text = f"{_CHANGES[change]} {line(found['path'])} (server {line(found['name'])}).\n"
         text += f"As it was before the first change: {line(found['backup'])}\n" if found.get("backup") else ""
+        text += "".join(
+            f"  {line(one['member'])} = {json.dumps(one['value'])}: {line(one['why'])}\n"
+            for one in found.get("besides") or []
+            if found["written"]
+        )
     else:
         would = f"would be {_CHANGES[change].lower()}" if change else "cannot be merged into"
         text = f"{line(found['name'])} {would} {line(found['path'])}; nothing was written.\n"

@@ -230,6 +230,48 @@ def _holds_token(entry: Entry) -> bool:
     return not all(isinstance(value, str) and _VARIABLE.match(value) for value in values)
 
 
+# --- what a client needs besides ------------------------------------------------------------------
+
+# (member, value, why) that an entry gets if it does not have the member yet. The values are the
+# user's to change: an entry keeps what it has.
+_BESIDES: dict[str, tuple[tuple[str, Any, str], ...]] = {
+    "claude-code": (
+        ("alwaysLoad", True, "the tools are in the first request to the model, not only found by a search for tools"),
+    ),
+    "codex": (
+        ("required", True, "Codex asks its model only when the tools are there; it does not start if the server fails"),
+        ("tool_timeout_sec", 120, "a call may wait 50 s, and Codex gives up after 60 s"),
+    ),
+    "openclaw": (("requestTimeoutMs", 120_000, "a call may wait 50 s, and OpenClaw gives up after 60 s"),),
+}
+_APPROVED: dict[str, tuple[str, Any, str]] = {
+    "codex": ("default_tools_approval_mode", "approve", "Codex calls the tools without asking you"),
+    "gemini": ("trust", True, "Gemini CLI calls the tools without asking you"),
+}
+
+
+def can_be_approved(client: Client) -> bool:
+    """Return whether an entry of this client can say that no call needs the user's consent."""
+    return client.name in _APPROVED
+
+
+def complete(client: Client, entry: Entry, *, approve: bool) -> Entry:
+    """Return the entry with what this client needs besides. `approve`: no call needs the user's
+    consent.
+    """
+    wanted = (*_BESIDES.get(client.name, ()), *((_APPROVED[client.name],) if approve else ()))
+    return {**entry, **{member: value for member, value, _ in wanted}}
+
+
+def besides(client: Client, entry: Entry) -> list[dict[str, Any]]:
+    """Return which members of the entry are there for what reason, where they are as `complete`
+    made them."""
+    known = (*_BESIDES.get(client.name, ()), *((_APPROVED[client.name],) if client.name in _APPROVED else ()))
+    return [
+        {"member": member, "value": value, "why": why} for member, value, why in known if entry.get(member) == value
+    ]
+
+
 # --- to do it by hand -----------------------------------------------------------------------------
 
 
@@ -272,8 +314,7 @@ def own_command(client: Client, level: str, name: str, entry: Entry) -> str | No
         [f"{key}={value}" for key, value in (entry.get("env") or {}).items()],
     )
     if client.name == "claude-code":
-        flags = [word for one in env for word in ("-e", one)]
-        return shlex.join(["claude", "mcp", "add", "--scope", level, *flags, name, "--", *words])
+        return shlex.join(["claude", "mcp", "add-json", "--scope", level, name, json.dumps(entry)])
     if client.name == "codex" and level == USER:
         flags = [word for one in env for word in ("--env", one)]
         return shlex.join(["codex", "mcp", "add", name, *flags, "--", *words])

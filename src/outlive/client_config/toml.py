@@ -46,7 +46,7 @@ class Document:
     def set(self, path: Path, value: Any) -> None:
         """Add a table `[a.b]`, or set a value in one. Errors: Misfit."""
         if len(path) != 2 or self.get(path) is not None:
-            self._change(path, value)
+            self._set_member(path, value)
             return
         newline = "\r\n" if "\r\n" in self.text else "\n"
         gap = "" if not self.text else newline if self.text.endswith("\n") else newline * 2
@@ -58,6 +58,19 @@ class Document:
             self.text = added
         else:
             self._change(path, value)
+
+    def _set_member(self, path: Path, value: Any) -> None:
+        if self.get(path) is None:
+            added = _with_member(self.text, path[:-1], f"{_quoted(path[-1])} = {_literal(value)}")
+            wanted = self.value
+            at = wanted
+            for key in path[:-1]:
+                at = at.setdefault(key, {})
+            at[path[-1]] = value
+            if _means(added, wanted):
+                self.text = added
+                return
+        self._change(path, value)
 
     def remove(self, path: Path) -> bool:
         """Take out a table `[a.b]`, or a member of one.
@@ -90,6 +103,26 @@ class Document:
         else:
             at[path[-1]] = _inline(value)
         self.text = tomlkit.dumps(document)
+
+
+def _with_member(text: str, table: Path, member: str) -> str:
+    """Return the text with one more line at the end of `[a.b]`.
+
+    tomlkit would add it behind the comments that precede the next table.
+    """
+    lines = text.splitlines(keepends=True)
+    last: int | None = None
+    inside = False
+    for number, line in enumerate(lines):
+        names = _header(line)
+        inside = names == table if names else inside
+        if inside and line.strip() and line.lstrip()[0] != "#":
+            last = number
+    if last is None:
+        return text
+    newline = "\r\n" if lines[last].endswith("\r\n") else "\n"
+    before = lines[last] if lines[last].endswith("\n") else lines[last] + newline
+    return "".join([*lines[:last], before, member, newline, *lines[last + 1 :]])
 
 
 def _without_table(text: str, table: Path) -> str:

@@ -336,6 +336,18 @@ FIELDS: dict[str, Schema] = {
     "written": _flag("Was the file written?"),
     "backup": _maybe_string("The file as it was before outlive first changed it; null: there was none."),
     "entry": {"type": "object", "description": "The server as it stands in the file."},
+    "besides": {
+        "type": "array",
+        "description": "Members of the entry that the client needs to use the server well.",
+        "items": _object(
+            "One member.",
+            {
+                "member": _string("Its name."),
+                "value": {"description": "Its value."},
+                "why": _string("What it is there for."),
+            },
+        ),
+    },
     "fragment": _string("What to merge into the file by hand."),
     "own_command": _maybe_string("What the client's own command line would do the same with."),
     "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),

@@ -29,6 +29,7 @@ def install(
     command: str | None = None,
     url: str | None = None,
     token_env: str | None = None,
+    approve: bool = False,
     show: bool = False,
 ) -> dict[str, Any]:
     """Write the entry into the client's file, and leave everything else in it as it is."""
@@ -43,6 +44,10 @@ def install(
         raise invalid("url", message, usage=True)
     else:
         entry = make_entry.over_http(target, name, url, token_env)
+    if approve and not registry.can_be_approved(target):
+        hint = f"Tell {target.title} itself to allow the tools of {name}."
+        raise invalid("approve", f"no entry of {target.title} can allow calls without asking", hint=hint, usage=True)
+    entry = registry.complete(target, entry, approve=approve)
     change: Change | None = None
     try:
         change = Change(target, file, name, url)
@@ -64,6 +69,7 @@ def install(
         "written": write,
         "backup": change.write() if change and write else None,
         "entry": entry,
+        **({"besides": found} if (found := registry.besides(target, entry)) else {}),
         "fragment": registry.fragment(target, name, entry),
         "own_command": registry.own_command(target, level, name, entry),
     }
@@ -136,12 +142,13 @@ INSTALL = Verb(
         Arg("command", STR, "What the client runs (default: the absolute path of this outlive).", metavar="PATH"),
         Arg("url", STR, "The address of a server that runs already; the client then starts none.", metavar="URL"),
         Arg("token_env", STR, "The name of the variable that holds the token for --url.", metavar="NAME"),
+        Arg("approve", BOOL, "Let the client call the tools without asking you (Codex, Gemini CLI).", default=False),
         Arg("show", BOOL, "Write nothing: show the entry, and what would be changed.", default=False, cli="--print"),
     ),
-    result="client scope path name change written backup entry fragment own_command hint?",
+    result="client scope path name change written backup entry besides? fragment own_command hint?",
     detail="Everything else in the file stays as it is, comments too. The file as it was before the first change is kept "
     "beside it as FILE.before-outlive. A server of that name is replaced only if it is provably outlive. The same call "
-    "again changes nothing. --root, --config and OUTLIVE_ROOT are passed on. Clients: " + ", ".join(CLIENTS) + ".",
+    "again changes nothing. Members that the client needs besides are added unless the entry has them. --root, --config and OUTLIVE_ROOT are passed on. Clients: " + ", ".join(CLIENTS) + ".",
     mcp=False,
 )  # fmt: skip
 
