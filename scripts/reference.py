@@ -166,6 +166,19 @@ unique beginning or end of it of at least 6 characters. The structured answer is
 command line prints ([Answers](answers.md)); its text says the same in words. A command that exits
 with a code other than 0 is not a failed call.
 
+The text begins with the state of the job, and with everything else that the server says: a hint,
+notices, how much output is left out. Then comes a blank line, and then the output to the end of the
+text. None of the server's own lines is blank, and nothing of them follows the output. So a client
+that cuts a long text does not hide them, and no command can print something that passes for them.
+
+```text
+Command exited with code 2
+[job 01M7YVCRE5B97C0QQGX4XBBDV8 (lint): exited 1: "3 problems"]
+
+compiling part 3
+part 3 does not link
+```
+
 The schemas of the tools are shorter than this page, because every conversation pays for them.
 `process` does not list again the arguments of `exec` that `create`, `start` and `restart` take too,
 and neither tool lists what is marked here as not in the schema, or what the configuration makes no

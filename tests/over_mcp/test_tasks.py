@@ -163,7 +163,7 @@ def test_a_model_behind_such_a_client_reads_the_whole_result(
     (work / "go").touch()
     found = call.result()
     assert (found["type"], found["state"], found["exit_code"], found["output"]) == ("run", "exited", 3, "one\ntwo\n")
-    assert found.text == "one\ntwo\n\nCommand exited with code 3"
+    assert found.text == "Command exited with code 3\n\none\ntwo"
     assert not found.is_error
 
 

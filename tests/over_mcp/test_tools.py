@@ -78,13 +78,14 @@ def test_exec_answers_with_the_output_in_prose_and_the_same_in_fields(mcp_sessio
     assert (found["type"], found["state"], found["exit_code"], found["reason"]) == ("run", "exited", 0, "exit")
     assert sorted(found["output"].splitlines()) == ["hello", "oops"]
     assert found["snapshot"]["stdout_tail"] == "hello\n"
-    assert sorted(found.text.splitlines()) == ["hello", "oops"], "a success says nothing but the output"
+    words, output = found.text.split("\n\n")
+    assert (words, sorted(output.splitlines())) == ("exit 0", ["hello", "oops"])
     assert found["cwd"] == str(work) and found["owner"].startswith("tests")
     quiet = mcp_session.call("exec", command="true")
-    assert quiet.text == "(no output)"
+    assert quiet.text == "exit 0\n(no output)"
     failed = mcp_session.call("exec", command="echo no; exit 3")
     assert (failed.is_error, failed["ok"], failed["exit_code"]) == (False, True, 3)
-    assert failed.text.startswith("no\n") and "Command exited with code 3" in failed.text
+    assert failed.text == "Command exited with code 3\n\nno"
     gone = mcp_session.call("exec", command="kill -9 $$")
     assert (gone.is_error, gone["state"], gone["signal"], gone["exit_code"]) == (False, "killed", "SIGKILL", None)
     assert "SIGKILL" in gone.text

@@ -1,8 +1,9 @@
-"""The text of an answer: the job's output first, then short lines of ours that say what to do next.
+"""The text of an answer: first what we say, then a blank line, then the job's output to its end.
 
-Output is data: a blank line separates it from our words. Some clients show only this text, others
-only the structured answer, so neither may depend on the other. sentences.py words how a job ended;
-a hint comes from jobs/job_answer.py.
+The first line tells how the job is. None of our lines is blank, and nothing of ours follows the
+output: so no client that cuts a long text hides our words, and no output can pass for them. Some
+clients show only this text, others only the structured answer, so neither may depend on the other.
+sentences.py words how a job ended; a hint comes from jobs/job_answer.py.
 """
 
 from __future__ import annotations
@@ -25,15 +26,20 @@ if TYPE_CHECKING:
 def render(found: Found, *, process: bool = True) -> str:
     """Return the text of an answer. `process`: the process tool is offered, and may be named."""
     if not found.get("ok"):
-        return "\n".join([_error(found["error"]), *sentences.notices(found)])
+        return "\n".join(map(_one_line, [*_error(found["error"]), *sentences.notices(found)]))
     body, words = _BY_TYPE.get(found["type"], _plain)(found, process)
-    lines = [*words, *sentences.clamped(found), *sentences.notices(found)]
-    if not lines:
-        return body
-    return "\n\n".join(part for part in (body.rstrip("\n"), "\n".join(lines)) if part)
+    body = body.rstrip("\r\n")
+    about = [*sentences.clamped(found), *sentences.notices(found), *sentences.size(body)]
+    lines = [line for line in map(_one_line, [*words, *about]) if line.strip()]
+    return "\n".join([*lines, "", body] if body else lines)
 
 
-def _error(error: Found) -> str:
+def _one_line(text: str) -> str:
+    """Return the text without line breaks: a message or a name of a job may have some."""
+    return " ".join(text.splitlines())
+
+
+def _error(error: Found) -> list[str]:
     lines = [f"{error['code']}: {error['message']}"]
     if error.get("hint"):
         lines.append(error["hint"])
@@ -42,7 +48,7 @@ def _error(error: Found) -> str:
         lines.append("Candidates: " + ", ".join(_candidate(one) for one in candidates))
     if error.get("retryable"):
         lines.append("The same call may succeed later.")
-    return "\n".join(lines)
+    return lines
 
 
 def _candidate(one: Any) -> str:
@@ -53,7 +59,7 @@ def _candidate(one: Any) -> str:
 
 
 def _run(found: Found, process: bool) -> tuple[str, list[str]]:
-    lines = sentences.gap(found, process)
+    lines = []
     if found.get("deduplicated"):
         lines.append("A job with this dedupe_key was running already: this is that job, nothing was started.")
     if found.get("restarted_from"):
@@ -63,25 +69,33 @@ def _run(found: Found, process: bool) -> tuple[str, list[str]]:
         lines.append(sentences.condition(fired))
     if found.get("timed_out"):
         lines.append(f"Not yet, after {sentences.duration_of(found, 'waited_ms')}; the job goes on.")
-    if not sentences.succeeded(found):
-        lines.append(sentences.state_line(found, process))
-    lines += [*sentences.drawn(found), *sentences.left_behind(found, process)]
-    return sentences.output(found, "(no output)"), [*lines, *sentences.hint(found)]
+    return _with_output(found, process, lines, "(no output)")
+
+
+def _with_output(
+    found: Found, process: bool, lines: list[str], nothing: str, instead: str = ""
+) -> tuple[str, list[str]]:
+    """Return the output, or `instead`, behind the state, `lines`, the hint and what is left out."""
+    output = str(found.get("output") or "").rstrip("\r\n")
+    words = [sentences.state_line(found, process), *lines]
+    words += [*sentences.left_behind(found, process), *sentences.hint(found)]
+    words += [*sentences.gap(found, process), *sentences.drawn(found), *([] if output else [nothing])]
+    return output or instead, words
 
 
 def _poll(found: Found, process: bool) -> tuple[str, list[str]]:
-    snippet = str(found.get("snippet") or "").rstrip("\n")
-    nothing = f"(no new output; the last was)\n{snippet}" if snippet else "(no new output)"
-    lines = [*sentences.gap(found, process), *sentences.drawn(found), sentences.state_line(found, process)]
+    lines = []
     if found.get("retry_after_ms") and not found.get("output"):
         lines.append(
             f"Use process wait instead of polling; polling again is of use after {sentences.duration_of(found, 'retry_after_ms')}."
         )
-    return sentences.output(found, nothing), [*lines, *sentences.left_behind(found, process), *sentences.hint(found)]
+    snippet = str(found.get("snippet") or "").rstrip("\n")
+    nothing = "(no new output; the last was)" if snippet else "(no new output)"
+    return _with_output(found, process, lines, nothing, snippet)
 
 
 def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
-    lines = [*sentences.gap(found, process), *sentences.drawn(found)]
+    lines = []
     fired = found.get("fired")
     if fired and not sentences.is_exit(fired):
         lines.append(sentences.condition(fired))
@@ -89,16 +103,19 @@ def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
         advice = "." if found.get("state") == "created" else "; the job goes on."
         lines.append(f"Not yet, after {sentences.duration_of(found, 'waited_ms')}{advice}")
     others = [one for one in found.get("jobs") or [] if isinstance(one, dict) and one.get("job_id") != found["job_id"]]
-    whose = f"job {found['job_id']}: " if others and found.get("state") in FINISHED else ""  # else the line names it
-    lines.append(f"{whose}{sentences.state_line(found, process)}")
     lines += [f"job {other.get('job_id')}: {sentences.short_state(other)}" for other in others]
-    return sentences.output(found, ""), [*lines, *sentences.left_behind(found, process), *sentences.hint(found)]
+    output, words = _with_output(found, process, lines, "")
+    if others and found.get("state") in FINISHED:  # else the line names it
+        words[0] = f"job {found['job_id']}: {words[0]}"
+    return output, words
 
 
 def _events(found: Found, _process: bool) -> tuple[str, list[str]]:
     lines = [_event_line(event) for event in found.get("events") or []]
-    go_on = f"[since_event={found.get('next_event')} goes on from here]"
-    return "\n".join(lines) or "(no events yet)", [*([go_on] if lines else []), *sentences.hint(found)]
+    if not lines:
+        return "", [f"{found.get('state')}; no events yet", *sentences.hint(found)]
+    told = f"{found.get('state')}; {sentences.counted(len(lines), 'event')}; since_event={found.get('next_event')} goes on after them"
+    return "\n".join(lines), [told, *sentences.hint(found)]
 
 
 def _event_line(event: Found) -> str:
@@ -128,26 +145,35 @@ def _status(found: Found, process: bool) -> tuple[str, list[str]]:
 
 def _log(found: Found, process: bool) -> tuple[str, list[str]]:
     first, last, total = (found.get(key) for key in ("first_line", "last_line", "total_lines"))
-    lines = sentences.gap(found, process)
-    if first and last and total and (first > 1 or last < total):
-        advice = "" if found.get("hint") else "; offset (from 0) and limit show others"
-        lines.append(f"[lines {first}-{last} of {total}{advice}]")
+    told = [str(found.get("state"))]
+    if first and last and total:
+        advice = (
+            "" if found.get("hint") or (first == 1 and last == total) else ", offset (from 0) and limit show others"
+        )
+        told.append(f"lines {first}-{last} of {total}{advice}")
     if found.get("matches") is not None:
-        lines.append(f"[{sentences.counted(found['matches'], 'line')} matched]")
-    return sentences.output(found, "(no output here)" if total else "(no output yet)"), [*lines, *sentences.hint(found)]
+        told.append(f"{sentences.counted(found['matches'], 'line')} matched")
+    output = sentences.output(found)
+    nothing = [] if output else ["(no output here)" if total else "(no output yet)"]
+    return output, ["; ".join(told), *sentences.hint(found), *sentences.gap(found, process), *nothing]
 
 
 def _tail(found: Found, _process: bool) -> tuple[str, list[str]]:
-    out, err = str(found.get("stdout_tail") or ""), str(found.get("stderr_tail") or "")
-    body = f"stdout:\n{out}\n\nstderr:\n{err}" if out and err else out or err or "(no output)"
+    """Return stdout, then stderr; our first line says how many lines belong to which."""
+    out, err = (str(found.get(name) or "").rstrip("\n") for name in ("stdout_tail", "stderr_tail"))
+    told = [
+        f"{sentences.counted(text.count(chr(10)) + 1, 'line')} of {name}"
+        for name, text in (("stdout", out), ("stderr", err))
+        if text
+    ]
+    lines = [f"{found.get('state')}; {', then '.join(told) or '(no output)'}"]
     observed = (found.get("stdout_observed_bytes") or 0) + (found.get("stderr_observed_bytes") or 0)
-    lines = []
     if found.get("truncated") is True:
         lines.append(
             f"[the end of {observed} bytes; process action=log job_id={found['job_id']} offset=0 shows the start]"
         )
-    lines += sentences.removed_by_quota(found)
-    return body, [*lines, *sentences.hint(found)]
+    lines += [*sentences.hint(found), *sentences.removed_by_quota(found)]
+    return "\n".join(filter(None, (out, err))), lines
 
 
 def _create(found: Found, _process: bool) -> tuple[str, list[str]]:
@@ -166,12 +192,10 @@ def _write(found: Found, process: bool) -> tuple[str, list[str]]:
 
 def _reaction(found: Found, process: bool) -> tuple[str, list[str]]:
     """Return what the job said to what was written, and its state."""
-    lines = [*sentences.gap(found, process), *sentences.drawn(found), sentences.state_line(found, process)]
-    lines += [f"Warning: {warning}" for warning in found.get("warnings") or []]
+    lines = [f"Warning: {warning}" for warning in found.get("warnings") or []]
     if found.get("stdin") == "closed" and found.get("state") not in FINISHED:
         lines.append("Its stdin is now closed.")
-    left = sentences.left_behind(found, process)
-    return sentences.output(found, "(it printed nothing)"), [*lines, *left, *sentences.hint(found)]
+    return _with_output(found, process, lines, "(it printed nothing)")
 
 
 def _kill(found: Found, _process: bool) -> tuple[str, list[str]]:
@@ -199,10 +223,10 @@ def _list(found: Found, _process: bool) -> tuple[str, list[str]]:
             "No running or recent jobs of this client." if found.get("hint") else "There is no such job.",
             *sentences.hint(found),
         ]
-    lines = [_list_line(job) for job in jobs]
-    if found.get("truncated"):
-        lines.append("[there are more; limit=0 shows all]")
-    return "\n".join(lines), sentences.hint(found)
+    running = sum(job.get("state") == "running" for job in jobs)
+    told = sentences.counted(len(jobs), "job") + (f", {running} running" if running else "")
+    more = "; there are more, limit=0 shows all" if found.get("truncated") else ""
+    return "\n".join(_one_line(_list_line(job)) for job in jobs), [f"{told}{more}", *sentences.hint(found)]
 
 
 def _list_line(job: Found) -> str:
@@ -259,12 +283,13 @@ def _screen(found: Found, _process: bool) -> tuple[str, list[str]]:
     about = [_size(found), *sentences.cursor(found.get("cursor"))]
     about += ["alternate screen"] if found.get("alternate_screen") else []
     about += [f"title: {found['title']}"] if found.get("title") else []
-    lines = [f"[{'; '.join(about)}]", *(found.get("warnings") or [])]
+    lines = [f"{found.get('state')}; {'; '.join(about)}", *(found.get("warnings") or [])]
     if found.get("state") in FINISHED:
         lines.append(f"The job has ended ({found['state']}): this is how it left its terminal.")
     elif found.get("waiting_for_input"):
         lines.append("It is waiting for input.")
-    return folded(found.get("lines") or []) or "(an empty screen)", lines
+    rows = folded(found.get("lines") or [])
+    return rows, lines if rows else [*lines, "(an empty screen)"]
 
 
 def _resize(found: Found, _process: bool) -> tuple[str, list[str]]:
@@ -279,7 +304,7 @@ def _plain(found: Found, _process: bool) -> tuple[str, list[str]]:
     """Return the text of a type that has no function of its own."""
     rest = {key: value for key, value in found.items() if key not in ("schema_version", "ok", "type", "notices")}
     output = rest.pop("output", None)
-    return "\n\n".join(part for part in (str(output or ""), _json(rest)) if part), []
+    return str(output or ""), [_json(rest)]
 
 
 _BY_TYPE: dict[str, Callable[[Found, bool], tuple[str, list[str]]]] = {

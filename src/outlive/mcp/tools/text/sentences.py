@@ -3,6 +3,7 @@ durations."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from outlive.core.records import FINISHED
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     Found = dict[str, Any]
 
+_LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
 _FOLLOW_UP = "Use process poll/log/wait/write/kill."
 
 
@@ -25,8 +27,8 @@ def ended(found: Found) -> str:
     return ending(found).rstrip(".") + "."
 
 
-def output(found: Found, nothing: str) -> str:
-    return str(found.get("output") or "").rstrip("\r\n") or nothing
+def output(found: Found) -> str:
+    return str(found.get("output") or "").rstrip("\r\n")
 
 
 def succeeded(found: Found) -> bool:
@@ -42,7 +44,7 @@ def state_line(found: Found, process: bool) -> str:
         return f"Job {found.get('job_id')} is created, not started. process action=start starts it."
     if state == "unknown":
         return f"The state of job {found.get('job_id')} cannot be read."
-    return ending(found)
+    return "exit 0" if succeeded(found) and not found.get("message") else ending(found)
 
 
 def _running(found: Found, process: bool) -> str:
@@ -54,7 +56,7 @@ def _running(found: Found, process: bool) -> str:
         line += f"; ends after {found['timeout_ms'] / 1000:g} s"
     line += ")."
     if found.get("waiting_for_input"):
-        prompt = f" (prompt: {found['prompt'].strip()})" if found.get("prompt") else ""
+        prompt = f" (prompt: {quoted(found['prompt'].strip())})" if found.get("prompt") else ""
         line += f" It is waiting for input{prompt}."
         if found.get("hint"):  # and that names the call to answer with
             return line
@@ -97,19 +99,34 @@ def short_state(job: Found) -> str:
 
 
 def gap(found: Found, process: bool) -> list[str]:
-    """Return the line about output that was left out, with the call that shows it."""
+    """Return the lines about output that was left out, with the call that shows it."""
     gap = found.get("truncated")
-    if not isinstance(gap, dict) or (process and f"since_seq={gap.get('from_seq')} " in str(found.get("output"))):
-        return []  # the mark inside the output names the call
+    if not isinstance(gap, dict):
+        return removed_by_quota(found)
     size = f"{counted(gap['lines'], 'line')}, " if gap.get("lines") else ""
-    line = f"[{size}{gap.get('bytes')} bytes of output not shown"
+    line = f"{size}{gap.get('bytes')} bytes in the middle of the output are not shown"
     if process:
-        return [f"{line}; process action=log job_id={found.get('job_id')} since_seq={gap.get('from_seq')} shows them]"]
+        call = f"process action=log job_id={found.get('job_id')} since_seq={gap.get('from_seq')}"
+        return [f"{line}; {call} shows them.", *removed_by_quota(found)]
+    where = found.get("stdout_log_path")
+    whole = "they are" if found.get("gaps") else "all of it is"
     return [
-        f"{line}; {'they are' if found.get('gaps') else 'all of it is'} in {found['stdout_log_path']} (and stderr.log beside it)]"
-        if found.get("stdout_log_path")
-        else f"{line}]"
+        f"{line}; {whole} in {where} (and stderr.log beside it)." if where else f"{line}.",
+        *removed_by_quota(found),
     ]
+
+
+def size(body: str) -> list[str]:
+    """Return the line about how much follows: a client may cut it."""
+    if len(body) < _LONG_CHARS:
+        return []
+    lines = body.count("\n") + 1
+    return [f"{counted(lines, 'line')}, {len(body):,} characters follow:"]
+
+
+def quoted(text: str) -> str:
+    """Return words of a program as a string, which can end nowhere but at its end."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def drawn(found: Found) -> list[str]:
@@ -129,8 +146,8 @@ def cursor(where: Found | None) -> list[str]:
 def removed_by_quota(found: Found) -> list[str]:
     """Return the lines about output that no call can show any more."""
     return [
-        f"[{counted(gap['lines'], 'line')}, {gap['bytes']} bytes of output are gone: it passed the job's quota, and only its head "
-        f"and tail are kept]"
+        f"{counted(gap['lines'], 'line')}, {gap['bytes']} bytes of output are gone: it passed the job's quota, and only its head "
+        f"and tail are kept."
         for gap in found.get("gaps") or []
     ]
 
@@ -162,7 +179,7 @@ def notices(found: Found) -> list[str]:
 
 def _notice(notice: Found) -> str:
     """Return what happened to another job, in brackets, since it does not belong to the answer."""
-    last = f": {notice['last_line']}" if notice.get("last_line") else ""
+    last = f": {quoted(notice['last_line'])}" if notice.get("last_line") else ""
     job = f"job {notice.get('job_id')} ({command_line(notice.get('name') or '')})"
     if notice.get("event") == "watch_hit":
         times = f", {notice['hits']} times" if notice.get("hits", 1) > 1 else ""
@@ -185,7 +202,7 @@ def condition(fired: Found) -> str:
     name = fired.get("condition")
     if name in ("regex", "fail_regex"):
         what = "The output matched" if name == "regex" else "The output matched what was to be a failure:"
-        return f"{what} {fired['pattern']} at seq {fired['seq']} ({fired['stream']}): {fired['line']}"
+        return f"{what} {fired['pattern']} at seq {fired['seq']} ({fired['stream']}): {quoted(fired['line'])}"
     if name == "port":
         owner = f"the job (pid {fired['pid']})" if fired.get("owned") else "a process that is not this job's"
         return f"Port {fired['port']} is open; {owner} listens on it."
