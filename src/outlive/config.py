@@ -87,8 +87,9 @@ class Config:
             from outlive.core.units import duration_ms
 
             older_than_s = duration_ms(self.get("gc", "older_than"), "gc.older_than", bare_unit=None) / 1000
-        bounds = {key: self.get("gc", key) for key in ("max_jobs", "max_bytes")}
-        return {"older_than_s": older_than_s, **bounds}
+        bounds = {key: self.get("gc", key) or None for key in ("max_jobs", "max_bytes")}  # 0: no limit
+        found = {"older_than_s": older_than_s, **bounds}
+        return found if any(bound is not None for bound in found.values()) else None
 
 
 def default_path(env: Mapping[str, str]) -> str:
@@ -103,7 +104,8 @@ def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
     """Return the configuration of this process; `explicit` is the path given by a flag. Errors:
     config_error."""
     path = explicit or env.get("OUTLIVE_CONFIG") or default_path(env)
-    values = _from_file(path, must_exist=bool(explicit or env.get("OUTLIVE_CONFIG")))
+    values = _from_openclaw(env)
+    values.update(_from_file(path, must_exist=bool(explicit or env.get("OUTLIVE_CONFIG"))))
     values.update(_from_env(env))
     return Config(values, path if os.path.exists(path) else None)
 
@@ -125,23 +127,52 @@ def _from_file(path: str, *, must_exist: bool) -> dict[tuple[str, str], Any]:
     import tomllib  # 5 ms, and most people have no file
 
     try:
-        found = tomllib.loads(text.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        written = text.decode("utf-8")
+        found = tomllib.loads(written)
+    except UnicodeDecodeError as error:
         raise _error(f"{path} is not TOML: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise _error(_mistake(path, text.decode("utf-8"), str(error))) from error
     values: dict[tuple[str, str], Any] = {}
     for section, entries in found.items():
         if section not in KEYS:
-            raise _unknown(f"section [{section}]", section, list(KEYS), path)
+            raise _unknown(f"section [{section}]", section, list(KEYS), _place(path, written, section))
         if not isinstance(entries, dict):
-            raise _error(f"{path}: {section} is a section; write [{section}]")
+            raise _error(f"{_place(path, written, section)}: {section} is a section; write [{section}]")
         for key, value in entries.items():
+            where = _place(path, written, section, key)
             if (section, key) in _RENAMED:
-                _set_renamed(values, section, key, value, path)
+                _set_renamed(values, section, key, value, where)
             elif key not in KEYS[section]:
-                raise _unknown(f"key {key} in [{section}]", key, list(KEYS[section]), path)
+                raise _unknown(f"key {key} in [{section}]", key, list(KEYS[section]), where)
             else:
-                values[section, key] = _checked(section, key, value, path)
+                values[section, key] = _checked(section, key, value, where)
     return values
+
+
+def _mistake(path: str, text: str, said: str) -> str:
+    """Return what tomllib said, "Invalid value (at line 3, column 5)", with file, line and column
+    first."""
+    what, _, place = said.rstrip(")").rpartition(" (at ")
+    if place == "end of document":
+        lines = text.split("\n")
+        place = f"line {len(lines)}, column {len(lines[-1]) + 1}"
+    return f"{path}, {place}: {what}" if what else f"{path} is not TOML: {said}"
+
+
+def _place(path: str, text: str, section: str, key: str | None = None) -> str:
+    """Return "PATH, line 3, column 1" of a section or of a key in it; the path alone if it is
+    written in an unusual way."""
+    inside = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.strip()
+        if words.startswith("["):
+            inside = words.lstrip("[").partition("]")[0].strip()
+        name = ".".join(part.strip(" \t\"'") for part in words.partition("=")[0].split("."))
+        wanted = inside == section if key is None else f"{inside}.{name}".lstrip(".") == f"{section}.{key}"
+        if wanted or (key is None and not inside and name.partition(".")[0] == section):
+            return f"{path}, line {number}, column {len(line) - len(line.lstrip()) + 1}"
+    return path
 
 
 def _from_env(env: Mapping[str, str]) -> dict[tuple[str, str], Any]:
@@ -158,6 +189,26 @@ def _from_env(env: Mapping[str, str]) -> dict[tuple[str, str], Any]:
             raise _unknown(f"variable {name}", name, list(names), "the environment")
         section, key = names[name]
         values[section, key] = _checked(section, key, _word(KEYS[section][key][0], text), name)
+    return values
+
+
+# What OpenClaw's variables set, with the bounds that it keeps the values in
+_OPENCLAW: dict[str, tuple[str, int, int]] = {
+    "YIELD_MS": ("background_ms", 10, 120_000),
+    "MAX_OUTPUT_CHARS": ("max_output_bytes", 1_000, 200_000),
+    "PENDING_MAX_OUTPUT_CHARS": ("pending_max_output_bytes", 1_000, 200_000),
+    "JOB_TTL_MS": ("cleanup_ms", 60_000, 10_800_000),
+}
+
+
+def _from_openclaw(env: Mapping[str, str]) -> dict[tuple[str, str], Any]:
+    """Return the defaults that OpenClaw's variables for its own tools set. Like OpenClaw, ignore a
+    value that is no number, and cut one that is out of bounds."""
+    values: dict[tuple[str, str], Any] = {}
+    for name, (key, least, most) in _OPENCLAW.items():
+        text = env.get(f"OPENCLAW_BASH_{name}") or env.get(f"PI_BASH_{name}") or ""  # the second is the old name
+        if text.isdigit():
+            values["exec", key] = min(most, max(least, int(text)))
     return values
 
 

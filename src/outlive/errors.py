@@ -73,6 +73,7 @@ def invalid(field: str, message: str, *, hint: str | None = None, usage: bool = 
 
 
 MARK = "⟨⟩"
+FACES = "␟"  # between the two texts of `per_face`
 
 
 def argument(name: str) -> str:
@@ -82,6 +83,12 @@ def argument(name: str) -> str:
     `name` is the parameter of the verb's function, as in `invalid`.
     """
     return f"{MARK[0]}{name}{MARK[1]}"
+
+
+def per_face(cli: str, mcp: str) -> str:
+    """Return a mark for a message or a hint, which `verbs/spelling.py` replaces with the text for
+    a face. The texts may hold marks of `argument`."""
+    return f"{MARK[0]}{cli}{FACES}{mcp}{MARK[1]}"
 
 
 def from_os(doing: str, error: OSError, *, code: str = "io_error", on: Object = "file") -> OutliveError:
@@ -106,15 +113,20 @@ def from_os(doing: str, error: OSError, *, code: str = "io_error", on: Object = 
 
 
 _TOO_MANY_FILES = "Too many open files in this process; try again when other calls have ended."
+OTHER_ROOT = per_face(
+    "Choose another job root with --root or OUTLIVE_ROOT.",
+    "Tell the user: the client's entry of this server can name another job root (`outlive mcp --root DIR`).",
+)
+_ROOM = per_face("`outlive gc`", "`process` action=gc")
 _SPACE_IN_ROOT = {
-    errno.ENOSPC: "Free some space (`outlive gc` deletes old finished jobs) and try again.",
-    errno.EDQUOT: "The disk quota is used up: free some space (`outlive gc`) and try again.",
+    errno.ENOSPC: f"Free some space ({_ROOM} deletes old finished jobs) and try again.",
+    errno.EDQUOT: f"The disk quota is used up: free some space ({_ROOM} deletes old finished jobs) and try again.",
 }
 _HINTS: dict[Object, dict[int, str]] = {
     "root": {
         **_SPACE_IN_ROOT,
-        errno.EROFS: "The job root is on a read-only file system; choose another with --root or OUTLIVE_ROOT.",
-        errno.EACCES: "No permission; choose another job root with --root or OUTLIVE_ROOT.",
+        errno.EROFS: f"The job root is on a read-only file system. {OTHER_ROOT}",
+        errno.EACCES: f"No permission. {OTHER_ROOT}",
     },
     "store": _SPACE_IN_ROOT,
     "process": {
@@ -126,10 +138,59 @@ _HINTS: dict[Object, dict[int, str]] = {
 
 
 def nearest(word: str, known: list[str]) -> str | None:
-    """Return the known name that `word` most likely meant; None if none is near."""
-    import difflib  # 3 ms, and only a mistake needs it
+    """Return the known name that `word` is a misspelling or the beginning of; None if there is
+    none.
 
-    # A prefix says more than the edit distance: `--snapshot` means `--snapshot-after`
-    starts = [name for name in known if word and name.startswith(word)]
-    found = starts[:1] or difflib.get_close_matches(word, known, n=1, cutoff=0.55)
-    return found[0] if found else None
+    A wrong guess costs more than none, so two names that only look alike are not near.
+    """
+    folded = _letters(word)
+    names = [(name, _letters(name)) for name in known]
+    for name, letters in names:  # RUN, dryrun, max-bytes
+        if letters == folded:
+            return name
+    # `--snapshot` means `--snapshot-after`, and `timeout` means `timeout_ms`
+    plain = word.strip("-").replace("-", "_").lower()
+    if len(folded) >= _LEAST_PREFIX:
+        parts = [name for name in known if name.strip("-").replace("-", "_").lower().startswith(plain + "_")]
+        begun = [name for name, letters in names if letters.startswith(folded)]
+        longer = [name for name, letters in names if letters in (folded[:-1], folded.removesuffix("es"))]
+        for found in (parts, begun if len(begun) == 1 else [], longer):
+            if found:
+                return found[0]
+    edits = [(_edits(folded, letters), name) for name, letters in names]
+    least = min((count for count, _ in edits), default=_MOST_EDITS + 1)
+    near = [name for count, name in edits if count == least]
+    return near[0] if least <= _edits_allowed(folded) and len(near) == 1 else None
+
+
+_LEAST_PREFIX = 3
+_MOST_EDITS = 2
+_SHORT_WORD = 4
+
+
+def _letters(name: str) -> str:
+    return name.replace("-", "").replace("_", "").replace(" ", "").lower()
+
+
+def _edits_allowed(word: str) -> int:
+    return 0 if len(word) < 2 else 1 if len(word) < 6 else _MOST_EDITS
+
+
+def _edits(one: str, other: str) -> int:
+    """Return how many letters were left out, added, mistaken or swapped with their neighbour; at
+    most _MOST_EDITS + 1. In a short word a mistaken letter makes another word: `end` is not `env`.
+    """
+    if abs(len(one) - len(other)) > _MOST_EDITS:
+        return _MOST_EDITS + 1
+    mistaken = 1 if len(one) > _SHORT_WORD else 2
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, left in enumerate(one, 1):
+        now = [row]
+        for column, right in enumerate(other, 1):
+            cost = min(last[column] + 1, now[-1] + 1, last[column - 1] + mistaken * (left != right))
+            if row > 1 and column > 1 and left == other[column - 2] and right == one[row - 2]:
+                cost = min(cost, before[column - 2] + 1)
+            now.append(cost)
+        before, last = last, now
+    return last[-1]

@@ -202,8 +202,9 @@ def test_the_newest_jobs_are_kept_up_to_a_number(cli: Cli, jobs: Jobs, root: Pat
     found = cli.ok("gc", "--max-jobs", "2")
     assert found["deleted"] == 2
     assert _left(root) == {*made[2:], running}
-    assert cli.ok("gc", "--max-jobs", "0")["deleted"] == 2
-    assert _left(root) == {running}
+    assert cli.ok("gc", "--max-jobs", "0")["deleted"] == 0, "0 is no limit"
+    assert cli.ok("gc", "--max-jobs", "1")["deleted"] == 1
+    assert _left(root) == {made[3], running}
     jobs.end()
 
 
@@ -211,7 +212,8 @@ def test_the_newest_jobs_are_kept_up_to_a_size(cli: Cli, root: Path) -> None:
     made = [_settled(cli, "head -c 300000 /dev/zero") for _ in range(3)]
     assert cli.ok("gc", "--max-bytes", "700KB")["deleted"] == 1
     assert _left(root) == set(made[1:])
-    assert cli.ok("gc", "--max-bytes", "0")["deleted"] == 2
+    assert cli.ok("gc", "--max-bytes", "0")["deleted"] == 0, "0 is no limit"
+    assert cli.ok("gc", "--max-bytes", "1")["deleted"] == 2
 
 
 def test_the_configuration_sets_the_window_and_the_limits(cli: Cli, root: Path) -> None:

@@ -34,7 +34,8 @@ def test_a_sound_place_is_healthy_and_every_check_is_told_once(cli: Cli, root: P
     assert found["root"]["details"] == {"path": str(root), "source": "OUTLIVE_ROOT"}
     kernel = found["kernel"]["details"]
     assert all(kernel[name] for name in ("pidfd", "ofd_locks", "fifo", "splice", "subreaper", "memfd")), kernel
-    assert os.listdir(root) == [], "what was tried out is gone"
+    assert not root.exists(), "to look creates nothing"
+    assert not list(root.parent.glob(".tmp-*")), "what was tried out is gone"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,23 @@ def test_the_root_is_told_with_where_it_comes_from(
 ) -> None:
     root = _checks(cli.ok("doctor", *words, env=env))["root"]
     assert root["details"]["source"] == source
-    assert Path(root["details"]["path"]).is_dir()
+    assert "does not exist yet" in root["found"]
+    assert not Path(root["details"]["path"]).exists(), "to look creates nothing"
+
+
+def test_a_root_that_does_not_exist_yet_is_in_order(cli: Cli, root: Path) -> None:
+    answer = cli.ok("doctor")
+    found = _checks(answer)
+    assert answer["healthy"]
+    assert not root.exists()
+    for name in ("root", "jobs", "supervision"):
+        assert found[name]["status"] == "ok", name
+    assert "free_bytes" in found["space"]["details"]
+
+
+def test_a_root_that_cannot_be_made_is_a_finding(cli: Cli, place: Path) -> None:
+    (place / "file").touch()
+    assert _checks(cli.ok("doctor", "--root", str(place / "file" / "jobs")))["root"]["status"] == "fail"
 
 
 def test_an_unsafe_root_is_a_finding_with_the_command_that_mends_it(cli: Cli, root: Path) -> None:
@@ -109,7 +126,7 @@ def test_a_supervisor_that_does_not_answer_is_told_and_a_sound_one_is_not(cli: C
     assert _checks(cli.ok("doctor"))["supervision"] == {
         "name": "supervision",
         "status": "ok",
-        "found": "1 running, each with a supervisor that answers",
+        "found": "1 of this root running, each with a supervisor that answers",
         "details": {"running": 1},
     }
     stopped = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]

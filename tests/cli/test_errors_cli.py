@@ -31,6 +31,9 @@ SECRET = secrets.token_hex(12)  # of this run alone: another one on this machine
         (["tags", "set"], "tag set"),
         (["RUN", "true"], "run"),
         (["remov"], "remove"),
+        (["read", "x"], "log"),
+        (["stop", "x"], "kill"),
+        (["ps"], "list"),
     ],
 )
 def test_an_unknown_verb_is_a_usage_error_that_names_the_nearest(cli: Cli, words: list[str], near: str) -> None:
@@ -55,6 +58,11 @@ def test_an_unknown_verb_is_a_usage_error_that_names_the_nearest(cli: Cli, words
         (["gc", "--dryrun"], "--dry-run"),
         (["wait", "--timeout", "5", "x"], "--timeout-ms"),
         (["--rooot", "/tmp", "list"], "--root"),
+        (["run", "--workdir", "/", "touch ran"], "--cwd"),
+        (["run", "--search", "x", "touch ran"], "outlive log"),
+        (["status", "--id", "x"], "without a flag: JOB"),
+        (["list", "--json"], "JSON already"),
+        (["run", "--end", "5", "touch ran"], "--help"),
     ],
 )
 def test_an_unknown_option_is_a_usage_error_that_names_the_nearest(
@@ -88,6 +96,38 @@ def test_a_call_that_is_worded_wrongly_has_status_two_an_error_object_and_usage(
     assert (answer.status, answer["error"]["code"]) == (2, "invalid_argument")
     assert "field" in answer["error"]["details"]
     assert answer.stderr
+
+
+def test_a_usage_error_is_for_a_person_if_the_flag_comes_behind_the_mistake(cli: Cli) -> None:
+    found = cli.text("status", "--bogus", "--human")
+    assert (found.status, found.stdout) == (2, "")
+    assert "--bogus" in found.stderr
+
+
+def test_a_boolean_flag_takes_no_word(cli: Cli, work: Path) -> None:
+    assert cli.ok("run", "--wait", "touch", "ran")["exit_code"] == 0
+    assert (work / "ran").exists()
+    error = cli.error("run", "--wait", "true", "--", "touch", "again", code="invalid_argument", status=2)
+    assert "--wait takes no value" in error["message"]
+    assert not (work / "again").exists()
+    assert cli.ok("run", "--wait", "true")["exit_code"] == 0
+
+
+def test_a_bare_number_that_other_tools_take_for_seconds_is_told(cli: Cli) -> None:
+    hint = cli.ok("run", "--timeout", "900", "--kill-after", "5", "true")["hint"]
+    assert "--timeout 900 is 900 milliseconds; 900 seconds are --timeout 900s" in hint
+    assert "--kill-after 5s" in hint
+    for words in (("--timeout", "900ms"), ("--timeout", "5000"), ("--timeout", "0"), ("--snapshot-after", "500")):
+        assert "hint" not in cli.ok("run", "--wait", *words, "true"), words
+
+
+def test_words_for_a_shell_in_an_array_are_answered_with_the_form_that_runs_them(cli: Cli) -> None:
+    hint = cli.ok("run", "ls -la | head", "x")["hint"]
+    assert "Give one string: ls -la | head" in hint
+
+
+def test_text_for_stdin_is_answered_with_the_argument_for_it(cli: Cli) -> None:
+    assert "--stdin-data" in cli.error("run", "--stdin", "hello", "cat", code="invalid_argument", status=None)["hint"]
 
 
 def test_help_and_version_are_text_and_touch_nothing(cli: Cli, root: Path) -> None:

@@ -183,6 +183,13 @@ def test_a_failing_command_is_recorded_and_changes_nothing(cli: Cli, root: Path)
     assert (status["state"], status["exit_code"], status["reason"]) == ("exited", 3, "exit")
 
 
+def test_a_command_that_is_not_found_is_told_with_what_to_do(cli: Cli, root: Path) -> None:
+    job = cli.ok("run", "--notify-command", "no-such-program --x", "true")["job_id"]
+    (result,) = _record(root, job)["delivery_results"]
+    assert result["exit_code"] == 127
+    assert "absolute path" in result["error"]
+
+
 def test_a_command_ended_by_a_signal_is_recorded(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "--notify-command", "kill -9 $$", "true")["job_id"]
     (result,) = _record(root, job)["delivery_results"]

@@ -78,6 +78,7 @@ def test_a_name_that_fits_several_jobs_is_ambiguous_and_names_them(cli: Cli) -> 
     shared = max({job[:6] for job in made}, key=lambda start: sum(job.startswith(start) for job in made))
     error = cli.error("status", shared, code="ambiguous_job_id", status=1)
     assert set(error["details"]["candidates"]) == {job for job in made if job.startswith(shared)}
+    assert all(job in error["hint"] for job in error["details"]["candidates"])
     assert error["retryable"] is False
 
 
@@ -101,6 +102,12 @@ def test_what_names_no_job_is_not_found(cli: Cli) -> None:
         "ILOILO",
     ]:
         cli.error("status", "--", name, code="job_not_found", status=1)
+
+
+def test_a_job_that_is_not_there_may_have_been_removed(cli: Cli) -> None:
+    hint = cli.error("status", NOBODY, code="job_not_found")["hint"]
+    assert "may have been removed" in hint
+    assert "`outlive list --all`" in hint
 
 
 def test_five_characters_name_no_job(cli: Cli) -> None:

@@ -144,8 +144,12 @@ def test_exec_takes_all_that_describes_a_command(mcp_session: McpSession, root: 
     assert [job["job_id"] for job in exec_("process", action="list", tags=["project.*"])["jobs"]] == [named["job_id"]]
     raised = mcp_session.call("exec", command="true", elevated=True)
     assert "elevated" in raised["hint"] and "elevated" in raised.text
-    wrapped = exec_("exec", command="echo $0", shell="bash -c")
-    assert wrapped["output"] == "bash\n"
+    assert exec_("exec", command="echo $0; [[ a == a ]]")["output"] == "bash\n", "as every model writes"
+    wrapped = exec_("exec", command="echo $0", shell="sh -c")
+    assert wrapped["output"] == "sh\n"
+    broken = exec_("exec", command="if [ a; then", shell="sh -c")
+    assert broken["hint"] == "The shell was `sh -c`."
+    assert "hint" not in exec_("exec", command="echo 'other: syntax error' >&2; exit 2")
     bytes_ = exec_("exec", command=[sys.executable, "-c", "import os; os.write(1, b'a\\xff\\x00b')"])
     assert bytes_["output"].startswith("a\N{REPLACEMENT CHARACTER}")
 

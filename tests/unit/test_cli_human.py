@@ -114,7 +114,7 @@ def test_only_a_terminal_gets_colours_and_no_color_is_respected(
         shown("tail", stdout_tail=EVIL, stderr_tail=EVIL),
         shown("kill", survivors=[{"pid": 1, "command": EVIL, EVIL: EVIL}], mixed=[1, EVIL]),
         shown("screen", lines=[EVIL]),
-        human.error({"message": EVIL, "hint": EVIL, "details": {"candidates": [EVIL]}}),
+        human.error({"message": EVIL, "hint": EVIL}),
     ],
 )
 def test_no_control_character_reaches_the_terminal(text: str) -> None:
@@ -188,10 +188,6 @@ def test_the_schema_is_json_for_a_person_too() -> None:
 def test_an_error_is_its_message_and_its_hint() -> None:
     assert human.error({"message": "no job 'x'", "hint": "Try list."}) == "error: no job 'x'\nhint: Try list.\n"
     assert human.answer({"ok": False, "type": "error", "error": {"message": "m"}}, STYLE) == "error: m\n"
-
-
-def test_an_ambiguous_name_lists_what_it_may_mean() -> None:
-    assert human.error({"message": "2 jobs", "details": {"candidates": ["A", "B"]}}) == "error: 2 jobs\n  A\n  B\n"
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,43 @@ def test_what_is_not_toml_is_refused_and_its_file_named(text: str, place: Path) 
     assert str(place / "home") in refused(text).message
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("[exec]\na b\n", "line 2, column 3"),
+        ("[exec]\nbackground_ms = [1,\n", "line 3, column 1"),
+        ("# one\n[gc]\n  max_jobs = -1\n", "line 3, column 3"),
+        ("[gc]\nmax_jobs = 1\n[exec]\nmax_jobs = 1\n", "line 4, column 1"),
+        ("[gc]\n[exce]\n", "line 2, column 1"),
+        ("exec.timeout_sec = 'x'\n", "line 1, column 1"),
+        ('[exec]\n"timeout_sec" = true\n', "line 2, column 1"),
+    ],
+)
+def test_a_mistake_in_the_file_is_told_with_line_and_column(text: str, place: str) -> None:
+    assert refused(text).message.startswith(f"{config.default_path(os.environ)}, {place}: ")
+
+
+def test_the_variables_of_openclaw_are_defaults() -> None:
+    variables = {
+        "PI_BASH_YIELD_MS": "2500",
+        "PI_BASH_MAX_OUTPUT_CHARS": "999999",
+        "OPENCLAW_BASH_PENDING_MAX_OUTPUT_CHARS": "4000",
+        "PI_BASH_JOB_TTL_MS": "1",
+    }
+    found = load(**variables)
+    told = {key: found.get("exec", key) for key in ("background_ms", "max_output_bytes", "pending_max_output_bytes")}
+    assert told == {"background_ms": 2500, "max_output_bytes": 200_000, "pending_max_output_bytes": 4_000}
+    assert found.get("exec", "cleanup_ms") == 60_000, "OpenClaw keeps it between a minute and three hours"
+    assert load(**variables, OPENCLAW_BASH_YIELD_MS="70").get("exec", "background_ms") == 70, "the new name wins"
+    assert load(PI_BASH_YIELD_MS="soon").get("exec", "background_ms") == load().get("exec", "background_ms")
+
+
+def test_the_configuration_wins_over_the_variables_of_openclaw() -> None:
+    text = "[exec]\nbackground_ms = 3\n"
+    assert load(text, PI_BASH_YIELD_MS="2500").get("exec", "background_ms") == 3
+    assert load(PI_BASH_YIELD_MS="2500", OUTLIVE_EXEC_BACKGROUND_MS="4").get("exec", "background_ms") == 4
+
+
 def test_a_file_that_is_not_utf_8_is_refused() -> None:
     path = Path(config.default_path(os.environ))
     path.parent.mkdir(parents=True)
@@ -185,7 +222,8 @@ def test_only_what_is_set_is_kept_to_without_a_call_of_gc() -> None:
     assert load().bounds() is None
     assert load(OUTLIVE_GC_OLDER_THAN="2d").bounds() == {"older_than_s": 172_800, "max_jobs": None, "max_bytes": None}
     found = load("[gc]\nmax_jobs = 0\nmax_bytes = 5\n")
-    assert found.bounds() == {"older_than_s": None, "max_jobs": 0, "max_bytes": 5}
+    assert found.bounds() == {"older_than_s": None, "max_jobs": None, "max_bytes": 5}
+    assert load("[gc]\nmax_jobs = 0\n").bounds() is None, "0 is no bound"
     assert load("[gc]\nmax_jobs = 3\nautomatic = false\n").bounds() is None
     assert load("[gc]\nautomatic = true\n").bounds() is None
 

@@ -8,6 +8,7 @@ import pytest
 from test_mcp_fakes import Recorder, tools
 
 from outlive import config, limits, verbs
+from outlive.config import Config
 from outlive.errors import OutliveError
 from outlive.mcp.tools.call import Tools, clamp
 from outlive.mcp.tools.offer import process_verbs
@@ -21,6 +22,15 @@ def refused(tool: str, **given: Any) -> dict[str, Any]:
     with pytest.raises(OutliveError) as caught:
         read(tool, **given)
     assert caught.value.code == "invalid_argument"
+    return caught.value.to_dict()
+
+
+def refused_by_real(action: Any, **given: Any) -> dict[str, Any]:
+    """Return the error of the verbs that a server really offers."""
+    offered = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), Config({}, None))
+    tool = ("exec", given) if action == "exec" else ("process", {"action": action, **given})
+    with pytest.raises(OutliveError) as caught:
+        offered.read(*tool)
     return caught.value.to_dict()
 
 
@@ -174,7 +184,7 @@ def test_a_secret_is_not_repeated_in_an_error() -> None:
 def test_an_unknown_argument_names_the_nearest() -> None:
     error = refused("exec", command="true", yeild_ms=5)
     assert error["message"] == "yeild_ms is not an argument of exec"
-    assert error["hint"] == "Did you mean yield_ms?"
+    assert error["hint"] == "Did you mean yield_ms (milliseconds)?"
     assert error["details"]["field"] == "yeild_ms"
 
 
@@ -185,13 +195,53 @@ def test_a_wrong_unit_is_said() -> None:
 
 def test_an_argument_of_another_action_says_whose_it_is() -> None:
     error = refused("process", action="poll", job_id="x", tail_lines=5)
-    assert error["hint"].startswith("It belongs to process tail.")
-    assert "process poll takes: job_id, since_seq, timeout_ms, max_bytes." in error["hint"]
+    assert error["hint"] == "It belongs to process tail."
+
+
+@pytest.mark.parametrize(
+    ("action", "name", "meant"),
+    [
+        ("exec", "input", "stdin_data"),
+        ("exec", "cmd", "command"),
+        ("tail", "id", "job_id"),
+        ("tail", "lines", "tail_lines"),
+    ],
+)
+def test_an_argument_is_found_by_what_another_name_means(action: str, name: str, meant: str) -> None:
+    given = {"command": "true"} if action == "exec" and name != "cmd" else {}
+    assert refused_by_real(action, **given, **{name: "x"})["hint"] == f"Did you mean {meant}?"
+
+
+def test_a_name_that_is_near_none_is_answered_without_a_guess_and_without_a_list() -> None:
+    for name in ("priority", "id", "end"):
+        hint = refused_by_real("exec", command="true", **{name: 1})["hint"]
+        assert hint == "Leave it out; the schema of the tool lists what exec takes."
+
+
+@pytest.mark.parametrize(
+    ("given", "form"),
+    [
+        ({"env": ["A=1"]}, 'env={"NAME": "value"}'),
+        ({"tags": {"a": 1}}, 'tags=["project.build"]'),
+        ({"command": 5}, 'command="make test"'),
+    ],
+)
+def test_a_wrong_kind_is_answered_with_the_right_form(given: dict[str, Any], form: str) -> None:
+    assert refused_by_real("exec", **{"command": "true"} | given)["hint"] == f"For example {form}."
+
+
+def test_a_job_that_is_no_string_is_answered_with_the_right_form() -> None:
+    assert refused_by_real("tail", job_id={"id": 5})["hint"] == 'For example job_id="01J9ABCD".'
+
+
+def test_a_negative_duration_is_answered_with_what_0_means() -> None:
+    assert refused_by_real("exec", command="true", idle_timeout_ms=-1)["hint"] == "0: never."
 
 
 def test_a_missing_argument_is_named() -> None:
     assert refused("exec")["message"] == "exec needs command"
-    assert "action list" in refused("process", action="tail")["hint"]
+    assert refused("exec")["hint"] == 'For example command="make test".'
+    assert "action=list" in refused("process", action="tail")["hint"]
 
 
 @pytest.mark.parametrize("name", ["tag_set", "tag-set", "tag set", "tagSet", " Tag_Set "])
@@ -199,11 +249,20 @@ def test_an_action_may_be_spelled_with_hyphen_underscore_or_space(name: str) -> 
     assert tools(Recorder()).read("process", {"action": name, "job_id": "x"})[0].name == "tag set"
 
 
-@pytest.mark.parametrize("name", [None, "", "pol", "exec", "run", 5, ["poll"]])
-def test_a_wrong_action_lists_the_right_ones(name: Any) -> None:
-    error = refused("process", action=name, job_id="x")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [(None, "help"), ("", "help"), ("pol", "poll?"), ("read", "log?"), ("stop", "kill?"),
+     ("run", "tool exec"), (5, "help"), (["poll"], "help"), ("frobnicate", "help")],
+)  # fmt: skip
+def test_a_wrong_action_names_the_one_that_is_meant(name: Any, said: str) -> None:
+    error = refused_by_real(name, job_id="x")
     assert error["details"]["field"] == "action"
-    assert "poll" in error["hint"] or "exec" in error["hint"]
+    assert said in error["hint"]
+    assert "poll, " not in error["hint"], "all names are told only to a caller that asks for them"
+
+
+def test_the_action_help_lists_the_actions() -> None:
+    assert "poll, " in refused_by_real("help")["hint"]
 
 
 def test_spawn_is_exec_in_the_background() -> None:

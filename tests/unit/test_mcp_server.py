@@ -19,6 +19,7 @@ from outlive.jobs.conditions import parse
 from outlive.mcp import instructions, server
 from outlive.mcp.tools.call import Tools
 from outlive.mcp.tools.offer import WAIT_ARGUMENTS, process_verbs
+from outlive.system import shells
 from outlive.verbs.spec import INT
 from support.wait import until_async
 
@@ -73,7 +74,7 @@ def test_an_action_knows_its_caller(place: Path, era: str) -> None:
     call(place, era, "process", {"action": "poll", "job_id": "x"}, calls)
     assert calls.ctx is not None
     assert (calls.ctx.owner, calls.ctx.client, calls.ctx.face) == ("claude-code", "claude-code", "mcp")
-    assert calls.ctx.shell == ("sh", "-c")
+    assert calls.ctx.shell == shells.for_models(calls.ctx.env)
     assert calls.ctx.store.path == str((place / "jobs").resolve())
 
 

@@ -81,8 +81,6 @@ def answer(found: dict[str, Any], style: Style) -> str:
 def error(found: dict[str, Any]) -> str:
     """Return the `error` member as one or two lines."""
     text = f"error: {line(found['message'])}\n"
-    candidates = (found.get("details") or {}).get("candidates") or []
-    text += "".join(f"  {line(str(candidate))}\n" for candidate in candidates)
     return text + (f"hint: {line(found['hint'])}\n" if found.get("hint") else "")
 
 

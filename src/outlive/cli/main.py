@@ -74,6 +74,8 @@ def main(argv: list[str], launcher: Launcher | None = None) -> int:
     except KeyboardInterrupt:
         return _interrupted(call)
     except OutliveError as error:
+        # The mistake may stand before the flag, which was not read then
+        call.options["human"] |= error.usage and "--human" in argv
         status = _failed(call, error)
     except OSError as error:  # of a system call that no verb expects to fail: a full disk, no more descriptors
         _trace(call)
@@ -127,6 +129,8 @@ def _verb(words: list[str], call: _Call) -> int:
         return _follow(verb, call)
     detail = call.values.pop("detail", FULL)
     result = _run(verb, call)
+    if call.options["notes"]:
+        result["hint"] = " ".join([*call.options["notes"], *filter(None, [result.get("hint")])])
     # A person is shown what there is; the size is that of the object
     _print(call, envelope.answer(verb.type, result, FULL if call.options["human"] else detail))
     return _propagated(result) if call.values.get("propagate") else ANSWERED

@@ -16,7 +16,7 @@ from __future__ import annotations
 from outlive import verbs
 from outlive.cli import values
 from outlive.errors import OutliveError, invalid, nearest
-from outlive.verbs.spec import BOOL, ENV, ITEMS, PATH, STRS, WORDS, Arg
+from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, PATH, STRS, WORDS, Arg
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,12 +32,14 @@ GLOBALS = (
     Arg("version", BOOL, "Print the version.", default=False),
     Arg("help", BOOL, "Print this help.", default=False),
 )
+_BOOLEANS = ("true", "false", "yes", "no", "1", "0")
 _GLOBAL_FLAGS = {arg.cli: arg for arg in GLOBALS} | {"-h": GLOBALS[-1]}
 
 
 def no_options() -> dict[str, Any]:
-    """Return the global options when none is given; `verbose` is a count."""
-    return {**{arg.name: arg.cli_default for arg in GLOBALS}, "verbose": 0}
+    """Return the global options when none is given; `verbose` is a count. `notes` gets sentences
+    for the answer about how an option was written."""
+    return {**{arg.name: arg.cli_default for arg in GLOBALS}, "verbose": 0, "notes": []}
 
 
 def parse(argv: list[str], cwd: str | None) -> tuple[Verb, dict[str, Any], dict[str, Any]]:
@@ -73,7 +75,9 @@ def verb_name(words: list[str]) -> tuple[str, list[str]]:
         whole = [f"{words[0]} {one}" for one in second]
         hint = f"Verbs: {', '.join(whole)}." if len(whole) > 1 else f"Did you mean {whole[0]}?"
         raise invalid("verb", said, hint=hint, usage=True)
-    near = nearest(words[0], [*verbs.names(), *verbs.ALIASES])
+    from outlive.verbs import meaning  # late, as in every error
+
+    near = meaning.verb(words[0], [*verbs.names(), *verbs.ALIASES])
     known = f"`outlive --help` lists the verbs; to run a command: outlive run {words[0]} …"
     hint = f"Did you mean {near}?" if near else known
     raise invalid("verb", f"unknown verb: {words[0]}", hint=hint, usage=True)
@@ -179,6 +183,7 @@ class _Reader:
         if arg.kind == BOOL:
             if equals:
                 raise invalid(arg.name, f"{name} takes no value", hint=f"Write {name} alone.", usage=True)
+            self._refuse_word(words, at)
             self._set(arg, True)
             return at + 1
         if equals:
@@ -186,6 +191,13 @@ class _Reader:
             return at + 1
         self._set(arg, self._value_after(words, at, arg))
         return at + 2
+
+    def _refuse_word(self, words: list[str], at: int) -> None:
+        """Refuse `--wait true -- make`: `true` would be run as the command."""
+        after = words[at + 1 : at + 3]
+        if len(after) == 2 and after[0].lower() in _BOOLEANS and after[1] == "--" and self._ends_options():
+            hint = f"Write {words[at]} alone: outlive {self.verb} {' '.join([words[at], *words[at + 2 : at + 4]])} …"
+            raise invalid(words[at], f"{words[at]} takes no value, not {after[0]!r}", hint=hint, usage=True)
 
     def _value_after(self, words: list[str], at: int, arg: Arg) -> str:
         if at + 1 < len(words):
@@ -202,18 +214,32 @@ class _Reader:
             into[arg.name] = value
         elif arg.kind in (STRS, ITEMS):
             into.setdefault(arg.name, []).append(values.checked(arg, value, self.cwd))
+        elif arg.kind == MS:
+            into[arg.name] = values.checked(arg, value, self.cwd)
+            self.options["notes"] += values.note_on_unit(arg, value)
         elif arg.kind == ENV:
             into.setdefault(arg.name, {}).update([values.variable(arg, value)])
         else:
             into[arg.name] = values.checked(arg, value, self.cwd)
 
     def _unknown(self, flag: str) -> OutliveError:
-        shown = [name for name, arg in self.flags.items() if arg.hidden is not True]
-        near = nearest(flag, shown)
         of = f" of {self.verb}" if self.verb else ""
-        return invalid(flag, f"unknown option{of}: {flag}", hint=self._advice(flag, near), usage=True)
+        return invalid(flag, f"unknown option{of}: {flag}", hint=self._advice(flag), usage=True)
 
-    def _advice(self, flag: str, near: str | None) -> str:
+    def _advice(self, flag: str) -> str:
+        from outlive.verbs import meaning  # late, as in every error
+
+        if flag == "--json":
+            return "Leave it out: the answer is JSON already."
+        # A flag may be called as over MCP, or by another name for the same thing
+        names = {arg.mcp or arg.name: arg for arg in self.args if arg.cli and arg.hidden is not True}
+        word = flag.lstrip("-").replace("-", "_")
+        meant = names.get(meaning.argument(word, names, spelling=False) or word)
+        if meant is not None:
+            return f"Did you mean {meant.cli}?" if meant.cli in self.flags else f"Write it without a flag: {meant.cli}."
+        if not self.before_verb and (owners := _owners(flag)):  # a correct name, given to the wrong verb
+            return f"It belongs to {', '.join(f'outlive {name}' for name in owners)}."
+        near = nearest(flag, [name for name, arg in self.flags.items() if arg.hidden is not True])
         if near:
             return f"Did you mean {near}?"
         if self.before_verb:
@@ -242,6 +268,12 @@ class _Reader:
             hint = f"`outlive {self.verb} --help` shows what it takes."
             raise invalid(arg.name, f"{self.verb} needs {arg.cli}", hint=hint, usage=True)
         return _fresh(arg.cli_default)
+
+
+def _owners(flag: str) -> list[str]:
+    """Return the verbs that have this flag."""
+    found = map(verbs.load, verbs.names())
+    return [verb.name for verb in found if any(arg.cli == flag and arg.hidden is not True for arg in verb.args)]
 
 
 def is_positional(arg: Arg) -> bool:

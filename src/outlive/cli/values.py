@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from outlive.errors import OutliveError, invalid, nearest
-from outlive.verbs.spec import BOOL, BYTES, ENV, FLOAT, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
+from outlive.verbs.spec import BOOL, BYTES, ENV, FLOAT, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg, zero_means
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,6 +97,16 @@ def _milliseconds(arg: Arg, text: str) -> int:
         raise invalid(arg.name, error.message, hint=error.hint, usage=True) from None
 
 
+def note_on_unit(arg: Arg, text: str) -> list[str]:
+    """Return a sentence about a bare number below 1000 where timeout(1) and others count seconds."""
+    if arg.cli not in _SECONDS_ELSEWHERE or not text.isdigit() or not 0 < int(text) < 1000:
+        return []
+    return [f"{arg.cli} {text} is {text} milliseconds; {text} seconds are {arg.cli} {text}s."]
+
+
+_SECONDS_ELSEWHERE = ("--timeout", "--idle-timeout", "--kill-after")
+
+
 def _bytes(arg: Arg, text: str) -> int:
     from outlive.core.units import byte_count
 
@@ -117,7 +127,8 @@ _NUMBERS: dict[str, Callable[[Arg, str], float]] = {
 
 def _bounded(arg: Arg, found: float, text: str) -> float:
     if arg.minimum is not None and found < arg.minimum:
-        raise invalid(arg.name, f"{arg.cli} is at least {arg.minimum}, not {text}", usage=True)
+        hint = zero_means(arg) if arg.minimum == 0 else None
+        raise invalid(arg.name, f"{arg.cli} is at least {arg.minimum}, not {text}", hint=hint, usage=True)
     if arg.maximum is not None and found > arg.maximum:
         raise invalid(arg.name, f"{arg.cli} is at most {arg.maximum}, not {text}", usage=True)
     return found

@@ -291,7 +291,8 @@ def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str,
             )
         return "caller", None, os.dup(0), None
     known = "open, closed, - or @FILE" if ctx.face == "cli" else "open or closed"
-    raise invalid("stdin", f"{argument('stdin')} is {known}, not {given!r}")
+    hint = f"Text for the command to read goes into {argument('stdin_data')}."
+    raise invalid("stdin", f"{argument('stdin')} is {known}, not {given!r}", hint=hint)
 
 
 def open_stdin(path: str) -> int:

@@ -302,7 +302,26 @@ def run_answer(
         "descendants": len(members),
     }
     hint = lost.get("hint") or advised or next_step(found, len(members))
+    hint = hint or shell_hint(found, snapshot)
     return answer | ({"hint": hint} if hint else {})
+
+
+# What shells say of a command that was written for another one
+_SHELL_ERRORS = ("yntax error", "ad substitution", "unexpected EOF", "[[: not found", "unexpected operator",
+    "source: not found", "shopt: not found", "declare: not found", "Illegal option", "event not found")  # fmt: skip
+
+
+def shell_hint(found: Inspection, snapshot: dict[str, Any]) -> str | None:
+    """Return which shell it was, if a failed command seems to have been written for another one."""
+    shell = found.definition.shell
+    if not shell or not found.state.exit_code:
+        return None
+    name = shell[0].rpartition("/")[2]
+    lines = f"{snapshot['stderr_tail']}\n{snapshot['stdout_tail'] if found.definition.pty else ''}".splitlines()
+    errors = (line for line in lines if line.startswith((f"{name}: ", f"{shell[0]}: ")))
+    if any(error in line for line in errors for error in _SHELL_ERRORS):
+        return f"The shell was `{' '.join(shell)}`."
+    return None
 
 
 def next_step(found: Inspection, descendants: int) -> str | None:
@@ -320,5 +339,8 @@ def next_step(found: Inspection, descendants: int) -> str | None:
     if state.reason in ("lost", "reboot"):
         return "Its output up to then is complete. Check what it did before running it again."
     if state.reason == "launch":
+        words = found.definition.command
+        if found.definition.shell is None and len(words[0].split()) > 1:  # ["ls -la | head"]
+            return f"No shell ran: words in an array are a program and its arguments. Give one string: {words[0]}"
         return "The command never ran: check its name and PATH."
     return None

@@ -8,7 +8,7 @@ import stat
 
 from outlive import limits
 from outlive.core.ids import is_id, is_id_part
-from outlive.errors import OutliveError, from_os
+from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _check(path: str, found: os.stat_result) -> None:
         raise OutliveError(
             "store_unsafe",
             f"the job root {path} belongs to uid {found.st_uid}, not to uid {os.geteuid()}",
-            hint="Choose a directory of your own with --root or OUTLIVE_ROOT.",
+            hint=OTHER_ROOT,
         )
     if found.st_mode & 0o022:
         raise OutliveError(
@@ -208,24 +208,31 @@ def _check(path: str, found: os.stat_result) -> None:
 
 
 EVERY_JOB = "`list` with all shows every job that you may see."
+_REMOVED = (
+    "It may have been removed. "
+    + per_face("`outlive list --all`", "`process` action=list all=true")
+    + " shows every job that you may see."
+)
+_LISTED_CANDIDATES = 5  # in the hint; details have more
 
 
 def not_found(text: str) -> OutliveError:
     """Return the error for a job that does not exist, or that the caller must not see: the two
     cannot be told apart."""
     wanted = text.strip().upper() if isinstance(text, str) else ""
-    hint = EVERY_JOB
+    hint = _REMOVED
     if not is_id_part(wanted) and not is_id(wanted):
-        hint = (
-            f"A job is named by its id or by {limits.ID_PART_CHARS} or more characters of its beginning or end. " + hint
-        )
+        part = f"A job is named by its id or by {limits.ID_PART_CHARS} or more characters of its beginning or end."
+        hint = f"{part} {_REMOVED.partition('. ')[2]}"
     return OutliveError("job_not_found", f"no job {text!r}", hint=hint)
 
 
 def _ambiguous(text: str, found: list[str]) -> OutliveError:
+    more = len(found) - _LISTED_CANDIDATES
+    which = ", ".join(found[:_LISTED_CANDIDATES]) + (f" and {more} more" if more > 0 else "")
     return OutliveError(
         "ambiguous_job_id",
         f"{len(found)} jobs begin or end with {text!r}",
-        hint="Give more characters, or one of details.candidates.",
+        hint=f"Give more characters, or one of these: {which}.",
         details={"candidates": found[: limits.CANDIDATES], "truncated": len(found) > limits.CANDIDATES},
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 from outlive import config
 from outlive.errors import OutliveError
 from outlive.jobs import doctor as doctor_module
 from outlive.jobs.doctor.finding import FAIL, Place
-from outlive.store.root import Store
+from outlive.store.root import Store, default_path
 from outlive.verbs.spec import Verb
+from outlive.verbs.spelling import CLI, spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +26,14 @@ def doctor(ctx: Context) -> dict[str, Any]:
         place.config = config.load(ctx.env, ctx.flags.get("config"))
     except OutliveError as error:
         place.config_error = error
+    path = os.path.realpath(ctx.flags.get("root") or default_path(ctx.env))
     try:
-        place.store = Store.open(ctx.flags.get("root"), ctx.env)
+        if os.path.lexists(path):
+            place.store = Store.open(path, ctx.env)
+        else:  # to look creates nothing
+            place.absent = path
     except OutliveError as error:
-        place.store_error = error
+        place.store_error = spelled(error, CLI, ())
     try:
         found = doctor_module.run(place)
     finally:

@@ -34,8 +34,8 @@ def gc(
     window, source = _window(ctx, older_than)
     bounds = Bounds(
         duration_ms(window, argument("older_than"), bare_unit=None) / 1000,
-        ctx.config.get("gc", "max_jobs") if max_jobs is None else max_jobs,
-        ctx.config.get("gc", "max_bytes") if max_bytes is None else max_bytes,
+        (ctx.config.get("gc", "max_jobs") if max_jobs is None else max_jobs) or None,  # 0: no limit
+        (ctx.config.get("gc", "max_bytes") if max_bytes is None else max_bytes) or None,
     )
     sweep = _Sweep(ctx, dry_run)
     for job_id in lookup.job_ids(ctx):  # newest first
@@ -171,8 +171,8 @@ VERB = Verb(
         Arg("older_than", STR, f"Delete jobs that ended longer ago than this, such as 7d or 24h (default "
             f"{limits.GC_OLDER_THAN}).", metavar="DURATION", mcp_help=f"7d, 24h (default {limits.GC_OLDER_THAN})"),
         Arg("dry_run", BOOL, "Tell what would be deleted, and delete nothing.", default=False, mcp_help="delete nothing"),
-        Arg("max_jobs", INT, "Keep at most this many finished jobs, the newest.", minimum=0, hidden="mcp", metavar="N"),
-        Arg("max_bytes", INT, "Keep jobs of at most this many bytes in all; the job that ended first goes first.", minimum=0,
+        Arg("max_jobs", INT, "Keep at most this many finished jobs, the newest; 0: no limit.", minimum=0, hidden="mcp", metavar="N"),
+        Arg("max_bytes", INT, "Keep jobs of at most this many bytes in all; the job that ended first goes first. 0: no limit.", minimum=0,
             hidden="mcp", metavar="SIZE"),
     ),
     result="root dry_run older_than older_than_source deleted skipped out_of_scope freed_bytes used_jobs used_bytes "

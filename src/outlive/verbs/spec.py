@@ -118,6 +118,13 @@ DETAIL = Arg(
 )
 
 
+def zero_means(arg: Arg) -> str | None:
+    """Return what 0 does, as the help of a duration or a count says it: "0: never."."""
+    clauses = arg.help.replace(". ", "; ").split("; ")
+    said = next((clause for clause in clauses if clause.startswith("0")), None)
+    return said and f"{said.partition(' (')[0].rstrip('.')}."
+
+
 class Verb:
     """One verb of both faces.
 

@@ -7,7 +7,7 @@ through `spelled`.
 
 from __future__ import annotations
 
-from outlive.errors import MARK
+from outlive.errors import FACES, MARK
 from outlive.verbs import load
 
 TYPE_CHECKING = False
@@ -33,10 +33,10 @@ def spelled(
         return error
     own = {**_names(face, args), **(written or {})}
     names = {**_names(face, load("run").args), **own}  # a hint may say how to start the job another time
-    error.message = _replaced(error.message, names)
-    error.hint = None if error.hint is None else _replaced(error.hint, names)
+    error.message = _replaced(error.message, names, face)
+    error.hint = None if error.hint is None else _replaced(error.hint, names, face)
     if "field" in details:
-        field = _replaced(str(details["field"]), own)
+        field = _replaced(str(details["field"]), own, face)
         error.details = {**details, "field": own.get(field, field)}
     return error
 
@@ -52,9 +52,11 @@ def _names(face: str, args: Iterable[Arg]) -> dict[str, str]:
     return found
 
 
-def _replaced(text: str, names: dict[str, str]) -> str:
+def _replaced(text: str, names: dict[str, str], face: str) -> str:
     if MARK[0] not in text:
         return text
     import re
 
-    return re.sub(f"{MARK[0]}([a-z_]+){MARK[1]}", lambda found: names.get(found[1], found[1]), text)
+    named = re.sub(f"{MARK[0]}([a-z_]+){MARK[1]}", lambda found: names.get(found[1], found[1]), text)
+    texts = f"{MARK[0]}([^{MARK}]*){FACES}([^{MARK}]*){MARK[1]}"
+    return re.sub(texts, lambda found: found[2 if face == MCP else 1], named)

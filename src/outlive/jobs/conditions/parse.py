@@ -90,8 +90,8 @@ def _from_object(given: dict[str, Any]) -> Condition:
     names = [_known(name) for name in found if _known(name)]
     if len(names) != 1 or names[0] is None:
         if not names and found:
-            _name(next((key for key in found if _meant(key)), next(iter(found))))
-        hint = "Give several conditions as several objects." if names else _hint()
+            _name(next((key for key in found if _meant(key)), next(iter(found))), _OBJECT)
+        hint = "Give several conditions as several objects." if names else f"For example {_object_of('regex')}."
         raise invalid("until", f"a condition is an object with one of {', '.join(OBJECTS)}", hint=hint)
     name = names[0]
     if name in WORDS:
@@ -111,11 +111,19 @@ def _known(name: str) -> str | None:
     return {known.replace("_", ""): known for known in NAMES}.get("idlems" if folded == "idle" else folded)
 
 
-def _name(given: str) -> str:
+_WORD, _OBJECT = "word", "object"  # the two forms; a mistake is answered in its own
+
+
+def _name(given: str, form: str = _WORD) -> str:
     found = _known(given)
     if found is None:
         near = _meant(given) or nearest(given, list(NAMES))
-        hint = f"Did you mean {_EXAMPLES.get(near, near)}?" if near else _hint()
+        if near is None:
+            hint = _hint() if form == _WORD else f"For example {_object_of('regex')} or {_object_of('port')}."
+        elif near in WORDS:
+            hint = f"Did you mean {near}?" if form == _WORD else f'Did you mean "{near}", a word alone?'
+        else:
+            hint = f"Did you mean {_EXAMPLES[near] if form == _WORD else _object_of(near)}?"
         raise invalid("until", f"unknown condition {given!r}", hint=hint)
     return found
 
@@ -139,6 +147,12 @@ _EXAMPLES = {
     "file": "file=build/out.bin",
     "idle_ms": "idle=5s",
 }
+
+
+def _object_of(name: str) -> str:
+    """Return the example as an object."""
+    value = _EXAMPLES[name].partition("=")[2]
+    return fastjson.dumps({name: int(value) if value.isdigit() else 5000 if name == "idle_ms" else value})
 
 
 # --- the check of each ----------------------------------------------------------------------------

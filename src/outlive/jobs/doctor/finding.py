@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,23 +51,42 @@ def fail(found: str, advice: str, **details: Any) -> Finding:
     return Finding(FAIL, found, advice, details or None)
 
 
+def unopened(place: Place) -> Finding:
+    """Return the result of a check of the root's content, where the root is not open."""
+    if place.absent is not None:
+        return ok("nothing there yet: the first job creates the root")
+    return warn("not looked at: the root cannot be opened", "Mend the root first.")
+
+
 class Place:
     """The surroundings that are checked.
 
     `flags`: `root` and `config` as they were typed, or None. `cwd`: the caller's directory, if it
     exists. `store` and `config` are None if they are broken; `store_error` and `config_error` then
-    say why. `versions`: job → the version of its supervisor, or None if the supervisor does not say
+    say why. `absent`: the path of a root that does not exist yet. `versions`: job → the version of its supervisor, or None if the supervisor does not say
     it.
     """
 
-    __slots__ = ("config", "config_error", "cwd", "env", "flags", "store", "store_error", "versions")
+    __slots__ = ("absent", "config", "config_error", "cwd", "env", "flags", "store", "store_error", "versions")
 
     def __init__(self, env: Mapping[str, str], flags: Mapping[str, Any], cwd: str | None = None) -> None:
         self.env = env
         self.cwd = cwd
         self.flags = flags
         self.store: Store | None = None
+        self.absent: str | None = None
         self.store_error: OutliveError | None = None
         self.config: Config | None = None
         self.config_error: OutliveError | None = None
         self.versions: dict[str, str | None] = {}
+
+    @property
+    def directory(self) -> str | None:
+        """The root; while there is none yet, the nearest place above it that exists; None if the
+        root cannot be opened."""
+        if self.store is not None:
+            return self.store.path
+        path = self.absent
+        while path is not None and not os.path.lexists(path):
+            path = os.path.dirname(path)
+        return path

@@ -9,7 +9,7 @@ import time
 
 from outlive.errors import OutliveError
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.doctor.finding import Finding, ok, warn
+from outlive.jobs.doctor.finding import Finding, ok, unopened, warn
 from outlive.jobs.waiting import drive
 from outlive.store import inspect
 from outlive.store.job_dir import JobDir
@@ -29,7 +29,7 @@ _STOPPED = (b"T", b"t")  # proc_pid_stat(5)
 def jobs(place: Place) -> Finding:
     """Count the jobs, and name the tracebacks that processes of outlive left in their directories."""
     if place.store is None:
-        return warn("not looked at: the root cannot be opened", "Mend the root first.")
+        return unopened(place)
     ids, size = place.store.ids(), 0
     tracebacks: list[str] = []
     for job_id in ids:
@@ -57,7 +57,7 @@ def supervision(place: Place) -> Finding:
     Like every other call that inspects a job, this records an end that no supervisor saw.
     """
     if place.store is None:
-        return warn("not looked at: the root cannot be opened", "Mend the root first.")
+        return unopened(place)
     found: dict[str, list[str]] = {"orphaned": [], "lost": [], "unresponsive": [], "unreadable": []}
     running, deadline = 0, time.monotonic() + _ALL_ANSWERS_S
     for job_id in place.store.live_ids():
@@ -115,8 +115,9 @@ def _told(running: int, found: dict[str, list[str]]) -> Finding:
     facts = {name: ids[:_LISTED] for name, ids in found.items()}
     wrong = [name for name, ids in found.items() if ids]
     if not wrong:
-        return ok(f"{running} running, each with a supervisor that answers", running=running)
-    told = f"{running} running; " + ", ".join(f"{name}: {len(found[name])}" for name in wrong)
+        each = ", each with a supervisor that answers" if running else ""
+        return ok(f"{running} of this root running{each}", running=running)
+    told = f"{running} of this root running; " + ", ".join(f"{name}: {len(found[name])}" for name in wrong)
     advice = " ".join(_ADVICE[name].format(_names(found[name])) for name in wrong)
     return warn(told, advice, running=running, **facts)
 

@@ -34,7 +34,7 @@ _NEEDED = frozenset({"ofd_locks", "fifo"})
 
 
 def features(place: Place) -> Finding:
-    found = {**_of_processes(), **_of_files(None if place.store is None else place.store.path)}
+    found = {**_of_processes(), **_of_files(place.directory)}
     missing = [name for name, there in found.items() if not there]
     told = f"has {', '.join(name for name, there in found.items() if there)}"
     if not missing:
@@ -73,7 +73,7 @@ def _has_close_range() -> bool:
 
 def _of_files(root: str | None) -> dict[str, bool]:
     """Try the file system of the root; nothing is returned without a root."""
-    if root is None or not os.access(root, os.W_OK | os.X_OK):
+    if root is None or not os.path.isdir(root) or not os.access(root, os.W_OK | os.X_OK):
         return {}
     import tempfile
 

@@ -38,7 +38,7 @@ def processes(_place: Place) -> Finding:
     told = ", ".join(f"{counts[name]} `{name}` ({role})" for name, _, role in _ROLES)
     servers = len(list(_servers()))
     facts = {key: counts[name] for name, key, _ in _ROLES}
-    return ok(f"as ps names them: {told}; servers: {servers}", servers=servers, **facts)
+    return ok(f"of this user, for all roots, as ps names them: {told}; servers: {servers}", servers=servers, **facts)
 
 
 def version(place: Place) -> Finding:

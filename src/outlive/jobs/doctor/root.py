@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.jobs.doctor.finding import Finding, fail, ok, warn
+from outlive.jobs.doctor.finding import Finding, fail, ok, unopened, warn
 from outlive.store.root import default_path
 from outlive.system import mounts
 
@@ -32,10 +32,20 @@ def _why(place: Place) -> str:
     return "XDG_DATA_HOME" if base and os.path.isabs(base) else "the default"
 
 
+OTHER_ROOT_ADVICE = "Choose another root with --root or OUTLIVE_ROOT."
+
+
 def root(place: Place) -> Finding:
+    if place.absent is not None:
+        parent = place.directory or "/"
+        facts = {"path": place.absent, "source": _why(place)}
+        told = f"{place.absent} (from {_why(place)}) does not exist yet"
+        if not os.path.isdir(parent) or not os.access(parent, os.W_OK | os.X_OK):
+            return fail(f"{told}, and cannot be created in {parent}", OTHER_ROOT_ADVICE, **facts)
+        return ok(f"{told}; the first job creates it", **facts)
     if place.store is None:
         error = place.store_error
-        advice = (error and error.hint) or "Choose another root with --root or OUTLIVE_ROOT."
+        advice = (error and error.hint) or OTHER_ROOT_ADVICE
         return fail(f"{error} (from {_why(place)})", advice, path=place.flags.get("root") or default_path(place.env))
     path = place.store.path
     facts = {"path": path, "source": _why(place)}
@@ -46,9 +56,9 @@ def root(place: Place) -> Finding:
 
 
 def file_system(place: Place) -> Finding:
-    if place.store is None:
-        return warn("not looked at: the root cannot be opened", "Mend the root first.")
-    mount = mounts.holding(place.store.path)
+    if place.directory is None:
+        return unopened(place)
+    mount = mounts.holding(place.directory)
     kind, mounted = (mount.type, mount.point) if mount else ("", "")
     told = f"{kind or 'of an unknown kind'}{f', mounted at {mounted}' if mounted else ''}"
     if kind in _NETWORK or kind.startswith(_SHARED_BY_FUSE):
@@ -65,9 +75,9 @@ def file_system(place: Place) -> Finding:
 
 
 def space(place: Place) -> Finding:
-    if place.store is None:
-        return warn("not looked at: the root cannot be opened", "Mend the root first.")
-    found = os.statvfs(place.store.fd)
+    if place.directory is None:
+        return unopened(place)
+    found = os.statvfs(place.directory if place.store is None else place.store.fd)
     free, files = found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None
     quota = limits.QUOTA_BYTES if place.config is None else place.config.get("exec", "quota_bytes")
     facts = {"free_bytes": free, "free_files": files, "quota_bytes": quota}

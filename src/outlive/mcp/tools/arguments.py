@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from outlive.errors import OutliveError, invalid, nearest
+from outlive.errors import OutliveError, invalid
 from outlive.mcp.tools import values
 from outlive.mcp.tools.offer import accepted, default_of
 from outlive.verbs.spelling import MCP, spelled
@@ -65,11 +65,11 @@ class Reader:
         sent = self._named(given)
         try:
             checked = self._checked(sent)
+            missing = [name for name, arg in self._args.items() if arg.required and name not in checked]
+            if missing:
+                raise self._missing(missing[0])
         except OutliveError as error:
             raise spelled(error, MCP, self._args.values(), self.written(given)) from None
-        missing = [name for name, arg in self._args.items() if arg.required and name not in checked]
-        if missing:
-            raise self._missing(missing[0])
         given_values = {self._args[name].name: value for name, value in checked.items()}
         return {**{name: copy.copy(value) for name, value in self._fallbacks.items()}, **given_values}
 
@@ -110,30 +110,25 @@ class Reader:
         return values.wrong_kind(arg, sent[arg.mcp])
 
     def _missing(self, name: str) -> OutliveError:
-        hint = "`process` with action list shows the jobs." if name == "job_id" else self._takes()
+        hint = "`process` action=list shows the jobs." if name == "job_id" else values.example(self._args[name])
         return invalid(name, f"{self.shown} needs {name}", hint=hint)
 
     def _unknown(self, name: str) -> OutliveError:
-        message = f"{name} is not an argument of {self.shown}"
-        others = self._elsewhere.get(fold(name), [])
-        near = self._meant(name)
-        if near:
-            return invalid(name, message, hint=f"Did you mean {near}?")
-        if others:
-            return invalid(name, message, hint=f"It belongs to {', '.join(others)}. {self._takes()}")
-        return invalid(name, message, hint=self._takes())
+        return invalid(name, f"{name} is not an argument of {self.shown}", hint=self._advice(name))
 
-    def _meant(self, name: str) -> str | None:
-        for arg in self._args.values():  # timeout_ms instead of timeout: only the unit is wrong
-            if values.without_unit(fold(name)) == values.without_unit(fold(arg.mcp)):
-                return f"{arg.mcp} ({values.unit_of(arg)})" if values.unit_of(arg) else arg.mcp
-        if self._elsewhere.get(fold(name)):
-            return None  # a correct name, sent to the wrong action: no guess
-        return nearest(name, [arg.mcp for arg in self._args.values() if arg.hidden is not True])
+    def _advice(self, name: str) -> str:
+        from outlive.verbs import meaning  # late, as in every error
 
-    def _takes(self) -> str:
         names = [arg.mcp for arg in self._args.values() if arg.hidden is not True]
-        return f"{self.shown} takes: {', '.join(names)}." if names else f"{self.shown} takes no arguments."
+        near = meaning.argument(name, names, spelling=False)
+        owners = self._elsewhere.get(fold(name), [])
+        if near is None and owners:  # a correct name, sent to the wrong action
+            return f"It belongs to {', '.join(owners)}."
+        near = near or meaning.argument(name, names)
+        if near is None:
+            return f"Leave it out; the schema of the tool lists what {self.shown} takes."
+        unit = values.unit_of(self._args[near])
+        return f"Did you mean {near} ({unit})?" if unit else f"Did you mean {near}?"
 
 
 _FIELD = "arg_"  # before names, which may be those of methods of BaseModel: json, schema, copy

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from outlive import limits
 from outlive import verbs as verbs_module
-from outlive.errors import OutliveError, from_os, invalid, nearest
+from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs.context import Context
 from outlive.jobs.notices import Notices
 from outlive.mcp import async_driver
 from outlive.mcp.job_environment import job_directory
 from outlive.mcp.tools.arguments import Reader, fold
-from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, WRITING, accepted, defaults_of
+from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, WRITING, accepted, defaults_of, shell_of
 from outlive.store.root import Store
 from outlive.verbs import shared_args
 from outlive.verbs.envelope import answer
@@ -109,20 +109,28 @@ class Tools:
         return {name: value for name, value in args.items() if name in names}
 
     def _action(self, given: Any) -> str:
-        known = ", ".join(self.process)
         if given is None:
-            raise invalid("action", "process needs an action", hint=f"Actions: {known}.")
+            raise invalid("action", "process needs an action", hint='For example action="list"; "help" lists them all.')
         wanted = fold(str(given).strip()).replace(" ", "")
         if wanted in self._actions:
             return self._actions[wanted]
         if EXEC in self.offers and wanted == "spawn":
             return "spawn"
-        if EXEC in self.offers and wanted in (EXEC, RUN):
-            hint = "Use the tool exec; process spawn starts a job in the background."
-            raise invalid("action", f"{given} is not an action of process", hint=hint)
-        near = nearest(str(given), list(self.process))
-        hint = (f"Did you mean {near}? " if near else "") + f"Actions: {known}."
-        raise invalid("action", f"{str(given)[:60]!r} is not an action of process", hint=hint)
+        raise invalid(
+            "action", f"{str(given)[:60]!r} is not an action of process", hint=self._advice(str(given), wanted)
+        )
+
+    def _advice(self, given: str, wanted: str) -> str:
+        """Return what to send instead of an unknown action; all names only if they are asked for."""
+        from outlive.verbs import meaning  # late, as in every error
+
+        if wanted in ("help", "?", "actions", "usage"):
+            return f"Actions: {', '.join(self.process)}."
+        known = [*self.process, RUN] if EXEC in self.offers else [*self.process]
+        near = RUN if wanted == EXEC else meaning.verb(given[:60], known)
+        if near == RUN and EXEC in self.offers:
+            return "Use the tool exec; process spawn starts a job in the background."
+        return f"Did you mean {near}?" if near else 'action="help" lists the actions.'
 
     def _owners_of_arguments(self) -> dict[str, list[str]]:
         """Return the calls that take an argument, by the fold of its name."""
@@ -281,7 +289,10 @@ class Calls:
             self._store.close_when_unused()
             self._store = None
         if self._store is None:
-            self._store = Store.open(self._root, env)
+            try:
+                self._store = Store.open(self._root, env)
+            except OutliveError as error:
+                raise spelled(error, MCP, ()) from error.__cause__
         return Context(
             self._store,
             self._config,
@@ -293,5 +304,5 @@ class Calls:
             cwd=self._directory(env),
             env=env,
             launcher=self._launcher,
-            shell=tuple(self._config.get("shell", "unix") or ("sh", "-c")),
+            shell=shell_of(self._config, env),
         )

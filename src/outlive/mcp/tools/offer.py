@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from outlive import verbs as verbs_module
 from outlive.errors import invalid
+from outlive.system import shells
 from outlive.verbs import spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from outlive.config import Config
@@ -78,3 +80,8 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
         for name, value in configured.items()
         if name in args
     }
+
+
+def shell_of(config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the words that run a shell string."""
+    return tuple(config.get("shell", "unix") or shells.for_models(env))

@@ -8,9 +8,10 @@ clients drop the keyword.
 
 from __future__ import annotations
 
+import os
 import re
 
-from outlive.mcp.tools.offer import STARTING, default_of, defaults_of, listed
+from outlive.mcp.tools.offer import STARTING, default_of, defaults_of, listed, shell_of
 from outlive.verbs import spec
 
 TYPE_CHECKING = False
@@ -43,7 +44,10 @@ def of_verb(verb: Verb, config: Config, *, without: Iterable[str] = ()) -> dict[
     """Return the input schema of a tool that is one verb, without the arguments in `without`."""
     args = [arg for arg in listed(verb, config) if arg.mcp not in set(without)]
     defaults = defaults_of(verb, config)
-    properties = {arg.mcp: of_argument(arg, _sentence_of(arg), defaults) for arg in args}
+    # Of this server's own environment: the list does not wait for the login shell
+    shell = shell_of(config, os.environ)[0].rpartition("/")[2]
+    texts = {arg.mcp: _sentence_of(arg).replace("a shell string", f"a {shell} string") for arg in args}
+    properties = {arg.mcp: of_argument(arg, texts[arg.mcp], defaults) for arg in args}
     return _object(properties, [arg.mcp for arg in args if arg.required])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
@@ -34,8 +33,21 @@ _WANTED = {
     spec.ENV: "an object of strings",
     spec.WORDS: "a shell string, or an array of strings (an argument vector)",
 }
-_HINTS = dict.fromkeys((spec.MS, spec.SECONDS), "A string with a unit is taken as well: 500ms, 5s, 30m.")
-_HINTS[spec.BYTES] = "A string with a unit is taken as well: 64K, 500M, 2G."
+_DURATIONS = (spec.MS, spec.SECONDS)
+_EXAMPLES = {
+    **dict.fromkeys(_DURATIONS, "A string with a unit is taken as well: 500ms, 5s, 30m."),
+    spec.BYTES: "A string with a unit is taken as well: 64K, 500M, 2G.",
+    spec.ENV: '{0}={{"NAME": "value"}}',
+    spec.STRS: '{0}=["one", "two"]',
+    spec.ITEMS: '{0}=["text", {{"name": "value"}}]',
+    spec.WORDS: '{0}="make test"',
+}
+_EXAMPLES_OF = {
+    "job_id": '{0}="01J9ABCD"',
+    "until": '{0}=["exit", {{"regex": "ready"}}]',
+    "tags": '{0}=["project.build"]',
+    "watch": '{0}=["ERROR", {{"pattern": "ready", "once": true}}]',
+}
 
 
 def annotation(arg: Arg) -> Any:
@@ -76,21 +88,25 @@ def _annotated(arg: Arg) -> Any:
 def wrong_kind(arg: Arg, value: Any) -> OutliveError:
     """Return the error "timeout_ms must be a whole number of milliseconds, got 'abc'"."""
     got = "" if arg.kind == spec.ENV else f", got {_short(value)}"  # values of variables may be secrets
-    return invalid(arg.name, f"{argument(arg.name)} must be {_WANTED[arg.kind]}{got}", hint=_HINTS.get(arg.kind))
+    return invalid(arg.name, f"{argument(arg.name)} must be {_WANTED[arg.kind]}{got}", hint=example(arg))
+
+
+def example(arg: Arg) -> str | None:
+    """Return the right form of an argument's value, where the name alone does not show it."""
+    form = _EXAMPLES_OF.get(arg.mcp) or _EXAMPLES.get(arg.kind)
+    if form is None:
+        return None
+    return form if "{" not in form else f"For example {form.format(argument(arg.name))}."
 
 
 def out_of_bounds(arg: Arg, value: Any, bounds: dict[str, Any]) -> OutliveError:
     word, bound = ("least", bounds["ge"]) if "ge" in bounds else ("most", bounds["le"])
-    return invalid(arg.name, f"{argument(arg.name)} must be at {word} {bound:g}, got {_short(value)}")
+    message = f"{argument(arg.name)} must be at {word} {bound:g}, got {_short(value)}"
+    return invalid(arg.name, message, hint=spec.zero_means(arg) if word == "least" else None)
 
 
 def unit_of(arg: Arg) -> str | None:
     return {spec.MS: "milliseconds", spec.SECONDS: "seconds"}.get(arg.kind)
-
-
-def without_unit(folded: str) -> str:
-    """Return the fold of a name without its unit: timeout for timeoutms and timeoutseconds."""
-    return re.sub(r"(?<=.)(milliseconds|millis|msecs?|ms|seconds|secs?|sec)\Z", "", folded)
 
 
 def _short(value: Any) -> str:

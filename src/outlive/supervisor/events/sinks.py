@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     Event = dict[str, Any]
     Result = dict[str, Any]
 
+_NO_COMMAND = 127  # sh(1)
+_NOT_FOUND = ": a command was not found on the PATH of the notification's shell; write its absolute path"
 _TOO_OFTEN = "not run: it was killed for taking too long several times in a row"
 FINISHED, MATCHED = "job.finished", "job.output.matched"
 # Without O_NONBLOCK, opening a FIFO without a reader would block the supervisor for ever (open(2),
@@ -335,7 +337,7 @@ class _Lane:
         if code < 0:
             result["error"] = f"ended by signal {-code}"
         elif code:
-            result["error"] = f"exited with code {code}"
+            result["error"] = f"exited with code {code}" + (_NOT_FOUND if code == _NO_COMMAND else "")
         if self._too_long:
             result |= {"error": f"killed after {limits.SINK_TIMEOUT_S:.0f} s", "success": False, "too_long": True}
         done, self._done = self._done, None

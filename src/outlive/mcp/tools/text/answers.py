@@ -43,16 +43,9 @@ def _error(error: Found) -> list[str]:
     lines = [f"{error['code']}: {error['message']}"]
     if error.get("hint"):
         lines.append(error["hint"])
-    candidates = (error.get("details") or {}).get("candidates")
-    if candidates:
-        lines.append("Candidates: " + ", ".join(_candidate(one) for one in candidates))
     if error.get("retryable"):
         lines.append("The same call may succeed later.")
     return lines
-
-
-def _candidate(one: Any) -> str:
-    return f"{one.get('job_id')} ({one.get('name')})" if isinstance(one, dict) else str(one)
 
 
 # --- one function a type: (body, lines of ours) ----------------------------------------------------------------------
