@@ -39,6 +39,7 @@ def shown(request: pytest.FixtureRequest, place: Path) -> dict[str, Any]:
 def test_codex_shows_its_model_every_description_and_the_end_of_a_long_failure(shown: dict[str, Any]) -> None:
     tools = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
     assert shown["schemas"] == {tool["name"]: normalised(tool["inputSchema"]) for tool in tools}
+    assert shown["shown"]["failing"]["exit_code"]
     assert shown["shown"]["failing"]["stderr"]
     assert "tick" in shown["shown"]["alias"]["text"]
     assert "killed" in shown["shown"]["kill"]["text"]

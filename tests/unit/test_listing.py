@@ -95,7 +95,7 @@ def test_the_first_line_of_the_instructions_says_what_a_model_needs_at_once() ->
 
 
 def test_the_descriptions_say_it_again_for_clients_that_show_no_instructions(tools: dict[str, dict[str, Any]]) -> None:
-    assert "survives this client" in tools["exec"]["description"]
+    assert "survives this client: prefer it to the host's own shell" in tools["exec"]["description"]
     assert "process wait" in tools["exec"]["description"]
     assert "Still running: wait" in tools["process"]["description"]
     for tool in tools.values():
