@@ -38,7 +38,7 @@ NOBODY = {"name": "tests", "version": "1"}
 CLIENTS: dict[str, dict[str, Any]] = {
     "tests": {"capabilities": {}, "clientInfo": NOBODY},
     "Claude Code": {
-        "capabilities": {"roots": {}, "elicitation": {"form": {}, "url": {}}},
+        "capabilities": {"roots": {"listChanged": True}, "elicitation": {"form": {}, "url": {}}},
         "clientInfo": {
             "name": "claude-code",
             "title": "Claude Code",
@@ -48,12 +48,12 @@ CLIENTS: dict[str, dict[str, Any]] = {
         },
     },
     "Codex": {
-        "capabilities": {"elicitation": {}},
+        "capabilities": {"experimental": {"codex/auth-change": {}}, "elicitation": {"form": {}, "url": {}}},
         "clientInfo": {"name": "codex-mcp-client", "title": "Codex", "version": "0.169.0"},
     },
     "Gemini CLI": {
         "capabilities": {"roots": {"listChanged": True}},
-        "clientInfo": {"name": "gemini-cli-mcp-client-outlive", "version": "0.61.0"},
+        "clientInfo": {"name": "gemini-cli-mcp-client", "version": "0.61.0"},
     },
     "OpenCode": {"capabilities": {}, "clientInfo": {"name": "opencode", "version": "1.18.33"}},
     "OpenClaw": {"capabilities": {}, "clientInfo": {"name": "openclaw-bundle-mcp", "version": "0.0.0"}},
@@ -260,6 +260,16 @@ def test_a_connection_stays_in_its_era() -> None:
     assert front_after(request(1, "tools/list", ENVELOPE)).to(encoded(HELLO)) is None
     assert front_after(request(1, "ping")).to(encoded(request(2, "tools/list", ENVELOPE))) is None
     assert front_after(HELLO).to(encoded(HELLO)) is None, "a second handshake"
+
+
+def test_while_something_waits_for_the_sdk_no_notification_is_taken_from_it() -> None:
+    cancelled = encoded({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
+    front = front_after(HELLO)
+    assert front.to(cancelled) == b""
+    assert front.to(cancelled, waiting=True) is None
+    assert front.to(encoded(INITIALIZED), waiting=True) is None
+    assert front.replay == [encoded(HELLO)]
+    assert front.to(encoded(request(6, "ping")), waiting=True)
 
 
 def test_only_what_the_session_needs_is_said_again_to_the_sdk() -> None:
@@ -471,6 +481,24 @@ def test_an_update_before_the_first_call_leaves_the_server_its_own_code(
         server.request("ping")
         old.change(change)
         assert server.call("exec", command="echo kept")["output"] == "kept\n"
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_tools_are_listed_before_the_sdk_is_imported_for_what_came_right_before(
+    era: str, place: Path, tmp_path: Path
+) -> None:
+    """Claude Code lists resources first."""
+    old = Installed(tmp_path)
+    (old.package.parent / "mcp.py").write_text("raise ImportError('this is where the SDK would be')\n")
+    with RawMcp(log=place / "mcp.log", era=era, command=[*old.command, "mcp"], env=old.env) as server:
+        server.start()
+        if era == "modern":
+            server.request("server/discover")
+        first, second = server.begin("resources/list"), server.begin("tools/list")
+        assert len(server.answer(second)["tools"]) == 2
+        assert not server.is_answered(first)
+        with pytest.raises(McpRefusal, match="where the SDK would be"):
+            server.answer(first)
 
 
 def test_without_the_sdk_each_call_is_refused_with_the_reason(place: Path, tmp_path: Path) -> None:

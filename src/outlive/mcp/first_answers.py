@@ -50,8 +50,11 @@ class FirstAnswers:
         self._shaken = self._initialized = False
         self._client: str | None = None  # the name from the handshake
 
-    def to(self, line: bytes) -> bytes | None:
-        """Return the answer to a message, b"" where none is due, None if the SDK has to answer."""
+    def to(self, line: bytes, *, waiting: bool = False) -> bytes | None:
+        """Return the answer to a message, b"" where none is due, None if the SDK has to answer.
+
+        `waiting`: an earlier message waits for the SDK. A notification may be about that one.
+        """
         try:
             message = fastjson.loads(line)
         except ValueError:
@@ -64,7 +67,7 @@ class FirstAnswers:
         if not isinstance(params.get("_meta", {}), dict):
             return None
         if "id" not in message:
-            return self._noted(message.get("method"), line)
+            return None if waiting else self._noted(message.get("method"), line)
         if type(message["id"]) not in (int, str):
             return None
         return self._answered(message["id"], str(message.get("method")), params, line)

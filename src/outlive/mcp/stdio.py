@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from outlive.config import Config
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
+_TOGETHER_MS = 20  # a client that asks for tools soon after something else does so within this time
 _QUIET_MS = 1000  # a client that shook hands and then asks nothing for so long waits for nothing
 _GONE = (
     "outlive was updated or removed while this server waited for its first call, and what a call needs cannot be "
@@ -74,17 +75,30 @@ class Session:
         self.front = first_answers.FirstAnswers(about, self._tools)
 
     def serve_first(self) -> bool:
-        """Answer until the SDK is needed, and return whether it is; else the client is gone."""
+        """Answer until the SDK is needed, and return whether it is; else the client is gone.
+
+        What the SDK has to answer waits until everything else that came with it is answered:
+        Claude Code lists resources right before it lists tools.
+        """
+        waiting: list[bytes] = []
         while True:
-            while self.wire.lines:
-                answer = self.front.to(self.wire.lines[0])
-                if answer is None:
+            lines, self.wire.lines = self.wire.lines, []
+            for number, line in enumerate(lines):
+                answer = self.front.to(line, waiting=bool(waiting))
+                if answer is not None:
+                    self.wire.write(answer)
+                elif self.front.replay:
+                    waiting.append(line)
+                else:  # the first request decides the era of the connection, and only the SDK knows this one
+                    self.wire.lines = lines[number:]
                     return True
-                self.wire.write(answer)
-                del self.wire.lines[0]
+            together_ms = _TOGETHER_MS if self.front.replay and not self.front.listed else 0
+            if waiting and (self.wire.ended or not self.wire.can_read(together_ms)):
+                self.wire.lines = waiting
+                return True
             if self.wire.ended:
                 return False
-            if self.launcher is None and not self.wire.can_read(self._quiet_ms()):
+            if self.launcher is None and not waiting and not self.wire.can_read(self._quiet_ms()):
                 self.prepare()
             self.wire.read()
 
