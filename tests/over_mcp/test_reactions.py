@@ -72,6 +72,26 @@ def test_the_echo_of_a_terminal_is_no_reaction(
     assert found["output"] == "done\n"
 
 
+def test_a_long_reaction_is_shortened_and_says_how_to_read_the_rest(session: McpSession) -> None:
+    job = asks(session, "read -r a; seq 1 30000", stdin="open")
+    found = session.call("process", action="write", job_id=job, data="x\n", wait_ms=LONG_MS, max_bytes=1_000)
+    assert len(found["output"]) <= 1_000
+    assert found["output"].endswith("\n30000\n")
+    assert found["truncated"]["lines"] > 29_000
+    assert "shows them" in found.text
+
+
+def test_the_echo_of_a_shell_that_edits_lines_is_no_reaction(session: McpSession, work: Path) -> None:
+    job = asks(session, "bash --norc -i", pty=True)
+    typed = "until [ -e go ]; do sleep 0.02; done"
+    found = session.call("process", action="submit", job_id=job, text=typed, wait_ms=300)
+    assert found["output"].strip() == typed
+    assert "echoed" in found["hint"]
+    (work / "go").touch()
+    found = session.call("process", action="submit", job_id=job, text="exit 4", wait_ms=LONG_MS)
+    assert found["exit_code"] == 4
+
+
 def test_a_caller_that_does_not_wait_is_told_no_output(session: McpSession) -> None:
     job = asks(session, "read -r a; echo got $a", stdin="open")
     found = session.call("process", action="write", job_id=job, data="x\n", wait_ms=0)

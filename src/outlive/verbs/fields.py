@@ -417,6 +417,7 @@ _DELETED_STATE = _string("The job's last state.", enum=list(STATES))
 OVERRIDES: dict[str, dict[str, Schema]] = {
     "truncated": {
         **dict.fromkeys(("run", "start", "restart", "poll", "log", "wait"), _SHORTENED),
+        **dict.fromkeys(("write", "send_keys", "submit", "paste"), _SHORTENED),
         "gc": _flag("Are there more jobs than listed?"),
         "events": _flag("Are there more events than shown?"),
         "list": _flag("Are there more jobs than shown?"),

@@ -8,6 +8,7 @@ import time
 from outlive import limits
 from outlive.jobs import adoption, job_answer, processes, read_cursor
 from outlive.jobs.control_client import ControlClient
+from outlive.render.plain_text import readable
 from outlive.store.output.merged import Output
 
 TYPE_CHECKING = False
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
+
+_AROUND_BYTES = 64  # of escape sequences around an echo
 
 # The fields of `read` besides the job's id and state, as the `result` of a verb names them.
 READ = (
@@ -110,14 +113,19 @@ class Reaction:
         """Return what to do if the job said nothing, or its terminal only repeated what was
         typed."""
         with Output(self._job) as output:
-            if output.end - self._before > 2 * len(sent) + len(b"\r\n"):
+            if output.end - self._before > 2 * len(sent) + _AROUND_BYTES:
                 return None
             said = output.read(self._before, output.end)
         if not said:
             return "It said nothing yet: wait until output, input or exit."
-        if said == echo_of(sent):
+        if _visible(said) == _visible(echo_of(sent)):
             return "So far its terminal only echoed what was typed: wait until output, input or exit."
         return None
+
+
+def _visible(printed: bytes) -> str:
+    """Return the text without the escape sequences that a line editor puts around it."""
+    return readable(printed.decode("utf-8", "replace")).strip()
 
 
 def echo_of(typed: bytes) -> bytes:
