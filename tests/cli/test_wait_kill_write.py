@@ -286,7 +286,7 @@ def test_kill_of_a_finished_job_changes_nothing(cli: Cli) -> None:
             "exit",
             [],
         )
-        assert (killed["sent"], killed["ended"]) == (False, [])
+        assert (killed["already_ended"], killed["ended"]) == (True, [])
         assert killed["hint"] == "It had ended before: no signal was sent."
     assert cli.ok("status", job)["exit_code"] == 3
 
@@ -295,8 +295,8 @@ def test_kill_tells_what_of_the_tree_it_ended_and_what_it_left(cli: Cli) -> None
     job = _started(cli, "sleep 61 & sleep 62 & echo up; sleep 63")  # the shell lets those in the background ignore INT
     until(lambda: cli.ok("status", job)["descendants"] == 3)
     killed = cli.ok("kill", job, "--signal", "INT")
-    assert (killed["state"], killed["ended_signal"], "sent" in killed) == ("killed", "SIGINT", False)
-    assert (killed["ended_count"], killed["survivors_count"]) == (2, 2)
+    assert (killed["state"], killed["ended_signal"], "already_ended" in killed) == ("killed", "SIGINT", False)
+    assert (len(killed["ended"]), "survivors_count" in killed) == (2, False)
     assert {one["command"] for one in killed["survivors"]} == {"sleep 61", "sleep 62"}
     assert "sleep 63" in {one["command"] for one in killed["ended"]}
     assert killed["hint"].startswith(f"2 processes of job {job[-8:]} still run after SIGINT")
@@ -304,6 +304,12 @@ def test_kill_tells_what_of_the_tree_it_ended_and_what_it_left(cli: Cli) -> None
     killed = cli.ok("kill", job)
     assert {one["command"] for one in killed["ended"]} == {"sleep 61", "sleep 62"}
     assert (killed["survivors"], "hint" in killed) == ([], False)
+
+
+def test_of_many_processes_that_ended_the_first_are_listed_and_all_are_counted(cli: Cli) -> None:
+    job = _started(cli, "for n in $(seq 30); do sleep 60 & done; echo up; wait")
+    killed = cli.ok("kill", job)
+    assert (len(killed["ended"]), killed["ended_count"], killed["survivors"]) == (20, 31, [])
 
 
 def test_a_process_that_outlives_its_command_is_told_with_the_job_it_belongs_to(cli: Cli) -> None:

@@ -94,3 +94,26 @@ def test_the_schema_describes_both_sizes() -> None:
 def test_a_size_that_does_not_exist_is_refused(shared_session: McpSession) -> None:
     wrong = shared_session.error("process", code="invalid_argument", action="list", detail="breif")
     assert "brief" in wrong.text
+
+
+def test_a_brief_answer_tells_a_password_from_a_question(shared_session: McpSession) -> None:
+    asked = "stty -echo; printf 'Password: '; read a"
+    found = shared_session.ok("exec", command=asked, pty=True, yield_ms=40_000)
+    assert (found["waiting_for_input"], found["prompt"], found["echo"]) == (True, "Password:", False)
+
+
+def test_a_brief_kill_of_a_job_that_has_ended_shows_no_signal_that_was_not_sent(shared_session: McpSession) -> None:
+    job = shared_session.ok("exec", command="exit 3")["job_id"]
+    found = shared_session.ok("process", action="kill", job_id=job)
+    assert set(found) == {"ok", "type", "job_id", "state", "exit_code", "reason", "already_ended", "hint"}
+
+
+def test_a_brief_reaction_is_what_the_program_said_and_how_it_goes_on(shared_session: McpSession) -> None:
+    job = shared_session.ok("exec", command="read -r a; echo got $a; read -r b", stdin="open", yield_ms=40_000)[
+        "job_id"
+    ]
+    found = shared_session.ok("process", action="write", job_id=job, data="x\n", wait_ms=40_000)
+    assert set(found) == {
+        *("ok", "type", "job_id", "state", "waiting_for_input", "bytes_written", "stdin", "next_seq", "output"),
+    }
+    assert found["output"] == "got x\n"

@@ -239,7 +239,7 @@ def test_write_kill_and_remove() -> None:
     assert alive.endswith("which still runs.\n1 process of job X still runs.\n  5 sleep 9")
     assert "sleep" not in said("kill", state="running", signal="SIGSTOP", survivors=left)
     tree = [{"pid": 5, "command": "make"}, {"pid": 6, "command": "cc"}]
-    both = said("kill", state="killed", reason="kill", survivors=[], ended=tree, ended_count=2)
+    both = said("kill", state="killed", reason="kill", survivors=[], ended=tree)
     assert both.endswith("2 processes of it ended:\n  5 make\n  6 cc")
 
 

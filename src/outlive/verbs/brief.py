@@ -43,8 +43,12 @@ def of(found: dict[str, Any]) -> dict[str, Any]:
     """Return the brief form of a full answer: members that say nothing are absent."""
     kept = names(found["type"], tuple(found))
     answer = {name: found[name] for name, always in kept.items() if always or _says_something(found[name])}
+    if found.get("echo") is False:  # a password
+        answer["echo"] = False
     if found["type"] == "list" and "jobs" in found:
         answer["jobs"] = [_brief_entry(entry) for entry in found["jobs"]]
+    if found.get("already_ended"):  # the signal that was asked for, and not sent
+        answer.pop("signal", None)
     if found["type"] == "tail":
         from outlive.render.plain_text import readable
 

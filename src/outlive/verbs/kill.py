@@ -77,11 +77,9 @@ def _answer(found: Inspection, job: JobDir, number: int, before: _Tree) -> dict[
         "state": found.state.state,
         "timeout_ms": found.definition.timeout_ms,
         "signal": signals.name_of(number),
-        **({} if sent else {"sent": False}),
-        "survivors": left[: limits.LISTED_PROCESSES],
-        "survivors_count": len(left),
-        "ended": ended[: limits.LISTED_PROCESSES],
-        "ended_count": len(ended),
+        **({} if sent else {"already_ended": True}),
+        **_listed("survivors", left),
+        **_listed("ended", ended),
     }
     if found.state.finished:
         outcome = job_answer.outcome(found)
@@ -91,6 +89,12 @@ def _answer(found: Inspection, job: JobDir, number: int, before: _Tree) -> dict[
         answer["ended_signal"] = outcome["signal"]
     hint = _hint(found, job, number, len(alive), sent=sent)
     return answer | ({"hint": hint} if hint else {})
+
+
+def _listed(name: str, members: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the first of these processes, and how many there are if not all are listed."""
+    listed = members[: limits.LISTED_PROCESSES]
+    return {name: listed, **({f"{name}_count": len(members)} if len(members) > len(listed) else {})}
 
 
 def _hint(found: Inspection, job: JobDir, number: int, alive: int, *, sent: bool) -> str | None:
@@ -119,5 +123,5 @@ VERB = Verb(
         Arg("wait_ms", MS, "How long to wait for the end (default: 1 s, for TERM also the grace).", minimum=0,
             metavar="DURATION", mcp_help="wait for the end"),
     ),
-    result="job_id state timeout_ms signal sent? survivors survivors_count ended ended_count exit_code? reason? finished_at? ended_by? ended_signal? hint? requested_ms? effective_ms?",
+    result="job_id state timeout_ms signal already_ended? survivors survivors_count? ended ended_count? exit_code? reason? finished_at? ended_by? ended_signal? hint? requested_ms? effective_ms?",
 )  # fmt: skip

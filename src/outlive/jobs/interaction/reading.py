@@ -8,6 +8,7 @@ import time
 from outlive import limits
 from outlive.jobs import adoption, job_answer, processes, read_cursor
 from outlive.jobs.control_client import ControlClient
+from outlive.jobs.interaction import screen
 from outlive.render.plain_text import readable
 from outlive.store.output.merged import Output
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
+    from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 _AROUND_BYTES = 64  # of escape sequences around an echo
@@ -71,6 +73,7 @@ class Reaction:
         self._began = time.monotonic()
         with Output(job) as output:
             self._before = output.end
+        self._asks = False
         self._since = self._before if ctx.client is None else read_cursor.seen(ctx, job)
 
     def settled(self) -> Waiting[None]:
@@ -84,11 +87,11 @@ class Reaction:
                 adoption.require_in_place(self._job)
                 found = adoption.inspect_and_adopt(self._ctx, self._job)
                 with Output(self._job) as output:
-                    asks = job_answer.waiting(found, output)["waiting_for_input"]
+                    self._asks = _asks(job_answer.waiting(found, output), found, output)
                     if output.end != end:
                         end, changed = output.end, time.monotonic()
                 deadline = min(changed + self._wait_s, latest)
-                if asks or found.state.state != "running" or time.monotonic() >= deadline:
+                if self._asks or found.state.state != "running" or time.monotonic() >= deadline:
                     return
                 yield from control.pause(deadline)
         finally:
@@ -100,12 +103,9 @@ class Reaction:
         read_cursor.mark_seen(self._ctx, self._job, answer["next_seq"])
         for name in ("retry_after_ms", "snippet"):
             answer.pop(name, None)
-        if answer["waiting_for_input"] and answer.get("echo") is not False:
-            # The caller knows how to answer a prompt: it has just done so
-            if not answer.keys() & {"supervisor", "dropped_bytes", "missing_bytes"}:
-                answer.pop("hint", None)
-        elif answer["state"] == "running" and "hint" not in answer:
-            hint = self._silence(sent)
+        if answer.get("echo") is not False and not answer.keys() & {"supervisor", "dropped_bytes", "missing_bytes"}:
+            answer.pop("hint", None)  # how to answer a prompt, which the caller has just done
+            hint = None if self._asks or answer["state"] != "running" else self._silence(sent)
             answer |= {"hint": hint} if hint else {}
         return answer | {"waited_ms": round((time.monotonic() - self._began) * 1000)}
 
@@ -121,6 +121,18 @@ class Reaction:
         if _visible(said) == _visible(echo_of(sent)):
             return "So far its terminal only echoed what was typed: wait until output, input or exit."
         return None
+
+
+def _asks(waiting: dict[str, Any], found: Inspection, output: Output) -> bool:
+    """Return whether the job has reacted and asks for more.
+
+    A program that takes keys one by one, such as an interpreter, also seems to wait while a timer
+    or a request of its own runs: without a prompt or a screen it has not reacted yet.
+    """
+    record = found.state.waiting or {}
+    if not waiting["waiting_for_input"] or waiting.get("prompt") or record.get("canonical") is not False:
+        return bool(waiting["waiting_for_input"])
+    return screen.alternate_since(found, output, output.end) is not None
 
 
 def _visible(printed: bytes) -> str:

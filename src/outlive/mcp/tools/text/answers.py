@@ -198,7 +198,7 @@ def _kill(found: Found, _process: bool) -> tuple[str, list[str]]:
         lines = [f"Job {job_id} has ended: {sentences.ending(ended)}"]
     else:
         lines = [f"{found.get('signal')} was sent to job {job_id}, which still runs."]
-    count = found.get("ended_count") or 0
+    count = found.get("ended_count") or len(found.get("ended") or [])
     if count > 1:  # that the command itself ended is said above
         lines += [f"{count} processes of it ended:", *_processes(found["ended"])]
     hint = sentences.hint(found)
