@@ -127,3 +127,22 @@ def test_a_program_that_fills_the_screen_is_shown_as_its_screen(session: McpSess
     assert "after" in found["output"]
     assert "alternate_screen" not in found.result
     assert found["exit_code"] == 0
+
+
+def test_a_program_that_takes_keys_has_not_reacted_before_it_prompts(session: McpSession, work: Path) -> None:
+    """It seems to wait for keys while it also waits for a timer, as node does while a promise is open."""
+    script = (
+        "import os, select, sys, tty\n"
+        "tty.setcbreak(0)\n"
+        "print('> ', end='', flush=True)\n"
+        "print(os.read(0, 9).decode(), flush=True)\n"
+        "while not os.path.exists('go'): select.select([0], [], [], 0.6)\n"
+        "print('done')\n"
+    )
+    (work / "keys.py").write_text(script)
+    job = asks(session, "python3 keys.py", pty=True)
+    found = session.call("process", action="send-keys", job_id=job, keys=["x"], wait_ms=1_500)
+    assert (found["output"], found["state"], "echoed" in found["hint"]) == ("x\n", "running", True)
+    (work / "go").touch()
+    found = session.call("process", action="wait", job_id=job, until=["exit"], timeout_ms=LONG_MS)
+    assert found["output"] == "done\n"

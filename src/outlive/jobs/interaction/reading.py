@@ -8,7 +8,6 @@ import time
 from outlive import limits
 from outlive.jobs import adoption, job_answer, processes, read_cursor
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.interaction import screen
 from outlive.render.plain_text import readable
 from outlive.store.output.merged import Output
 
@@ -103,9 +102,11 @@ class Reaction:
         read_cursor.mark_seen(self._ctx, self._job, answer["next_seq"])
         for name in ("retry_after_ms", "snippet"):
             answer.pop(name, None)
-        if answer.get("echo") is not False and not answer.keys() & {"supervisor", "dropped_bytes", "missing_bytes"}:
+        known = answer["waiting_for_input"] and answer.get("echo") is not False
+        if known and not answer.keys() & {"supervisor", "dropped_bytes", "missing_bytes"}:
             answer.pop("hint", None)  # how to answer a prompt, which the caller has just done
-            hint = None if self._asks or answer["state"] != "running" else self._silence(sent)
+        if "hint" not in answer and not self._asks and answer["state"] == "running":
+            hint = self._silence(sent)
             answer |= {"hint": hint} if hint else {}
         return answer | {"waited_ms": round((time.monotonic() - self._began) * 1000)}
 
@@ -132,6 +133,8 @@ def _asks(waiting: dict[str, Any], found: Inspection, output: Output) -> bool:
     record = found.state.waiting or {}
     if not waiting["waiting_for_input"] or waiting.get("prompt") or record.get("canonical") is not False:
         return bool(waiting["waiting_for_input"])
+    from outlive.jobs.interaction import screen  # late: a poll of a job without a terminal does without
+
     return screen.alternate_since(found, output, output.end) is not None
 
 
