@@ -43,7 +43,8 @@ class Agent:
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool, print the text of its answer, and return its structured content."""
         print(f"\n> {tool} {json.dumps(arguments)}")
-        answer = await self._client.call_tool(tool, arguments)
+        # A program reads every member of the object; a model reads the text.
+        answer = await self._client.call_tool(tool, {"detail": "full", **arguments})
         for part in answer.content:
             for line in getattr(part, "text", "").splitlines():
                 print(f"  {line}")

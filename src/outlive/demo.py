@@ -260,7 +260,7 @@ def faults_of(seen: Evidence) -> list[str]:
 
 
 async def _call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    found = await client.call_tool(tool, arguments)
+    found = await client.call_tool(tool, {"detail": "full", **arguments})
     if found.is_error:
         raise RuntimeError(f"{tool} was refused: {getattr(found.content[0], 'text', found)}")
     return found.structured_content or {}

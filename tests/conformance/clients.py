@@ -53,7 +53,7 @@ class Inspector:
         return {tool["name"] for tool in self._said("--method", "tools/list", "--strict")["tools"]}
 
     def call(self, tool: str, /, **arguments: Any) -> ToolAnswer:
-        given = json.dumps(arguments)
+        given = json.dumps({"detail": "full", **arguments})
         found = self._said("--method", "tools/call", "--tool-name", tool, "--tool-args-json", given)
         return tool_answer(found.get("structuredContent"), found["content"], found.get("isError"))
 
@@ -106,7 +106,7 @@ class TypeScript:
         return set(self._ask({"tools": True}))
 
     def call(self, tool: str, /, **arguments: Any) -> ToolAnswer:
-        found = self._ask({"name": tool, "arguments": arguments})
+        found = self._ask({"name": tool, "arguments": {"detail": "full", **arguments}})
         return tool_answer(found.get("structuredContent"), found["content"], found.get("isError"))
 
     def _ask(self, question: dict[str, Any]) -> Any:

@@ -74,7 +74,7 @@ def judged(task: Any) -> Any:
     """A task as `tasks/get` answers it: the result of `failing_job` is an error."""
     result = task.get("result", {}) if isinstance(task, dict) else {}
     about = result.get("structuredContent") or {}
-    if about.get("name") == FAILING and about.get("exit_code"):
+    if about.get("output") == "the job failed\n" and about.get("exit_code"):
         return {**task, "result": {**result, "isError": True}}
     return task
 

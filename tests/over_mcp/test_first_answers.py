@@ -68,6 +68,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "process alone": {"tools": "process"},
     "channel": {"channel": True},
     "isolate": {"isolate": True},
+    "text": {"answers": "text"},
+    "both": {"answers": "both"},
     "configured": {
         "env": {
             "OUTLIVE_EXEC_BACKGROUND_MS": "1234",
@@ -80,9 +82,14 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 def session_with(
-    tools: str = "exec,process", *, channel: bool = False, isolate: bool = False, env: Any = None
+    tools: str = "exec,process",
+    *,
+    channel: bool = False,
+    isolate: bool = False,
+    answers: str | None = None,
+    env: Any = None,
 ) -> Session:
-    asked = {"tools": offered(tools), "channel": channel, "isolate": isolate, "root": None}
+    asked = {"tools": offered(tools), "channel": channel, "isolate": isolate, "answers": answers, "root": None}
     made = Session(asked, config.load(env or {}), Wire(-1, -1))
     made.environment = JobEnvironment({})
     return made

@@ -165,7 +165,9 @@ class Served:
 
     def tool(self, name: str, /, *, token: str | None = "", **arguments: Any) -> dict[str, Any]:
         """The structured content of one tool call."""
-        found: dict[str, Any] = self.rpc("tools/call", {"name": name, "arguments": arguments}, token=token).json
+        found: dict[str, Any] = self.rpc(
+            "tools/call", {"name": name, "arguments": {"detail": "full", **arguments}}, token=token
+        ).json
         content: dict[str, Any] = found["result"]["structuredContent"]
         return content
 

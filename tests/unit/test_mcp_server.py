@@ -39,7 +39,7 @@ def closed() -> Iterator[None]:
         OPEN.pop().close()
 
 
-def with_client(fake: Any, era: str, talk: Any, name: str = "claude-code") -> Any:
+def with_client(fake: Any, era: str, talk: Any, name: str = "agent") -> Any:
     async def run() -> Any:
         with anyio.fail_after(BOUND_S):
             info = types.Implementation(name=name, version="1")
@@ -73,7 +73,7 @@ def test_an_action_knows_its_caller(place: Path, era: str) -> None:
     calls = Recorder()
     call(place, era, "process", {"action": "poll", "job_id": "x"}, calls)
     assert calls.ctx is not None
-    assert (calls.ctx.owner, calls.ctx.client, calls.ctx.face) == ("claude-code", "claude-code", "mcp")
+    assert (calls.ctx.owner, calls.ctx.client, calls.ctx.face) == ("agent", "agent", "mcp")
     assert calls.ctx.shell == shells.for_models(calls.ctx.env)
     assert calls.ctx.store.path == str((place / "jobs").resolve())
 

@@ -19,6 +19,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 
 from outlive.errors import OutliveError
+from outlive.mcp import shown
 from outlive.mcp.caller import on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable
@@ -29,9 +30,9 @@ from outlive.mcp.push.resources import Resources
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import EXEC, PROCESS
-from outlive.mcp.tools.text import answers
+from outlive.mcp.tools.text import answers as text
 from outlive.verbs import envelope
-from outlive.verbs.spec import BRIEF
+from outlive.verbs.spec import BRIEF, FULL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -52,16 +53,19 @@ _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not
 class Handlers:
     """The handlers of tool calls and lists."""
 
-    def __init__(self, calls: Calls, config: Config, caller_of: CallerOf, channel: Channel | None) -> None:
+    def __init__(
+        self, calls: Calls, config: Config, caller_of: CallerOf, channel: Channel | None, answers: str | None
+    ) -> None:
         self._calls = calls
+        self._answers = answers
         self._caller_of = caller_of
         self._channel = channel
-        self._tools = tool_list(calls.tools, config)
+        self._tools = {schema: tool_list(calls.tools, config, output_schema=schema) for schema in (False, True)}
 
     async def list_tools(
-        self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+        self, ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=self._tools)
+        return types.ListToolsResult(tools=self._tools[shown.has_output_schema(client_name(ctx), self._answers)])
 
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -78,7 +82,10 @@ class Handlers:
         if self._channel is not None:
             self._channel.told(ctx, caller, found)
         detail = self._calls.tools.detail(params.arguments or {})
-        return _result(found, detail=detail, process=PROCESS in self._calls.tools.offers)
+        client, process = client_name(ctx), PROCESS in self._calls.tools.offers
+        # A client that follows tasks is a program, and so is what turns this result into a task
+        sent_as = shown.BOTH if tasks.declared(ctx) else shown.answers_of(client, self._answers)
+        return _result(found, detail=detail, process=process, sent_as=sent_as, job_word=shown.job_word(client))
 
     async def _answer(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller
@@ -114,9 +121,10 @@ class Handlers:
         return alongside
 
 
-def tool_list(tools: Tools, config: Config) -> list[types.Tool]:
+def tool_list(tools: Tools, config: Config, *, output_schema: bool = True) -> list[types.Tool]:
     """Return the tools for `tools/list`."""
-    return [types.Tool.model_validate(tool) for tool in listing.tools(tools.run, tools.process, tools.offers, config)]
+    found = listing.tools(tools.run, tools.process, tools.offers, config, output_schema=output_schema)
+    return [types.Tool.model_validate(tool) for tool in found]
 
 
 class OutliveServer(Server[Any]):
@@ -149,17 +157,31 @@ def client_name(ctx: ServerRequestContext[Any]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _result(found: dict[str, Any], *, detail: str = BRIEF, process: bool) -> types.CallToolResult:
-    """Return a full answer as the result of a tool call. The text says the same in both sizes."""
+def _result(
+    found: dict[str, Any],
+    *,
+    process: bool,
+    detail: str = BRIEF,
+    sent_as: str = shown.BOTH,
+    job_word: str | None = None,
+) -> types.CallToolResult:
+    """Return a full answer as the result of a tool call. The text says the same in both sizes,
+    unless it is all that is sent: then the text of a full answer has its members too."""
     safe = encodable(found)
+    sized = envelope.sized(safe, detail)
+    members = sized if sent_as == shown.TEXT and detail == FULL else None
     try:
-        words = answers.render(safe, process=process)
+        words = (
+            json.dumps(sized)
+            if sent_as == shown.JSON
+            else text.render(safe, process=process, members=members, job_word=job_word)
+        )
     except Exception:  # noqa: BLE001 - the job may run: no fault in a sentence may hide that
         traceback.print_exc(file=sys.stderr)
         words = json.dumps(safe)
     return types.CallToolResult(
         content=[types.TextContent(text=words)],
-        structured_content=envelope.sized(safe, detail),
+        structured_content=None if sent_as == shown.TEXT else sized,
         is_error=not safe["ok"],
     )
 
@@ -173,15 +195,17 @@ def build(
     isolate: bool = False,
     caller_of: CallerOf | None = None,
     workdir_required: bool = False,
+    answers: str | None = None,
 ) -> OutliveServer:
     """Return the server, ready to run over any transport.
 
     `caller_of` tells the caller of a request. By default it is the client that started us, with the
     session or project in `env`; with `isolate` that client sees its own jobs only. `channel` adds
-    `notifications/claude/channel`. `workdir_required`: each job has to say where it runs.
+    `notifications/claude/channel`. `workdir_required`: each job has to say where it runs. `answers`: what
+    answers are sent as (shown.py); None leaves it to the name of the client.
     """
     caller_of = caller_of or (lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate))
-    handlers = Handlers(calls, config, caller_of, Channel(calls) if channel else None)
+    handlers = Handlers(calls, config, caller_of, Channel(calls) if channel else None, answers)
     resources = Resources(calls, caller_of)
     followers = subscriptions_module.Followers(calls)
     subscriptions = subscriptions_module.Subscriptions(followers, caller_of)

@@ -40,7 +40,9 @@ def build(session: Session) -> tuple[Calls, Server[Any]]:
     asked, found = session.asked, session.config
     tools = Tools(verbs.load(RUN), process_verbs(), asked["tools"], found)
     calls = Calls(tools, found, session.environment, root=asked["root"], launcher=session.launcher)
-    return calls, server.build(calls, found, os.environ, channel=asked["channel"], isolate=asked["isolate"])
+    return calls, server.build(
+        calls, found, os.environ, channel=asked["channel"], isolate=asked["isolate"], answers=asked["answers"]
+    )
 
 
 async def _serve_until_signalled(built: Server[Any], session: Session) -> None:

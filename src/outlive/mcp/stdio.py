@@ -11,7 +11,7 @@ import gc
 import os
 import sys
 
-from outlive.mcp import first_answers
+from outlive.mcp import first_answers, shown
 from outlive.mcp.introduction import Introduction
 from outlive.mcp.tools.offer import PROCESS, offered
 from outlive.mcp.wire import Wire
@@ -144,13 +144,14 @@ class Session:
                 return
             self.wire.read()
 
-    def _tools(self, _client: str | None) -> list[dict[str, Any]]:
+    def _tools(self, client: str | None) -> list[dict[str, Any]]:
         from outlive import verbs
         from outlive.mcp.tools import listing, offer
 
         offers = self.asked["tools"]
         process = offer.process_verbs() if PROCESS in offers else {}
-        return listing.tools(verbs.load(offer.RUN), process, offers, self.config)
+        schema = shown.has_output_schema(client, self.asked["answers"])
+        return listing.tools(verbs.load(offer.RUN), process, offers, self.config, output_schema=schema)
 
     def close(self) -> None:
         if self.launcher is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from outlive.verbs.spec import BOOL, TOOLS, Arg, Verb
+from outlive.verbs.spec import ANSWERS, BOOL, TOOLS, Arg, Verb
 
 VERB = Verb(
     "mcp",
     "Serve MCP on stdin and stdout, to the client that starts this command.",
     args=(
         TOOLS,
+        ANSWERS,
         Arg(
             "channel",
             BOOL,

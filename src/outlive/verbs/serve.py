@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.verbs.spec import BOOL, INT, PATH, STR, STRS, TOOLS, Arg, Verb
+from outlive.verbs.spec import ANSWERS, BOOL, INT, PATH, STR, STRS, TOOLS, Arg, Verb
 
 VERB = Verb(
     "serve",
@@ -24,6 +24,7 @@ VERB = Verb(
             metavar="PATH"),
         Arg("workdir", PATH, "Directory for jobs that name none. Without it every job has to name one.", metavar="DIR"),
         TOOLS,
+        ANSWERS,
         Arg("stateless", BOOL, "Keep no sessions for clients of protocols before 2026-07-28. Several servers over one root "
             "can then share these clients, but the clients cannot subscribe to resources.", default=False),
     ),

@@ -209,3 +209,10 @@ TOOLS = Arg(
     default="exec,process",
     metavar="LIST",
 )
+ANSWERS = Arg(
+    "answers",
+    STR,
+    "What an answer is sent as: text, json (the object), or both. By default it depends on the client's name: text for "
+    "clients that show the object to their model in place of the text, else both.",
+    choices=("text", "json", "both"),
+)

@@ -158,7 +158,9 @@ def _run(
     except ValueError as error:
         raise invalid("allow_host", str(error)) from error
     application = app.app(
-        server.build(calls, found, os.environ, caller_of=by_token, workdir_required=workdir is None),
+        server.build(
+            calls, found, os.environ, caller_of=by_token, workdir_required=workdir is None, answers=asked["answers"]
+        ),
         tokens,
         hosts,
         stateless=asked["stateless"],

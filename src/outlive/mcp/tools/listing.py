@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 _MOST_CHARS = MAX_SHOWN_BYTES + 20_000
 
 
-def tools(run: Verb, process: Mapping[str, Verb], offers: Collection[str], config: Config) -> list[dict[str, Any]]:
+def tools(
+    run: Verb, process: Mapping[str, Verb], offers: Collection[str], config: Config, *, output_schema: bool = True
+) -> list[dict[str, Any]]:
     """Return the tools among `offers`: exec, which is the verb `run`, and process, which is the
-    verbs `process` by their actions."""
+    verbs `process` by their actions. `output_schema`: the client gets answers as objects."""
     found = []
+    of_answers = {"outputSchema": schemas.of_answer()} if output_schema else {}
     alone = PROCESS not in offers
     if EXEC in offers:
         found.append(
@@ -31,7 +34,7 @@ def tools(run: Verb, process: Mapping[str, Verb], offers: Collection[str], confi
                 "title": "Run a command",
                 "description": instructions.EXEC_ALONE_DESCRIPTION if alone else instructions.EXEC_DESCRIPTION,
                 "inputSchema": schemas.of_verb(run, config, without=WAIT_ARGUMENTS if alone else ()),
-                "outputSchema": schemas.of_answer(),
+                **of_answers,
                 "annotations": _annotations(open_world=True),
                 "_meta": _meta(instructions.EXEC_SEARCH),
             }
@@ -43,7 +46,7 @@ def tools(run: Verb, process: Mapping[str, Verb], offers: Collection[str], confi
                 "title": "Follow and control jobs",
                 "description": instructions.PROCESS_DESCRIPTION,
                 "inputSchema": schemas.of_actions(process, run if EXEC in offers else None, config),
-                "outputSchema": schemas.of_answer(),
+                **of_answers,
                 "annotations": _annotations(open_world=False),
                 "_meta": _meta(instructions.PROCESS_SEARCH),
             }

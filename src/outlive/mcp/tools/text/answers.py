@@ -9,6 +9,7 @@ sentences.py words how a job ended; a hint comes from jobs/job_answer.py.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from outlive.core.records import FINISHED
@@ -22,16 +23,29 @@ if TYPE_CHECKING:
 
     Found = dict[str, Any]
 
+_OUTPUT = frozenset({"output", "snapshot", "snippet", "stdout_tail", "stderr_tail", "lines", "notices", "hint"})
 
-def render(found: Found, *, process: bool = True) -> str:
-    """Return the text of an answer. `process`: the process tool is offered, and may be named."""
+
+def render(found: Found, *, process: bool = True, members: Found | None = None, job_word: str | None = None) -> str:
+    """Return the text of an answer. `process`: the process tool is offered, and may be named.
+    `members`: the object, for a client that gets the text alone and asked for every member.
+    `job_word`: what the client calls the id of a job."""
     if not found.get("ok"):
         return "\n".join(map(_one_line, [*_error(found["error"]), *sentences.notices(found)]))
     body, words = _BY_TYPE.get(found["type"], _plain)(found, process)
     body = body.rstrip("\r\n")
-    about = [*sentences.clamped(found), *sentences.notices(found), *sentences.size(body)]
+    about = [*sentences.clamped(found), *sentences.notices(found), *_facts(members), *sentences.size(body)]
     lines = [line for line in map(_one_line, [*words, *about]) if line.strip()]
+    if job_word:
+        lines = [re.sub(r"\bjob(?:_id)?(?==| [0-9A-Z]{26}\b)", job_word, line) for line in lines]
     return "\n".join([*lines, "", body] if body else lines)
+
+
+def _facts(members: Found | None) -> list[str]:
+    """Return the members that are not output as JSON."""
+    if members is None:
+        return []
+    return [_json({name: value for name, value in members.items() if name not in _OUTPUT})]
 
 
 def _one_line(text: str) -> str:
@@ -62,7 +76,7 @@ def _run(found: Found, process: bool) -> tuple[str, list[str]]:
         lines.append(sentences.condition(fired))
     if found.get("timed_out"):
         lines.append(f"Not yet, after {sentences.duration_of(found, 'waited_ms')}; the job goes on.")
-    return _with_output(found, process, lines, "(no output)")
+    return _with_output(found, process, [*lines, *sentences.masked(found)], "(no output)")
 
 
 def _with_output(

@@ -124,6 +124,14 @@ def size(body: str) -> list[str]:
     return [f"{counted(lines, 'line')}, {len(body):,} characters follow:"]
 
 
+def masked(found: Found) -> list[str]:
+    """Return the line about variables whose values are masked, since output is shown as it is."""
+    names = [text.removesuffix("=***") for text in found.get("env_vars") or [] if text.endswith("=***")]
+    if not names:
+        return []
+    return [f"mask: outlive neither stores nor shows {', '.join(names)}; what the job prints is shown as it is."]
+
+
 def quoted(text: str) -> str:
     """Return words of a program as a string, which can end nowhere but at its end."""
     return json.dumps(text, ensure_ascii=False)

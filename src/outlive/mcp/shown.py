@@ -1,0 +1,28 @@
+"""What a client gets of an answer: the text, the object, or both. It depends on what the client
+shows to its model (docs/reference/mcp.md has the table).
+
+Nothing here needs the SDK: the list of tools, which depends on this, is made before that is
+imported.
+"""
+
+from __future__ import annotations
+
+TEXT, JSON, BOTH = "text", "json", "both"
+OPENCLAW = "openclaw-bundle-mcp"
+# These show the object where there is one, and drop the text or show both again and again
+_SHOW_THE_OBJECT = frozenset({"claude-code", "codex-mcp-client", OPENCLAW})
+
+
+def answers_of(client: str | None, asked: str | None = None) -> str:
+    """Return what a client of this name gets. `asked` is the value of `--answers`."""
+    return asked or (TEXT if client in _SHOW_THE_OBJECT else BOTH)
+
+
+def has_output_schema(client: str | None, asked: str | None = None) -> bool:
+    """Return whether tools are listed with an output schema: it promises the object."""
+    return answers_of(client, asked) != TEXT
+
+
+def job_word(client: str | None) -> str | None:
+    """Return what this client calls the id of a job; None for our own word."""
+    return "sessionId" if client == OPENCLAW else None
