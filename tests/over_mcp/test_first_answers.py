@@ -26,7 +26,7 @@ from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.stdio import Session
 from outlive.mcp.tools.offer import offered
 from outlive.mcp.wire import Wire
-from support.cli import environment
+from support.cli import Cli, environment
 from support.installed import Installed
 from support.mcp_client import LEGACY_VERSION, MODERN_VERSION, McpRefusal, RawMcp, server_command
 from support.wait import until
@@ -114,6 +114,7 @@ def legacy(client: dict[str, Any], protocol: str = LEGACY_VERSION) -> list[dict[
         request(2**60, "ping"),
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}},
         request(4, "tools/list", {}),
+        request(5, "resources/list"),
     ]
 
 
@@ -130,6 +131,7 @@ def modern(client: dict[str, Any]) -> list[dict[str, Any]]:
         request("b", "tools/list", {"_meta": meta}),
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "b"}},
         request("c", "tools/list", {"_meta": nameless}),
+        request("d", "resources/list", {"_meta": meta}),
     ]
 
 
@@ -156,7 +158,7 @@ def by_sdk(session: Session, messages: list[dict[str, Any]]) -> list[bytes]:
 
 def compared(options: dict[str, Any], messages: list[dict[str, Any]]) -> None:
     session = session_with(**options)
-    answers = [session.front.to(encoded(message)) for message in messages]
+    answers = [session.front.to(encoded(message), has_jobs=session._has_jobs) for message in messages]
     assert None not in answers, messages[answers.index(None)]
     assert [answer for answer in answers if answer] == by_sdk(session, messages)
     assert all(bool(answer) is ("id" in message) for answer, message in zip(answers, messages, strict=True))
@@ -283,8 +285,8 @@ def test_only_what_the_session_needs_is_said_again_to_the_sdk() -> None:
     front = front_after(request(7, "ping"), HELLO, INITIALIZED, INITIALIZED, *(request(n, "ping") for n in range(20)))
     assert front.replay == [encoded(request(7, "ping")), encoded(HELLO), encoded(INITIALIZED)]
     assert front.repeated == [7, 0]
-    first, *_ = messages = modern(CLIENTS["tests"])
-    assert front_after(*messages).replay == [encoded(first)]
+    first, *others, _resources = modern(CLIENTS["tests"])
+    assert front_after(first, *others).replay == [encoded(first)]
 
 
 def test_only_verbs_of_the_command_line_are_not_loaded_for_the_list() -> None:
@@ -304,16 +306,41 @@ def has_sdk(server: RawMcp) -> bool:
     return SDK in Path(f"/proc/{server.pid}/maps").read_text()
 
 
-def test_the_sdk_is_imported_at_the_first_request_that_it_has_to_answer(server: RawMcp) -> None:
+def begun(server: RawMcp) -> RawMcp:
+    """A server after the first request of every client."""
     server.start()
     if server.era == "modern":
         assert server.request("server/discover")["supportedVersions"] == [MODERN_VERSION]
+    return server
+
+
+def test_the_sdk_is_imported_at_the_first_request_that_it_has_to_answer(server: RawMcp) -> None:
+    begun(server)
+    assert len(server.request("tools/list")["tools"]) == 2
+    assert server.request("resources/list")["resources"] == []
     assert len(server.request("tools/list")["tools"]) == 2
     assert not has_sdk(server)
     assert server.call("exec", command="echo one")["output"] == "one\n"
     assert has_sdk(server)
     assert len(server.request("tools/list")["tools"]) == 2
     assert not server.others
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_the_jobs_of_a_client_are_listed_by_the_sdk_and_those_of_another_are_not(
+    isolate: bool, server: RawMcp, place: Path, cli: Cli
+) -> None:
+    cli.ok("run", "--wait", "--", "true")
+    args = ("--isolate",) if isolate else ()
+    with RawMcp(log=place / "other.log", era=server.era, client_name="other", args=args) as other:
+        assert begun(other).request("resources/list")["resources"] == []
+        assert not has_sdk(other)
+        job = other.call("exec", command="true")["job_id"]
+    with RawMcp(log=place / "other.log", era=server.era, client_name="other", args=args) as other:
+        (found,) = begun(other).request("resources/list")["resources"]
+        assert found["uri"] == f"job://{job}"
+    assert begun(server).request("resources/list")["resources"] == []
+    assert not has_sdk(server)
 
 
 def test_the_list_of_tools_takes_at_most_ten_megabytes(server: RawMcp) -> None:
@@ -494,14 +521,11 @@ def test_an_update_before_the_first_call_leaves_the_server_its_own_code(
 def test_the_tools_are_listed_before_the_sdk_is_imported_for_what_came_right_before(
     era: str, place: Path, tmp_path: Path
 ) -> None:
-    """Claude Code lists resources first."""
     old = Installed(tmp_path)
     (old.package.parent / "mcp.py").write_text("raise ImportError('this is where the SDK would be')\n")
     with RawMcp(log=place / "mcp.log", era=era, command=[*old.command, "mcp"], env=old.env) as server:
-        server.start()
-        if era == "modern":
-            server.request("server/discover")
-        first, second = server.begin("resources/list"), server.begin("tools/list")
+        begun(server)
+        first, second = server.begin("resources/templates/list"), server.begin("tools/list")
         assert len(server.answer(second)["tools"]) == 2
         assert not server.is_answered(first)
         with pytest.raises(McpRefusal, match="where the SDK would be"):

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from outlive.jobs.waiting import Pause
     from outlive.verbs.spec import Verb
 
-# The stdio transport reads and writes in threads too; slow verbs must never take all threads of
-# anyio
+# Slow verbs must never take all threads of anyio
 _SLOW_AT_ONCE = 4
 _slow = anyio.CapacityLimiter(_SLOW_AT_ONCE)
 

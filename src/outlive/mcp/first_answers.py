@@ -48,13 +48,18 @@ class FirstAnswers:
         self._tools = tools
         self._modern: bool | None = None  # the era of the connection, None before its first request
         self._shaken = self._initialized = False
+        self._has_jobs: Callable[[str | None], bool] | None = None  # for the message in hand
         self._client: str | None = None  # the name from the handshake
 
-    def to(self, line: bytes, *, waiting: bool = False) -> bytes | None:
+    def to(
+        self, line: bytes, *, waiting: bool = False, has_jobs: Callable[[str | None], bool] | None = None
+    ) -> bytes | None:
         """Return the answer to a message, b"" where none is due, None if the SDK has to answer.
 
-        `waiting`: an earlier message waits for the SDK. A notification may be about that one.
+        `waiting`: an earlier message waits, which a notification may be about. `has_jobs(client)`
+        tells whether a client of this name may have jobs; it may take its time.
         """
+        self._has_jobs = has_jobs
         try:
             message = fastjson.loads(line)
         except ValueError:
@@ -112,7 +117,7 @@ class FirstAnswers:
             return None
         if method == "ping":
             return {}
-        return {"tools": self._listed(self._client)} if method == "tools/list" and self._shaken else None
+        return self._list(method, self._client) if self._shaken else None
 
     def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
         self._client = params["clientInfo"]["name"]
@@ -142,16 +147,19 @@ class FirstAnswers:
                 "ttlMs": 0,
                 "_meta": {_SERVER: self._about.server},
             }
-        if method != "tools/list":
+        found = self._list(method, client["name"] if CLIENT in meta else None)
+        if found is None:
             return None
-        ttl_ms, scope = introduction.TOOLS_CACHE
-        return {
-            "cacheScope": scope,
-            "resultType": "complete",
-            "tools": self._listed(client["name"] if CLIENT in meta else None),
-            "ttlMs": ttl_ms,
-            "_meta": {_SERVER: self._about.server},
-        }
+        ttl_ms, scope = introduction.TOOLS_CACHE if method == "tools/list" else (0, "private")
+        members = {"cacheScope": scope, "resultType": "complete", **found, "ttlMs": ttl_ms}
+        return {**_sorted(members), "_meta": {_SERVER: self._about.server}}
+
+    def _list(self, method: str, client: str | None) -> dict[str, Any] | None:
+        if method == "tools/list":
+            return {"tools": self._listed(client)}
+        if method != "resources/list" or self._has_jobs is None or self._has_jobs(client):
+            return None
+        return {"resources": []}
 
     def _listed(self, client: str | None) -> list[dict[str, Any]]:
         """Return the tools with their members in the order of the SDK's models, the alphabet."""

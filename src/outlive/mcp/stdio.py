@@ -10,6 +10,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import closing
+from itertools import islice
 
 from outlive.mcp import first_answers, shown
 from outlive.mcp.introduction import Introduction
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
 _TOGETHER_MS = 20  # a client that asks for tools soon after something else does so within this time
+_FEW_JOBS = 1000  # so many are read in a tenth of a second
 _QUIET_MS = 1000  # a client that shook hands and then asks nothing for so long waits for nothing
 _GONE = (
     "outlive was updated or removed while this server waited for its first call, and what a call needs cannot be "
@@ -94,13 +97,26 @@ class Session:
                     return True
             together_ms = _TOGETHER_MS if self.front.replay and not self.front.listed else 0
             if waiting and (self.wire.ended or not self.wire.can_read(together_ms)):
-                self.wire.lines = waiting
-                return True
+                self.prepare()
+                waiting = self._answered_slowly(waiting)
+                if waiting:
+                    self.wire.lines = waiting
+                    return True
             if self.wire.ended:
                 return False
             if self.launcher is None and not waiting and not self.wire.can_read(self._quiet_ms()):
                 self.prepare()
             self.wire.read()
+
+    def _answered_slowly(self, lines: list[bytes]) -> list[bytes]:
+        """Answer with a look at the jobs, and return the lines from the first one that the SDK has to
+        answer."""
+        for number, line in enumerate(lines):
+            answer = self.front.to(line, has_jobs=self._has_jobs)
+            if answer is None:
+                return lines[number:]
+            self.wire.write(answer)
+        return []
 
     def _quiet_ms(self) -> int | None:
         """Return how long the client has to be silent before other things are done; None: until
@@ -152,6 +168,38 @@ class Session:
         process = offer.process_verbs() if PROCESS in offers else {}
         schema = shown.has_output_schema(client, self.asked["answers"])
         return listing.tools(verbs.load(offer.RUN), process, offers, self.config, output_schema=schema)
+
+    def _has_jobs(self, client: str | None) -> bool:
+        """Return whether this client may have a job to list. It has one if that is not quickly
+        found out."""
+        from outlive import verbs
+        from outlive.errors import OutliveError
+        from outlive.jobs import context, lookup
+        from outlive.mcp.caller import on_stdio
+        from outlive.store.root import Store
+
+        caller = on_stdio(client, os.environ, isolate=self.asked["isolate"])
+        try:
+            with closing(Store.open(self.asked["root"], os.environ)) as store:
+                ctx = context.Context(
+                    store,
+                    self.config,
+                    face="mcp",
+                    owner=caller.owner,
+                    client=None,
+                    scope=caller.scope,
+                    wall=caller.wall,
+                    cwd=None,
+                    env=dict(os.environ),
+                    launcher=self.launcher,
+                    shell=(),
+                )
+                if sum(1 for _ in islice(lookup.job_ids(ctx), _FEW_JOBS + 1)) > _FEW_JOBS:
+                    return True
+                found = verbs.load("list").run(ctx, limit=1)
+        except (OSError, OutliveError):  # the SDK's server says which
+            return True
+        return bool(found["jobs"] or found["skipped"])
 
     def close(self) -> None:
         if self.launcher is not None:
