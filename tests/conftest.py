@@ -33,6 +33,17 @@ settings.register_profile("thorough", settings.get_profile("tests"), max_example
 settings.load_profile("tests")
 # Tests start Python some thousand times: what it compiles is kept, or each start takes three times as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+_kill = os.kill
+
+
+def _kill_one(pid: int, number: int) -> None:
+    """Send a signal to one process. A helper that finds no process answers 0, and kill(2) takes 0 for the whole process
+    group: the runner of the tests, and whatever started it."""
+    assert pid > 0, f"kill({pid}, {number}) would signal a process group: the process that the test wanted is gone"
+    _kill(pid, number)
+
+
+os.kill = _kill_one
 
 
 def pytest_xdist_auto_num_workers() -> int:
