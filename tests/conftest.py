@@ -114,7 +114,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.fixture(autouse=True)
 def nothing_left(request: pytest.FixtureRequest, place: Path) -> Iterator[None]:
     """No process, no zombie and no open file of a test survives it."""
-    before = leaks.Before(place if "shared_place" in request.fixturenames else None)
+    before = leaks.Before(shared="shared_place" in request.fixturenames)
     with _limit():
         yield
     failed = request.node.stash.get(_failed, False)

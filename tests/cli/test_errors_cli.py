@@ -365,7 +365,7 @@ def _files_with(text: str, place: Path) -> list[Path]:
 
 def _arguments_with(text: str) -> list[int]:
     """The processes that name it in their command line. This one's own pid is never among them."""
-    return [pid for pid in processes._pids() if text.encode() in processes._read(pid, "cmdline")]
+    return [pid for pid in processes.all_pids() if text.encode() in processes._read(pid, "cmdline")]
 
 
 @pytest.mark.fault("S06")

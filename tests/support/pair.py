@@ -12,22 +12,25 @@ from support import processes
 from support.wait import until
 
 SUPERVISOR, GUARDIAN, FORK_SERVER = "outrunner", "holdfast", "jobforker"
+_last_seen: dict[str, int] = {}  # job → its supervisor: a test that waits for its end asks many times
 
 
 def comm(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
+    return processes.name(pid)
 
 
 def supervisor(job: str) -> int:
     """The supervisor of a job; 0 if there is none."""
-    for name in os.listdir("/proc"):
-        if name.isdigit() and comm(int(name)) == SUPERVISOR and processes.is_alive(int(name)):
-            if job in " ".join(processes.command_line(int(name))):
-                return int(name)
-    return 0
+    known = _last_seen.get(job, 0)
+    if known and _supervises(known, job):
+        return known
+    found = next((int(name) for name in os.listdir("/proc") if name.isdigit() and _supervises(int(name), job)), 0)
+    _last_seen[job] = found
+    return found
+
+
+def _supervises(pid: int, job: str) -> bool:
+    return comm(pid) == SUPERVISOR and processes.is_alive(pid) and job in " ".join(processes.command_line(pid))
 
 
 def guardian(job: str) -> int:
