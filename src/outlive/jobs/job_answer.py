@@ -222,10 +222,9 @@ def run_answer(
 
     `began` is when the call came (time.monotonic seconds).
     """
-    from outlive.jobs.processes import descendants
     from outlive.render import window
 
-    members = descendants(found, job)
+    others = _living(found, job)
     with Output(job) as output:
         shown = window.show(
             job,
@@ -254,10 +253,19 @@ def run_answer(
         "waited_ms": round((time.monotonic() - began) * 1000),
         "elapsed_ms": elapsed_ms(found),
         "env_vars": env_vars(found),
-        "descendants": len(members),
+        "descendants": others,
     }
-    hint = lost.get("hint") or input_hint(found, answer) or next_step(found, len(members))
+    hint = lost.get("hint") or input_hint(found, answer) or next_step(found, others)
     return answer | ({"hint": hint} if hint else {})
+
+
+def _living(found: Inspection, job: JobDir) -> int:
+    """Return how many processes of the job are alive besides its command."""
+    if not found.supervised:
+        return 0
+    from outlive.jobs.processes import descendants
+
+    return len(descendants(found, job))
 
 
 def next_step(found: Inspection, descendants: int) -> str | None:
