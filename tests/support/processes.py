@@ -125,11 +125,15 @@ def _tie(pid: int, place: str) -> str:
         target = _link(f"/proc/{pid}/{name}")
         if _below(target, place):
             return f"{name} {target}"
-    for number in _names(f"/proc/{pid}/fd"):
-        target = _link(f"/proc/{pid}/fd/{number}")
+    for number, target in open_files(pid).items():
         if _below(target, place):
             return f"fd {number} {target}"
     return ""
+
+
+def open_files(pid: int) -> dict[str, str]:
+    """Return fd → what it leads to, of those that can be seen."""
+    return {number: _link(f"/proc/{pid}/fd/{number}") for number in _names(f"/proc/{pid}/fd")}
 
 
 def _below(path: str, place: str) -> bool:

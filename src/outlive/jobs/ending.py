@@ -116,7 +116,19 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[
             raise from_os(f"deleting {job.path}", error, on="store") from error
         alive = processes.survivors(found, job)
         if (alive and not ending) or time.monotonic() >= until:
-            what = f"{len(alive)} of the processes it started still run" if alive else "its supervisor is still busy"
-            hint = "remove ends and deletes it with everything it started."
-            raise OutliveError("invalid_state", f"the job cannot be deleted: {what}", hint=hint)
+            raise _not_deleted(len(alive))
         yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+
+
+def _not_deleted(alive: int) -> OutliveError:
+    """Return the error of a job with `alive` processes, or with none but one of ours that holds it."""
+    if alive:
+        what = f"{alive} of the processes it started still run"
+        hint = "remove ends and deletes it with everything it started."
+        return OutliveError("invalid_state", f"the job cannot be deleted: {what}", hint=hint)
+    return OutliveError(
+        "invalid_state",
+        "the job cannot be deleted: its supervisor, or the call that started it, has not let go of it",
+        retryable=True,
+        hint="Repeat the call. A process that is stopped (SIGSTOP) holds the job until it continues.",
+    )

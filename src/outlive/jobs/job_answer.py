@@ -274,8 +274,9 @@ def next_step(found: Inspection, descendants: int) -> str | None:
     if not state.finished:
         return "It still runs. Use wait to be told when it ends, poll or log to read on, kill to end it."
     if descendants:
-        what = "1 process it started is" if descendants == 1 else f"{descendants} processes it started are"
-        return f"{what} still alive; kill ends them, and their output still arrives."
+        if descendants == 1:
+            return "1 process it started is still alive; kill ends it, and its output still arrives."
+        return f"{descendants} processes it started are still alive; kill ends them, and their output still arrives."
     if state.reason == "timeout":
         return "It was ended by its time-out. Start it with a larger timeout (0: none) if it should run longer."
     if state.reason in ("lost", "reboot"):

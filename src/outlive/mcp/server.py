@@ -32,7 +32,7 @@ from outlive.mcp.push.channel import CAPABILITY, Channel
 from outlive.mcp.push.resources import Resources
 from outlive.mcp.tools import schemas
 from outlive.mcp.tools.call import EXEC, PROCESS, WAIT_ARGUMENTS, Calls, Tools, defaults_of
-from outlive.mcp.tools.text import answers
+from outlive.mcp.tools.text import answers, sentences
 from outlive.verbs import envelope
 
 if TYPE_CHECKING:
@@ -199,6 +199,8 @@ def client_name(ctx: ServerRequestContext[Any]) -> str | None:
 
 def _result(found: dict[str, Any], *, process: bool) -> types.CallToolResult:
     safe = encodable(found)
+    if not process and safe.get("hint"):
+        safe["hint"] = sentences.without_process(safe["hint"])
     try:
         words = answers.render(safe, process=process)
     except Exception:  # noqa: BLE001 - the job may run: no fault in a sentence may hide that
