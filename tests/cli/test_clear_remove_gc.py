@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from outlive.store.job_dir import JobDir, Locks
-from support import processes
+from support import pair, processes
 from support.cli import Cli, Jobs
 from support.wait import until
 
@@ -28,7 +28,7 @@ def _done(cli: Cli, *words: str) -> str:
 def _settled(cli: Cli, *words: str) -> str:
     """A finished job whose supervisor is gone too: nothing holds it any more."""
     job = _done(cli, *words)
-    until(lambda: not cli.ok("status", job)["supervised"])
+    until(lambda: not pair.is_supervised(cli.root, job))
     return job
 
 

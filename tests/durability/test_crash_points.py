@@ -21,7 +21,6 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.launch import fork_server_client
-from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system import fault_points, fds, tree
 from support import pair
@@ -126,7 +125,7 @@ def run(cli: Cli, raw_mcp: Callable[..., RawMcp], face: str) -> Callable[[dict[s
 def check_never_ran(cli: Cli, root: Path, work: Path) -> None:
     """No trace of a run, then or later; what is left can be seen and deleted."""
     for job in ids(root):
-        until(lambda job=job: not is_supervised(root, job), what="the end of whoever holds it")
+        until(lambda job=job: not pair.is_supervised(root, job), what="the end of whoever holds it")
         for _ in range(2):
             found = cli.ok("status", job)
             assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "launch", None)
@@ -153,7 +152,7 @@ def check_whole(
     ended = cli.ok("wait", job, "--timeout-ms", "30s")
     if code is not None:
         assert (ended["state"], ended["exit_code"], ended["reason"]) == ("exited", code, "exit")
-    until(lambda: not is_supervised(root, job), what="the end of its supervisors")
+    until(lambda: not pair.is_supervised(root, job), what="the end of its supervisors")
     assert runs(work) == 1
     check_output(cli, root / job)
     if told:
@@ -340,7 +339,7 @@ def check_adopted(cli: Cli, root: Path, work: Path) -> None:
     """Nobody supervises it and it runs: the next reader finds it, and the end is known or said to be lost."""
     (job,) = ids(root)
     assert cli.ok("status", job)["state"] == "running"
-    assert is_supervised(root, job)
+    assert pair.is_supervised(root, job)
     (work / "go").touch()
     ended = cli.ok("wait", job, "--timeout-ms", "30s")
     check_known(ended)
@@ -366,12 +365,7 @@ def lost_both(root: Path, job: str) -> bool:
     supervisor = pair.supervisor(job)
     if supervisor:
         pair.end_both(supervisor)
-    return not is_supervised(root, job)
-
-
-def is_supervised(root: Path, job: str) -> bool:
-    with JobDir(str(root), job, os.open(root / job, os.O_RDONLY | os.O_DIRECTORY)) as found:
-        return found.is_supervised()
+    return not pair.is_supervised(root, job)
 
 
 @pytest.mark.parametrize("first", first(1, ["output_moved", "start_spawned", "start_recorded"]))
@@ -399,7 +393,7 @@ def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path,
     # The caller that waits may be fast enough to find both dead, and to start a third that dies as well
     until(lambda: len(crashed(work)) >= 2, what="the end of both")
     assert crashed(work)[:2] == [point, fault_points.SUCCESSOR + seen]
-    until(lambda: not is_supervised(root, job), what="the end of whoever had it")
+    until(lambda: not pair.is_supervised(root, job), what="the end of whoever had it")
     assert cli.ok("status", job)["state"] == "exited"  # this look finds that nobody was told
     check_whole(cli, root, work)
 

@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 
 from outlive.launch import fork_server_client
+from outlive.store.job_dir import JobDir
 from support import processes
 from support.wait import until
 
@@ -31,6 +32,12 @@ def supervisor(job: str) -> int:
 
 def _supervises(pid: int, job: str) -> bool:
     return comm(pid) == SUPERVISOR and processes.is_alive(pid) and job in " ".join(processes.command_line(pid))
+
+
+def is_supervised(root: Path, job: str) -> bool:
+    """Whether the lock of its supervisor is held: what `status` says, without a process that says it."""
+    with JobDir(str(root), job, os.open(root / job, os.O_RDONLY | os.O_DIRECTORY)) as found:
+        return found.is_supervised()
 
 
 def guardian(job: str) -> int:
