@@ -479,7 +479,7 @@ def test_a_reader_without_open_files_leaves_the_adoption_to_the_next(
 def reader(root: Path, launcher: fork_server_client.Launcher) -> Iterator[Context]:
     """A caller as a server is one, in this process."""
     store = Store.open(str(root), {})
-    settings = config.load({}, None)
+    settings = config.load({"XDG_CONFIG_HOME": "/nonexistent"}, None)
     with contextlib.closing(launcher), contextlib.closing(store):
         yield Context(
             store,

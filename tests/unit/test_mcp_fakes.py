@@ -113,12 +113,15 @@ def tools(
     calls: Recorder, *, offers: tuple[str, ...] = ("exec", "process"), env: Mapping[str, str] | None = None
 ) -> Tools:
     return Tools(
-        run_verb(calls.at_once), process_verbs(calls), offers, config.load({"HOME": "/nonexistent", **(env or {})})
+        run_verb(calls.at_once),
+        process_verbs(calls),
+        offers,
+        config.load({"XDG_CONFIG_HOME": "/nonexistent", **(env or {})}),
     )
 
 
 def fake_server(calls: Recorder, root: str, **options: Any) -> Any:
-    found = config.load({"HOME": "/nonexistent"})
+    found = config.load({"XDG_CONFIG_HOME": "/nonexistent"})
     environment = JobEnvironment({"PATH": "/usr/bin:/bin"})
     environment._settled.set()  # there is no login shell that the first command would wait for
     runner = Calls(tools(calls, **options), found, environment, root=root, launcher=None)

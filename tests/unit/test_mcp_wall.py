@@ -33,7 +33,7 @@ class Known(JobEnvironment):
 
 @pytest.fixture
 def calls(root: Path) -> Iterator[Calls]:
-    found = config.load({"HOME": "/nonexistent"})
+    found = config.load({"XDG_CONFIG_HOME": "/nonexistent"})
     tools = Tools(verbs.load("run"), process_verbs(), (EXEC, PROCESS), found)
     made = Calls(tools, found, Known({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())
     yield made
@@ -105,7 +105,7 @@ def test_an_update_of_a_short_uri_stays_on_its_side_of_the_wall(
     uri = f"job://{jobs[mine][:6]}/output"
     built = server.build(
         calls,
-        config.load({"HOME": "/nonexistent"}),
+        config.load({"XDG_CONFIG_HOME": "/nonexistent"}),
         {},
         caller_of=lambda ctx: {"mine": mine, "yours": yours}[_name(ctx)],
     )
