@@ -33,6 +33,17 @@ settings.register_profile("thorough", settings.get_profile("tests"), max_example
 settings.load_profile("tests")
 # Tests start Python some thousand times: what it compiles is kept, or each start takes three times as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+_kill = os.kill
+
+
+def _kill_one(pid: int, number: int) -> None:
+    """Send a signal to one process. A helper that finds no process answers 0, and kill(2) takes 0 for the whole process
+    group: the runner of the tests, and whatever started it."""
+    assert pid > 0, f"kill({pid}, {number}) would signal a process group: the process that the test wanted is gone"
+    _kill(pid, number)
+
+
+os.kill = _kill_one
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -103,7 +114,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.fixture(autouse=True)
 def nothing_left(request: pytest.FixtureRequest, place: Path) -> Iterator[None]:
     """No process, no zombie and no open file of a test survives it."""
-    before = leaks.Before(place if "shared_place" in request.fixturenames else None)
+    before = leaks.Before(shared="shared_place" in request.fixturenames)
     with _limit():
         yield
     failed = request.node.stash.get(_failed, False)
@@ -230,10 +241,38 @@ def shared_session(shared_server: McpSession, place: Path) -> Iterator[McpSessio
     its `mcp_session` is this one (and a mark that sets `era` is `indirect`)."""
     shared_server.messages.clear()
     yield shared_server
-    for job in shared_server.ok("process", action="list", all=True, limit=0)["jobs"]:
-        shared_server.ok("process", action="remove", job_id=job["job_id"])
+    _clear(shared_server, place)
+
+
+def _clear(server: McpSession | RawMcp, place: Path) -> None:
+    for job in server.call("process", action="list", all=True, limit=0)["jobs"]:
+        assert server.call("process", action="remove", job_id=job["job_id"])["ok"]
     for path in (place / "work").iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.fixture(scope="module")
+def shared_raw_options() -> dict[str, Any]:
+    """What the server and the client of `shared_raw` have beyond the usual; a module overrides it."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def shared_raw_server(
+    era: str, shared_place: Path, shared_where: dict[str, Any], shared_raw_options: dict[str, Any]
+) -> Iterator[RawMcp]:
+    with RawMcp(log=shared_place / "raw.log", era=era, **shared_where, **shared_raw_options) as raw:
+        yield raw.start()
+
+
+@pytest.fixture
+def shared_raw(shared_raw_server: RawMcp, place: Path) -> Iterator[RawMcp]:
+    """Lines of JSON-RPC to one server for all tests of a module. When a test begins, there is no job, no open request
+    and no message, as with `shared_session`."""
+    yield shared_raw_server
+    shared_raw_server.cancel_all()
+    _clear(shared_raw_server, place)
+    shared_raw_server.others.clear()
 
 
 @pytest.fixture(scope="module")

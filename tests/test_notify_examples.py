@@ -6,6 +6,7 @@ The commands they call are stand-ins that write down what they were given; curl 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -43,7 +44,7 @@ from support.notified import (
     text_of,
     tools_in,
 )
-from support.tiers import MODERN_FIRST
+from support.tiers import MODERN_FIRST, first
 from support.wait import until
 
 
@@ -79,9 +80,19 @@ def test_an_example_says_what_it_does_needs_and_how_to_test_it(path: Path) -> No
     assert subprocess.run(["sh", "-n", path], check=False).returncode == 0
 
 
+# By default each caller once, by text and by path in turn
+_USUAL = dict(zip(CALLS, itertools.cycle(("text", "path")), strict=False))
+
+
 @pytest.mark.fault("S16")
-@pytest.mark.parametrize("by", ["text", "path"])
-@pytest.mark.parametrize("name", CALLERS)
+@pytest.mark.parametrize(
+    ("name", "by"),
+    [
+        pytest.param(name, by, marks=[needs_jq] * (name == "desktop.sh") + [pytest.mark.slow] * (by != _USUAL[name]))
+        for name in CALLS
+        for by in ("text", "path")
+    ],
+)
 def test_nothing_that_a_value_holds_is_run(
     name: str, by: str, host: Play, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,7 +112,7 @@ def test_nothing_that_a_value_holds_is_run(
         assert "it's" not in words.replace(EVIL, "").replace(str(root), ""), "the title was passed on"
 
 
-@pytest.mark.parametrize("name", CALLERS)
+@pytest.mark.parametrize("name", first(2, CALLERS))
 def test_a_command_that_is_not_there_is_a_failed_delivery(name: str, cli: Cli, tools: Path) -> None:
     command, variables = CALLS[name]
     assert not (tools / command).exists()
@@ -110,7 +121,7 @@ def test_a_command_that_is_not_there_is_a_failed_delivery(name: str, cli: Cli, t
     assert told.result["exit_code"]
 
 
-@pytest.mark.parametrize("name", CALLERS)
+@pytest.mark.parametrize("name", first(2, CALLERS))
 def test_a_command_that_fails_is_a_failed_delivery(name: str, cli: Cli, host: Play) -> None:
     command, variables = CALLS[name]
     played = host(command)

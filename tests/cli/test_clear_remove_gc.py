@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from support import processes
+from outlive.store.job_dir import JobDir, Locks
+from support import pair, processes
 from support.cli import Cli, Jobs
 from support.wait import until
 
@@ -24,7 +28,7 @@ def _done(cli: Cli, *words: str) -> str:
 def _settled(cli: Cli, *words: str) -> str:
     """A finished job whose supervisor is gone too: nothing holds it any more."""
     job = _done(cli, *words)
-    until(lambda: not cli.ok("status", job)["supervised"])
+    until(lambda: not pair.is_supervised(cli.root, job))
     return job
 
 
@@ -138,6 +142,21 @@ def test_removes_at_once_of_one_job_all_get_an_answer(cli: Cli, root: Path) -> N
 
 
 @pytest.mark.fault("S04")
+@pytest.mark.parametrize("verb", ["remove", "clear"])
+def test_a_job_that_something_of_ours_holds_is_deleted_by_the_same_call_later(cli: Cli, root: Path, verb: str) -> None:
+    """A launcher that was stopped before it let go of the job, for example."""
+    job = _settled(cli, "true")
+    limit = "from outlive import limits; limits.DELETE_S = 0.1"
+    call = f"import sys; {limit}; from outlive.__main__ import main; sys.exit(main())"
+    fd = os.open(root / job, os.O_RDONLY | os.O_DIRECTORY)
+    with JobDir(str(root), job, fd) as directory, closing(Locks(directory)):
+        told = subprocess.run([sys.executable, "-c", call, verb, job], capture_output=True, check=False)
+    error = json.loads(told.stdout)["error"]
+    assert (error["code"], error["retryable"]) == ("invalid_state", True)
+    assert "its supervisor, or the call that started it, has not let go of it" in error["message"]
+    assert cli.ok(verb, job)["freed_bytes"] > 0
+
+
 def test_deleting_follows_no_link_out_of_the_job(cli: Cli, root: Path, place: Path) -> None:
     (place / "precious").mkdir()
     (place / "precious" / "file").write_text("kept")

@@ -29,7 +29,7 @@ GATE = "until [ -e go ]; do sleep 0.02; done"
 def _settled(cli: Cli, *words: str) -> str:
     """A finished job that nobody holds any more."""
     job: str = cli.ok("run", "--wait", *(words or ("true",)))["job_id"]
-    until(lambda: not cli.ok("status", job)["supervised"])
+    until(lambda: not pair.is_supervised(cli.root, job))
     return job
 
 
@@ -189,7 +189,7 @@ def test_a_job_whose_end_is_still_to_be_told_stays(cli: Cli, root: Path, sweep: 
     event.write_text(json.dumps(json.loads(event.read_bytes()) | {"delivered": False}), encoding="utf-8")
     assert sweep(max_jobs=0) == 0
     cli.ok("status", job)
-    until(lambda: not cli.ok("status", job)["supervised"], what="the end of who tells it")
+    until(lambda: not pair.is_supervised(cli.root, job), what="the end of who tells it")
     assert sweep(max_jobs=0) == 1
 
 

@@ -16,6 +16,7 @@ from outlive import config
 from outlive.jobs import doctor
 from support import pair
 from support.cli import Cli, Text, one_object
+from support.tiers import first
 from support.wait import until
 
 
@@ -40,12 +41,15 @@ def test_a_sound_place_is_healthy_and_every_check_is_told_once(cli: Cli, root: P
 
 @pytest.mark.parametrize(
     ("words", "env", "source"),
-    [
-        (["--root", "elsewhere"], {}, "--root"),
-        ([], {}, "OUTLIVE_ROOT"),
-        ([], {"OUTLIVE_ROOT": None}, "XDG_DATA_HOME"),
-        ([], {"OUTLIVE_ROOT": None, "XDG_DATA_HOME": None}, "the default"),
-    ],
+    first(
+        2,
+        [
+            (["--root", "elsewhere"], {}, "--root"),
+            ([], {}, "OUTLIVE_ROOT"),
+            ([], {"OUTLIVE_ROOT": None}, "XDG_DATA_HOME"),
+            ([], {"OUTLIVE_ROOT": None, "XDG_DATA_HOME": None}, "the default"),
+        ],
+    ),
 )
 def test_the_root_is_told_with_where_it_comes_from(
     cli: Cli, words: list[str], env: dict[str, str | None], source: str

@@ -14,6 +14,7 @@ import pytest
 from support import processes
 from support.cli import Cli, Jobs
 from support.mounts import Mounts, fill
+from support.tiers import first
 from support.wait import until
 
 SECRET = secrets.token_hex(12)  # of this run alone: another one on this machine has its own
@@ -24,17 +25,20 @@ SECRET = secrets.token_hex(12)  # of this run alone: another one on this machine
 
 @pytest.mark.parametrize(
     ("words", "near"),
-    [
-        (["stauts", "x"], "status"),
-        (["strat"], "start"),
-        (["rn", "true"], "run"),
-        (["tags", "set"], "tag set"),
-        (["RUN", "true"], "run"),
-        (["remov"], "remove"),
-        (["read", "x"], "log"),
-        (["stop", "x"], "kill"),
-        (["ps"], "list"),
-    ],
+    first(
+        2,
+        [
+            (["stauts", "x"], "status"),
+            (["strat"], "start"),
+            (["rn", "true"], "run"),
+            (["tags", "set"], "tag set"),
+            (["RUN", "true"], "run"),
+            (["remov"], "remove"),
+            (["read", "x"], "log"),
+            (["stop", "x"], "kill"),
+            (["ps"], "list"),
+        ],
+    ),
 )
 def test_an_unknown_verb_is_a_usage_error_that_names_the_nearest(cli: Cli, words: list[str], near: str) -> None:
     answer = cli.run(*words)
@@ -49,21 +53,24 @@ def test_an_unknown_verb_is_a_usage_error_that_names_the_nearest(cli: Cli, words
 
 @pytest.mark.parametrize(
     ("words", "near"),
-    [
-        (["run", "--tiemout", "5", "touch ran"], "--timeout"),
-        (["run", "--snapshot", "0", "touch ran"], "--snapshot-after"),
-        (["run", "--tags", "a", "touch ran"], "--tag"),
-        (["run", "--envfile", "f", "touch ran"], "--env-file"),
-        (["list", "--al"], "--all"),
-        (["gc", "--dryrun"], "--dry-run"),
-        (["wait", "--timeout", "5", "x"], "--timeout-ms"),
-        (["--rooot", "/tmp", "list"], "--root"),
-        (["run", "--workdir", "/", "touch ran"], "--cwd"),
-        (["run", "--search", "x", "touch ran"], "outlive log"),
-        (["status", "--id", "x"], "without a flag: JOB"),
-        (["list", "--json"], "JSON already"),
-        (["run", "--end", "5", "touch ran"], "--help"),
-    ],
+    first(
+        3,
+        [
+            (["run", "--tiemout", "5", "touch ran"], "--timeout"),
+            (["run", "--snapshot", "0", "touch ran"], "--snapshot-after"),
+            (["run", "--tags", "a", "touch ran"], "--tag"),
+            (["run", "--envfile", "f", "touch ran"], "--env-file"),
+            (["list", "--al"], "--all"),
+            (["gc", "--dryrun"], "--dry-run"),
+            (["wait", "--timeout", "5", "x"], "--timeout-ms"),
+            (["--rooot", "/tmp", "list"], "--root"),
+            (["run", "--workdir", "/", "touch ran"], "--cwd"),
+            (["run", "--search", "x", "touch ran"], "outlive log"),
+            (["status", "--id", "x"], "without a flag: JOB"),
+            (["list", "--json"], "JSON already"),
+            (["run", "--end", "5", "touch ran"], "--help"),
+        ],
+    ),
 )
 def test_an_unknown_option_is_a_usage_error_that_names_the_nearest(
     cli: Cli, work: Path, root: Path, words: list[str], near: str
@@ -78,18 +85,21 @@ def test_an_unknown_option_is_a_usage_error_that_names_the_nearest(
 
 @pytest.mark.parametrize(
     "words",
-    [
-        [],
-        ["status"],
-        ["status", "x", "y"],
-        ["run", "--tag"],
-        ["run", "--timeout", "--", "true"],
-        ["list", "--all=yes"],
-        ["tag"],
-        ["tag", "get", "x"],
-        ["write"],
-        ["--"],
-    ],
+    first(
+        4,
+        [
+            [],
+            ["status"],
+            ["status", "x", "y"],
+            ["run", "--tag"],
+            ["run", "--timeout", "--", "true"],
+            ["list", "--all=yes"],
+            ["tag"],
+            ["tag", "get", "x"],
+            ["write"],
+            ["--"],
+        ],
+    ),
 )
 def test_a_call_that_is_worded_wrongly_has_status_two_an_error_object_and_usage(cli: Cli, words: list[str]) -> None:
     answer = cli.run(*words)
@@ -193,7 +203,7 @@ CALLS = [["run", "touch ran"], ["create", "true"], ["list"], ["status", "x" * 8]
 
 
 @pytest.mark.fault("S02")
-@pytest.mark.parametrize("mode", [0o1777, 0o770])
+@pytest.mark.parametrize("mode", first(1, [0o1777, 0o770]))
 def test_a_root_that_others_may_write_is_refused(cli: Cli, root: Path, work: Path, mode: int) -> None:
     root.mkdir()
     root.chmod(mode)
@@ -218,7 +228,7 @@ def test_a_root_of_somebody_else_is_refused(cli: Cli, root: Path, work: Path) ->
     assert not (work / "ran").exists()
 
 
-@pytest.mark.parametrize("below", ["", "/below"])
+@pytest.mark.parametrize("below", first(1, ["", "/below"]))
 def test_a_file_in_the_place_of_the_root_is_an_error(cli: Cli, place: Path, below: str) -> None:
     (place / "file").write_text("kept")
     for words in CALLS:
@@ -356,14 +366,17 @@ def _config(place: Path, text: str) -> Path:
 
 @pytest.mark.parametrize(
     ("text", "near"),
-    [
-        ("[exec]\nbackground_sm = 5\n", "background_ms"),
-        ("[shel]\nunix = ['sh', '-c']\n", "shell"),
-        ("[gc]\nolder_then = '1d'\n", "older_than"),
-        ("[exec]\nbackground_ms = 'soon'\n", ""),
-        ("[shell]\nunix = 'sh -c'\n", ""),
-        ("not toml", ""),
-    ],
+    first(
+        3,
+        [
+            ("[exec]\nbackground_sm = 5\n", "background_ms"),
+            ("[shel]\nunix = ['sh', '-c']\n", "shell"),
+            ("[gc]\nolder_then = '1d'\n", "older_than"),
+            ("[exec]\nbackground_ms = 'soon'\n", ""),
+            ("[shell]\nunix = 'sh -c'\n", ""),
+            ("not toml", ""),
+        ],
+    ),
 )
 def test_a_wrong_configuration_is_an_error_that_names_the_nearest_and_nothing_runs(
     cli: Cli, place: Path, work: Path, text: str, near: str
@@ -405,7 +418,7 @@ def _files_with(text: str, place: Path) -> list[Path]:
 
 def _arguments_with(text: str) -> list[int]:
     """The processes that name it in their command line. This one's own pid is never among them."""
-    return [pid for pid in processes._pids() if text.encode() in processes._read(pid, "cmdline")]
+    return [pid for pid in processes.all_pids() if text.encode() in processes._read(pid, "cmdline")]
 
 
 @pytest.mark.fault("S06")

@@ -23,7 +23,7 @@ STEP = QUOTA // 16
 BLOCKS = 3 * 65_536  # what a file system may keep of blocks that are partly in the gap, both logs and `order`
 LINE = "line %011d of this job's output\n"
 WIDTH = len(LINE % 0)
-COUNT = 50 * MB // WIDTH + 1
+COUNT = 10 * MB // WIDTH + 1
 PRINT = f"""
 import sys
 first, count = int(sys.argv[1]), int(sys.argv[2])
@@ -51,7 +51,7 @@ def _numbers(text: str) -> list[int]:
 
 @pytest.fixture
 def flood(cli: Cli) -> dict[str, Any]:
-    """50 MB of numbered lines under a quota of 1 MiB, ended."""
+    """10 MB of numbered lines under a quota of 1 MiB, ended."""
     return cli.ok("run", "--wait", "--quota-bytes", "1M", *_print(COUNT))
 
 
@@ -239,12 +239,12 @@ with open("count", "w") as file:
 
 
 @pytest.mark.fault("F71")
-@pytest.mark.parametrize("quota", first(1, ["64K", "1M"]))
+@pytest.mark.parametrize(("quota", "deaths"), first(1, [("64K", 3), ("64K", 8), ("1M", 8)]))
 def test_supervisors_killed_while_they_punch_cost_no_line_of_what_is_kept(
-    cli: Cli, work: Path, jobs: Jobs, quota: str
+    cli: Cli, work: Path, jobs: Jobs, quota: str, deaths: int
 ) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "--quota-bytes", quota, "--", sys.executable, "-c", FOREVER)["job_id"]
-    for _ in range(8):
+    for _ in range(deaths):
         (gap,) = until(lambda: cli.ok("status", job).get("gaps"), what="a gap")
         pair.end(pair.supervisor(job))
         until(lambda at=gap["to_seq"]: cli.ok("status", job)["gaps"][0]["to_seq"] > at + MB, what="a longer gap")
@@ -255,7 +255,7 @@ def test_supervisors_killed_while_they_punch_cost_no_line_of_what_is_kept(
     count = int((work / "count").read_text(encoding="utf-8"))
     status = cli.ok("status", job)
     (gap,) = status["gaps"]
-    assert status["adopted"] >= 8
+    assert status["adopted"] >= deaths
     assert status["stdout_bytes"] == count * WIDTH
     assert gap["lines"] * WIDTH == gap["bytes"]
     assert _stored(cli, job) <= status["quota_bytes"] * 17 // 16 + BLOCKS
@@ -313,7 +313,7 @@ def test_a_file_system_that_cannot_punch_keeps_the_head_and_counts_the_rest(tmp_
     assert "punch" in found["hint"] and "quota" in found["hint"]
 
 
-@pytest.mark.parametrize("word", ["1", "65535", "10X", "-1", "", "nan"])
+@pytest.mark.parametrize("word", first(2, ["1", "65535", "10X", "-1", "", "nan"]))
 def test_a_quota_that_makes_no_sense_is_refused(cli: Cli, word: str) -> None:
     cli.error("run", f"--quota-bytes={word}", "--", "true", code="invalid_argument")
     assert cli.ok("list", "--all")["jobs"] == []
@@ -348,7 +348,7 @@ def test_a_job_directory_of_before_there_was_a_gap_reads_as_ever(cli: Cli, flood
 def test_what_was_gone_before_it_could_be_searched_is_told(cli: Cli, flood: dict[str, Any]) -> None:
     job = flood["job_id"]
     (gap,) = cli.ok("status", job)["gaps"]
-    found = cli.ok("wait", job, "--until", "regex=00000700000", "--timeout-ms", "30s")
+    found = cli.ok("wait", job, "--until", f"regex={COUNT // 2:011d}", "--timeout-ms", "30s")
     assert found["fired"]["condition"] == "exit"
     assert f"{gap['bytes']:,} bytes of output were gone before they could be searched" in found["hint"]
     found = cli.ok("wait", job, "--until", f"regex={COUNT - 1:011d}", "--timeout-ms", "30s")

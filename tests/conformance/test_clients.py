@@ -16,6 +16,7 @@ from conformance.clients import Client, Face, Inspector, TypeScript
 from support.cli import Cli, Jobs
 from support.mcp_client import LEGACY_VERSION, MODERN_VERSION, McpSession
 from support.serve import Served
+from support.tiers import MODERN_FIRST
 
 FACES = {
     "inspector-legacy": ("stdio", "http"),
@@ -87,6 +88,7 @@ def test_a_mistake_reaches_the_client_as_an_answer(client: Client) -> None:
     assert answer["error"]["code"] == "job_not_found"
 
 
+@MODERN_FIRST
 def test_the_python_client_lists_runs_polls_and_kills(mcp_session: McpSession, cli: Cli, jobs: Jobs) -> None:
     assert mcp_session.tools().keys() == {"exec", "process"}
     assert mcp_session.ok("exec", command="exit 3")["exit_code"] == 3

@@ -94,7 +94,7 @@ def test_both_killed_before_anybody_looks_leave_the_output_until_then_and_no_inv
 
 def test_one_supervisor_after_the_other_may_be_killed(cli: Cli, work: Path) -> None:
     counting = Counting.start(cli, work)
-    for _ in range(4):
+    for _ in range(3):
         pair.end(pair.supervisor(counting.job))
         assert cli.ok("status", counting.job)["state"] == "running"
         until(lambda: pair.supervisor(counting.job), what="a new supervisor")
@@ -219,10 +219,11 @@ def test_stdin_that_was_closed_stays_closed_when_its_supervisor_is_killed(cli: C
 
 
 @pytest.mark.fault("F02")
+@pytest.mark.parametrize("times", first(1, [4, 15]))
 def test_a_supervisor_killed_while_it_starts_never_runs_a_command_twice_and_never_invents(
-    cli: Cli, root: Path, work: Path
+    cli: Cli, root: Path, work: Path, times: int
 ) -> None:
-    for turn in range(15):
+    for turn in range(times):
         mark = work / f"ran{turn}"
         command = f"echo x >> {mark}; sleep 0.02; echo one; echo two >&2; exit 5"
         before = set(_ids(root))
@@ -310,7 +311,7 @@ def test_a_killed_fork_server_is_replaced_and_its_jobs_go_on(
     counting = Counting(cli, work, server.call("exec", command=counter("c"), background=True)["job_id"], "c")
     counting.grows()
     fork_server = pair.fork_server(counting.job)
-    for turn in range(3):
+    for turn in range(2):
         pair.end(fork_server)
         found = server.call("exec", command=f"echo {turn}; exit {turn}")
         assert not found.is_error

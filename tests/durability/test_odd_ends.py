@@ -73,7 +73,7 @@ def test_a_grace_that_began_before_a_takeover_ends_with_the_kill(cli: Cli, jobs:
     cli.ok("kill", job, "--grace-ms", "1500", "--wait-ms", "100")
     pair.end(pair.supervisor(job))
     until(lambda: cli.ok("status", job)["state"] == "killed", what="the end of the command")
-    until(lambda: not cli.ok("status", job)["supervised"], what="the end of all of it")
+    until(lambda: not pair.is_supervised(cli.root, job), what="the end of all of it")
     jobs.end()
 
 
@@ -148,7 +148,7 @@ def test_a_start_that_failed_before_anything_ran_can_be_tried_again(cli: Cli, ro
 
 def test_a_job_whose_state_cannot_be_read_is_not_killed_but_removed(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "echo out")["job_id"]
-    until(lambda: not cli.ok("status", job)["supervised"], what="the end of its supervisor")
+    until(lambda: not pair.is_supervised(cli.root, job), what="the end of its supervisor")
     (root / job / "state.json").write_bytes(b"\0" * 64)
     assert "remove" in cli.error("kill", job, code="invalid_state")["hint"]
     cli.ok("remove", job)

@@ -23,6 +23,7 @@ from support.aged import aged
 from support.cli import Cli
 from support.installed import Installed
 from support.mcp_client import RawMcp
+from support.tiers import slow
 from support.wait import until
 
 GATE = "until [ -e go ]; do sleep 0.02; done"
@@ -214,7 +215,7 @@ def _reported(cli: Cli, job: str, process: str, error: str) -> None:
     ("points", "processes"),
     [
         (["start_told"], ["supervisor"]),
-        (["end_seen"], ["supervisor"]),
+        slow((["end_seen"], ["supervisor"])),
         (["guardian_told"], ["guardian"]),
         (["end_seen", "guardian:end_moved"], ["guardian", "supervisor"]),
     ],

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support import pair
+from support import pair, tasks_client
 from support.aged import aged as aged_job
 from support.cli import Cli
 from support.installed import Installed
 from support.mcp_client import RawMcp
-from support.tiers import first
+from support.serve import INITIALIZE, Served
+from support.tiers import first, slow
 from support.wait import until
 
 MARK = "until [ -e {0} ]; do sleep 0.02; done"
@@ -76,9 +77,9 @@ def _kill_supervisor(job: str, both: bool) -> None:
 @pytest.mark.parametrize(
     ("starter", "both", "change"),
     [
-        ("cli", False, "removed"),
+        slow(("cli", False, "removed")),
         ("cli", True, "replaced"),
-        ("server", False, "replaced"),
+        slow(("server", False, "replaced")),
         ("server", True, "removed"),
     ],
 )
@@ -234,6 +235,51 @@ def test_every_feature_of_a_server_can_be_used_for_the_first_time(
     assert server.call("process", action="start", job_id=made["job_id"])["exit_code"] == 0
     for one in server.call("process", action="list", all=True)["jobs"]:
         server.call("process", action="remove", job_id=one["job_id"])
+
+
+@BOTH_CHANGES
+def test_tasks_and_progress_can_be_used_for_the_first_time(
+    change: str, old: Installed, place: Path, cli: Cli, work: Path
+) -> None:
+    with RawMcp(log=place / "mcp.log", era="modern", command=[*old.command, "mcp"], env=old.env) as server:
+        server.start()
+        server.request("tools/list")
+        old.change(change)
+        meta = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {tasks_client.IDENTIFIER: {}}}}
+
+        def begin(command: str, yield_ms: int, **more: Any) -> int:
+            arguments = {"command": command, "yield_ms": yield_ms}
+            return server.begin("tools/call", {"name": "exec", "arguments": arguments, "_meta": more})
+
+        told = begin(MARK.format("go"), 40_000, progressToken="mine")
+        until(lambda: server.read_one(1) and server.others, what="progress")
+        assert {one["method"] for one in server.others} == {"notifications/progress"}
+        task = server.answer(begin(f"{MARK.format('go')}; echo out", 0, **meta))
+        assert (task["resultType"], task["status"]) == ("task", "working")
+        checks = {one["name"]: one["status"] for one in cli.ok("doctor")["checks"]}
+        assert checks["supervision"] == "ok", "a doctor from elsewhere finds its jobs looked after"
+        (work / "go").touch()
+        assert server.tool_answer(told)["exit_code"] == 0
+        asked = {"taskId": task["taskId"], "_meta": meta}
+        until(lambda: server.request("tasks/get", asked)["status"] == "completed", what="the end of the task")
+        assert server.request("tasks/cancel", asked)["resultType"] == "complete"
+        for one in server.call("process", action="list", all=True)["jobs"]:
+            server.call("process", action="remove", job_id=one["job_id"])
+
+
+@BOTH_CHANGES
+def test_a_server_over_http_answers_its_first_request(
+    change: str, old: Installed, serve: Callable[..., Served], work: Path
+) -> None:
+    served = serve(env=old.env)
+    old.change(change)
+    assert served.rpc("tools/list", {}, token="wrong").status == 401
+    hello = served.ask("POST", body={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE})
+    assert hello.json["result"]["serverInfo"]["name"] == "outlive"
+    done = served.tool("exec", command="echo out; exit 7", workdir=str(work))
+    assert (done["exit_code"], done["output"]) == (7, "out\n")
+    assert served.tool("process", action="log", job_id=done["job_id"], search="o[u]t")["output"]
+    served.tool("process", action="remove", job_id=done["job_id"])
 
 
 def _updated(server: RawMcp, uri: str) -> bool:

@@ -7,13 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.cli import Cli
 from support.commands import GATE
-from support.mcp_client import LEGACY_VERSION, RawMcp
+from support.mcp_client import RawMcp
 from support.tiers import MODERN_FIRST
 from support.wait import until
 
 Raw = Callable[..., RawMcp]
+ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 METHOD = "notifications/claude/channel"
 LAST = "until [ -e last ]; do sleep 0.02; done"
 
@@ -33,16 +36,24 @@ def _next_message(raw: RawMcp, already: int = 0) -> dict[str, Any]:
 
 
 def _experimental(raw: RawMcp) -> Any:
-    if raw.era == "legacy":
-        hello = {"protocolVersion": LEGACY_VERSION, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        return raw.request("initialize", hello)["capabilities"].get("experimental")
-    return raw.request("server/discover")["capabilities"].get("experimental")
+    told = raw.greeting if raw.era == "legacy" else raw.request("server/discover")
+    return told["capabilities"].get("experimental")
+
+
+@pytest.fixture(scope="module")
+def shared_raw_options() -> dict[str, Any]:
+    return {"args": ("--channel",)}
+
+
+@pytest.fixture
+def raw(shared_raw: RawMcp) -> RawMcp:
+    """A client with a channel, of a server that this module's tests share."""
+    return shared_raw
 
 
 @MODERN_FIRST
-def test_the_channel_is_declared_if_it_is_asked_for(raw_mcp: Raw, era: str) -> None:
-    assert _experimental(raw_mcp(era=era, start=False, args=("--channel",))) == {"claude/channel": {}}
-    assert not _experimental(raw_mcp(era=era, start=False))
+def test_the_channel_is_declared_if_it_is_asked_for(raw: RawMcp) -> None:
+    assert _experimental(raw) == {"claude/channel": {}}
 
 
 def test_the_help_names_the_flag(cli: Cli) -> None:
@@ -50,8 +61,7 @@ def test_the_help_names_the_flag(cli: Cli) -> None:
     assert cli.text("mcp", "--channel=yes").status == 2
 
 
-def test_a_job_that_ends_wakes_the_client_that_started_it(raw_mcp: Raw, era: str, work: Path) -> None:
-    raw = raw_mcp(era=era, args=("--channel",))
+def test_a_job_that_ends_wakes_the_client_that_started_it(raw: RawMcp, work: Path) -> None:
     job = _begin(raw, f"{GATE}; echo it broke; exit 3", title="build <1>")
     (work / "go").touch()
     found = _next_message(raw)
@@ -73,8 +83,7 @@ def test_a_job_that_ends_wakes_the_client_that_started_it(raw_mcp: Raw, era: str
 
 
 @MODERN_FIRST
-def test_a_watch_that_is_hit_wakes_the_client(raw_mcp: Raw, era: str, work: Path) -> None:
-    raw = raw_mcp(era=era, args=("--channel",))
+def test_a_watch_that_is_hit_wakes_the_client(raw: RawMcp, work: Path) -> None:
     then = "until [ -e on ]; do sleep 0.02; done"
     command = f"{GATE}; echo calm; echo the first needle; echo the last needle; {then}"
     job = _begin(raw, command, watch=["needle"], title="seek")
@@ -91,8 +100,7 @@ def test_a_watch_that_is_hit_wakes_the_client(raw_mcp: Raw, era: str, work: Path
 
 
 @MODERN_FIRST
-def test_nobody_is_told_what_an_answer_told(raw_mcp: Raw, era: str, work: Path) -> None:
-    raw = raw_mcp(era=era, args=("--channel",))
+def test_nobody_is_told_what_an_answer_told(raw: RawMcp, work: Path) -> None:
     raw.call("exec", command="true")
     waited = _begin(raw, f"{GATE}; echo waited")
     waiting = raw.begin_call("process", action="wait", job_id=waited)
@@ -117,8 +125,7 @@ def test_nobody_is_told_what_an_answer_told(raw_mcp: Raw, era: str, work: Path) 
 
 
 @MODERN_FIRST
-def test_an_end_that_a_notice_told_is_not_told_again(raw_mcp: Raw, era: str, work: Path) -> None:
-    raw = raw_mcp(era=era, args=("--channel",))
+def test_an_end_that_a_notice_told_is_not_told_again(raw: RawMcp, work: Path) -> None:
     job = _begin(raw, f"{GATE}; echo out", title="noticed")
     (work / "go").touch()
     until(lambda: _noticed(raw, job), what="a notice with another answer")
@@ -133,8 +140,8 @@ def _noticed(raw: RawMcp, job: str) -> bool:
     return any(one["job_id"] == job and one["event"] == "finished" for one in told)
 
 
-def test_a_job_that_somebody_else_kills_wakes_the_client(raw_mcp: Raw, cli: Cli, work: Path) -> None:
-    raw = raw_mcp(era="modern", args=("--channel",))
+@ONE_ERA
+def test_a_job_that_somebody_else_kills_wakes_the_client(raw: RawMcp, cli: Cli, work: Path) -> None:
     job = _begin(raw, "sleep 1000")
     cli.ok("kill", job)
     found = _next_message(raw)
@@ -142,8 +149,8 @@ def test_a_job_that_somebody_else_kills_wakes_the_client(raw_mcp: Raw, cli: Cli,
     assert "printed nothing" in found["content"]
 
 
-def test_a_job_that_somebody_else_removes_wakes_the_client(raw_mcp: Raw, cli: Cli) -> None:
-    raw = raw_mcp(era="modern", args=("--channel",))
+@ONE_ERA
+def test_a_job_that_somebody_else_removes_wakes_the_client(raw: RawMcp, cli: Cli) -> None:
     job = _begin(raw, "sleep 1000")
     raw.call("process", action="status", job_id=job)
     cli.ok("remove", job)
@@ -153,10 +160,7 @@ def test_a_job_that_somebody_else_removes_wakes_the_client(raw_mcp: Raw, cli: Cl
 
 
 @MODERN_FIRST
-def test_an_end_that_a_call_that_was_taken_back_did_not_tell_wakes_the_client(
-    raw_mcp: Raw, era: str, work: Path
-) -> None:
-    raw = raw_mcp(era=era, args=("--channel",))
+def test_an_end_that_a_call_that_was_taken_back_did_not_tell_wakes_the_client(raw: RawMcp, work: Path) -> None:
     call = raw.begin_call("exec", command=f"touch started; {GATE}", yield_ms=40_000)
     until((work / "started").exists, what="the job")
     raw.cancel(call)
@@ -165,8 +169,8 @@ def test_an_end_that_a_call_that_was_taken_back_did_not_tell_wakes_the_client(
     assert _next_message(raw)["meta"]["state"] == "exited"
 
 
-def test_restarted_and_created_jobs_count_as_started(raw_mcp: Raw, work: Path) -> None:
-    raw = raw_mcp(era="modern", args=("--channel",))
+@ONE_ERA
+def test_restarted_and_created_jobs_count_as_started(raw: RawMcp, work: Path) -> None:
     created = raw.call("process", action="create", command=GATE)["job_id"]
     raw.call("process", action="start", job_id=created, background=True)
     (work / "go").touch()
@@ -191,6 +195,7 @@ def test_exec_alone_names_no_tool_that_is_not_there(raw_mcp: Raw, work: Path) ->
 @MODERN_FIRST
 def test_without_the_flag_nothing_is_sent(raw_mcp: Raw, era: str, work: Path) -> None:
     raw = raw_mcp(era=era)
+    assert not _experimental(raw)
     job = _begin(raw, f"{GATE}")
     (work / "go").touch()
     assert raw.call("process", action="wait", job_id=job)["state"] == "exited"

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST
 
 CODE = "for n in range(40_000): print('row %06d' % n)"
 
@@ -16,6 +17,7 @@ def mcp_session(shared_session: McpSession) -> McpSession:
     return shared_session
 
 
+@MODERN_FIRST
 def test_a_job_beyond_its_quota_says_so_in_text_in_structure_and_as_a_resource(mcp_session: McpSession) -> None:
     done = mcp_session.call("exec", command=[sys.executable, "-c", CODE], quota_bytes="64K", max_bytes=4_000)
     (gap,) = done["gaps"]
@@ -45,6 +47,7 @@ def test_a_job_beyond_its_quota_says_so_in_text_in_structure_and_as_a_resource(m
     assert "gaps" not in content.meta
 
 
+@MODERN_FIRST
 def test_a_quota_is_a_number_or_a_size_and_zero_is_none(mcp_session: McpSession) -> None:
     for given, kept in ((65_536, 65_536), ("1M", 1 << 20), (0, 0), ("0", 0)):
         job = mcp_session.ok("exec", command="true", quota_bytes=given)["job_id"]

@@ -70,6 +70,11 @@ def others(other_client: McpSession, cli: Cli, work: Path) -> Iterator[Others]:
 
 @pytest.fixture(scope="module")
 def shared_options() -> dict[str, Any]:
+    return {"client_name": "inside", "args": ("--isolate",), "extensions": [TasksClient()]}
+
+
+@pytest.fixture(scope="module")
+def shared_raw_options() -> dict[str, Any]:
     return {"client_name": "inside", "args": ("--isolate",)}
 
 
@@ -208,8 +213,7 @@ def test_nobody_hears_of_anothers_end(inside: McpSession, others: Others, cli: C
 
 
 @MODERN_FIRST
-def test_resources_are_own_jobs_only(mcp_connect: Connect, others: Others) -> None:
-    inside = mcp_connect(client_name="inside", args=("--isolate",))
+def test_resources_are_own_jobs_only(inside: McpSession, others: Others) -> None:
     own = inside.ok("exec", command="true")["job_id"]
     listed = inside.ask(lambda client: client.list_resources()).resources
     assert [one.uri for one in listed] == [f"job://{own}"]
@@ -230,9 +234,9 @@ def refusal(session: McpSession, uri: str) -> MCPError:
 
 @MODERN_FIRST
 def test_the_job_of_another_cannot_be_subscribed_to(
-    raw_mcp: Callable[..., RawMcp], others: Others, era: str, work: Path, cli: Cli
+    shared_raw: RawMcp, others: Others, era: str, work: Path, cli: Cli
 ) -> None:
-    raw = raw_mcp(era=era, client_name="inside", args=("--isolate",))
+    raw = shared_raw
     uris = [f"job://{job}{part}" for job in others for part in ("", "/output", "/events")]
     if era == "legacy":
         for uri in uris:
@@ -249,17 +253,16 @@ def test_the_job_of_another_cannot_be_subscribed_to(
     assert raw.others == []
 
 
-def test_the_job_of_another_is_no_task(place: Path, others: Others, cli: Cli) -> None:
-    extensions = [TasksClient()]
-    with McpSession(log=place / "mcp.log", client_name="inside", args=("--isolate",), extensions=extensions) as session:
-        asks: list[Callable[[str], Any]] = [
-            lambda task: get(session, task),
-            lambda task: tell(session, "tasks/cancel", task),
-            lambda task: tell(session, "tasks/update", task, inputResponses={"input-0": {"action": "decline"}}),
-        ]
-        for job in others:
-            for ask in asks:
-                assert without(task_refusal(ask, job), job) == without(task_refusal(ask, NEVER), NEVER)
+@ONE_ERA
+def test_the_job_of_another_is_no_task(inside: McpSession, others: Others, cli: Cli) -> None:
+    asks: list[Callable[[str], Any]] = [
+        lambda task: get(inside, task),
+        lambda task: tell(inside, "tasks/cancel", task),
+        lambda task: tell(inside, "tasks/update", task, inputResponses={"input-0": {"action": "decline"}}),
+    ]
+    for job in others:
+        for ask in asks:
+            assert without(task_refusal(ask, job), job) == without(task_refusal(ask, NEVER), NEVER)
     assert cli.ok("status", others.running)["state"] == "running"
 
 
@@ -271,8 +274,9 @@ def task_refusal(ask: Callable[[str], Any], task: str) -> dict[str, Any]:
     return found
 
 
-def test_a_listener_is_not_told_of_the_task_of_another(raw_mcp: Callable[..., RawMcp], others: Others) -> None:
-    raw = raw_mcp(era="modern", client_name="inside", args=("--isolate",))
+@ONE_ERA
+def test_a_listener_is_not_told_of_the_task_of_another(shared_raw: RawMcp, others: Others) -> None:
+    raw = shared_raw
     declared = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {IDENTIFIER: {}}}}
     raw.begin("subscriptions/listen", {"notifications": {"taskIds": list(others)}, "_meta": declared})
     until(lambda: raw.read_one(1) and raw.others, what="the acknowledgement")
@@ -284,11 +288,10 @@ def test_a_listener_is_not_told_of_the_task_of_another(raw_mcp: Callable[..., Ra
 
 @ONE_ERA
 def test_own_jobs_of_before_the_wall_and_of_other_servers_are_inside(
-    mcp_connect: Connect, cli: Cli, work: Path
+    inside: McpSession, mcp_connect: Connect, cli: Cli, work: Path
 ) -> None:
     before = mcp_connect(client_name="inside")
     job = before.ok("exec", command=f"echo one; {GATE}; echo two", background=True)["job_id"]
-    inside = mcp_connect(client_name="inside", args=("--isolate",))
     (work / "go").touch()
     assert inside.ok("process", action="wait", job_id=job[-8:])["state"] == "exited"
     again = inside.ok("process", action="restart", job_id=job)["job_id"]
@@ -309,6 +312,6 @@ def test_a_session_of_the_same_client_is_another_scope(mcp_connect: Connect) -> 
 
 
 @ONE_ERA
-def test_without_the_wall_every_job_can_be_looked_at(mcp_connect: Connect, others: Others) -> None:
-    open_one = mcp_connect(client_name="inside")
-    assert open_one.ok("process", action="tail", job_id=others.finished)["stdout_tail"] == "secret\n"
+def test_without_the_wall_every_job_can_be_looked_at(inside: McpSession, other_client: McpSession) -> None:
+    job = inside.ok("exec", command="echo secret")["job_id"]
+    assert other_client.ok("process", action="tail", job_id=job)["stdout_tail"] == "secret\n"

@@ -61,8 +61,10 @@ def test_an_end_is_told_once_with_name_and_last_line(mcp_session: McpSession, cl
 
 
 @MODERN_FIRST
-def test_two_servers_of_one_client_tell_a_hit_once(mcp_connect: Connect, cli: Cli, work: Path) -> None:
-    one, other = mcp_connect(), mcp_connect()
+def test_two_servers_of_one_client_tell_a_hit_once(
+    mcp_session: McpSession, mcp_connect: Connect, cli: Cli, work: Path
+) -> None:
+    one, other = mcp_session, mcp_connect()
     command = "for i in 1 2; do echo hit $i; until [ -e go$i ]; do sleep 0.02; done; done"
     job = start(one, command, watch=["hit"], workdir=str(work))
     for number in (1, 2):
@@ -71,6 +73,7 @@ def test_two_servers_of_one_client_tell_a_hit_once(mcp_connect: Connect, cli: Cl
         (work / f"go{number}").touch()
 
 
+@MODERN_FIRST
 def test_what_the_client_knows_is_no_news(mcp_session: McpSession, cli: Cli) -> None:
     for action in ("poll", "status", "wait", "log"):
         job = start(mcp_session, "echo x; exit 1")
@@ -83,6 +86,7 @@ def test_what_the_client_knows_is_no_news(mcp_session: McpSession, cli: Cli) -> 
     assert told(mcp_session) == []
 
 
+@MODERN_FIRST
 def test_a_job_the_client_killed_is_no_news_but_another_killer_is(mcp_session: McpSession, cli: Cli) -> None:
     own = start(mcp_session, "echo x; exec sleep 60")
     mcp_session.ok("process", action="kill", job_id=own, wait_ms=0)
@@ -94,11 +98,10 @@ def test_a_job_the_client_killed_is_no_news_but_another_killer_is(mcp_session: M
 
 
 @MODERN_FIRST
-def test_quiet_success_is_told_only_if_configured(mcp_connect: Connect, cli: Cli) -> None:
-    session = mcp_connect()
-    job = start(session, "true")
+def test_quiet_success_is_told_only_if_configured(mcp_session: McpSession, mcp_connect: Connect, cli: Cli) -> None:
+    job = start(mcp_session, "true")
     ended(cli, job)
-    assert told(session) == []
+    assert told(mcp_session) == []
     chatty = mcp_connect(env={"OUTLIVE_EXEC_NOTIFY_ON_EXIT_EMPTY_SUCCESS": "true"}, client_name="chatty")
     job = start(chatty, "true")
     ended(cli, job)
@@ -109,6 +112,7 @@ def test_quiet_success_is_told_only_if_configured(mcp_connect: Connect, cli: Cli
     assert told(silent) == []
 
 
+@MODERN_FIRST
 def test_a_quiet_failure_is_told(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "exit 1")
     ended(cli, job)
@@ -116,6 +120,7 @@ def test_a_quiet_failure_is_told(mcp_session: McpSession, cli: Cli) -> None:
     assert (notice["exit_code"], notice["last_line"]) == (1, None)
 
 
+@MODERN_FIRST
 def test_a_hit_is_told_while_the_job_runs(mcp_session: McpSession, cli: Cli, work: Path) -> None:
     job = start(mcp_session, "until [ -e go ]; do sleep 0.02; done; echo ERROR 1; echo ERROR 2; exec sleep 60",
                 watch=["^ERROR"], workdir=str(work))  # fmt: skip
@@ -134,6 +139,7 @@ def test_a_hit_is_told_while_the_job_runs(mcp_session: McpSession, cli: Cli, wor
     cli.ok("kill", job)
 
 
+@MODERN_FIRST
 def test_a_hit_the_client_has_read_is_no_news(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "echo ERROR 1; exec sleep 60", watch=["ERROR"])
     until(lambda: cli.ok("events", job)["events"][1:], what="the hit")
@@ -142,6 +148,7 @@ def test_a_hit_the_client_has_read_is_no_news(mcp_session: McpSession, cli: Cli)
     cli.ok("kill", job)
 
 
+@MODERN_FIRST
 def test_whoever_learns_of_the_end_finds_the_hits_in_the_last_words(mcp_session: McpSession) -> None:
     for _ in range(10):  # the moment between the outcome and the history was short
         job = start(mcp_session, "echo boom ERROR; exit 1", watch=["ERROR"])
@@ -150,6 +157,7 @@ def test_whoever_learns_of_the_end_finds_the_hits_in_the_last_words(mcp_session:
         assert [event["type"] for event in found] == ["started", "watch_hit", "finished"]
 
 
+@MODERN_FIRST
 def test_a_hit_in_the_last_words_is_told_with_the_end(mcp_session: McpSession) -> None:
     for _ in range(10):
         start(mcp_session, "echo boom ERROR; exit 1", watch=["ERROR"])
@@ -164,7 +172,7 @@ def test_a_hit_in_the_last_words_is_told_with_the_end(mcp_session: McpSession) -
 
 
 @MODERN_FIRST
-def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli, work: Path) -> None:
+def test_notices_survive_the_server(mcp_session: McpSession, mcp_connect: Connect, cli: Cli, work: Path) -> None:
     first = mcp_connect()
     job = start(first, "echo ERROR seen; until [ -e go ]; do sleep 0.02; done; echo over; exit 5", watch=["ERROR"],
                 workdir=str(work))  # fmt: skip
@@ -173,22 +181,22 @@ def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli, work: Path) 
     first.kill()
     (work / "go").touch()
     ended(cli, job)
-    second = mcp_connect()
-    (notice,) = told(second)
+    (notice,) = told(mcp_session)
     assert (notice["job_id"], notice["event"], notice["exit_code"]) == (job, "finished", 5)
-    assert told(second) == []
+    assert told(mcp_session) == []
 
 
-@pytest.mark.fault("S22")
 @MODERN_FIRST
-def test_others_are_not_told(mcp_connect: Connect, cli: Cli) -> None:
-    mine, other = mcp_connect(client_name="mine"), mcp_connect(client_name="other")
+@pytest.mark.fault("S22")
+def test_others_are_not_told(mcp_session: McpSession, mcp_connect: Connect, cli: Cli) -> None:
+    mine, other = mcp_session, mcp_connect(client_name="other")
     job = start(mine, "echo x; exit 1")
     ended(cli, job)
     assert told(other) == []
     assert [notice["job_id"] for notice in told(mine)] == [job]
 
 
+@MODERN_FIRST
 def test_a_lost_job_is_told(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "echo x; exec sleep 60")
     pid = mcp_session.ok("process", action="status", job_id=job)["pid"]
@@ -199,6 +207,7 @@ def test_a_lost_job_is_told(mcp_session: McpSession, cli: Cli) -> None:
     assert told(mcp_session) == []
 
 
+@MODERN_FIRST
 def test_an_error_carries_notices_too(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "echo x; exit 1")
     ended(cli, job)
@@ -207,6 +216,7 @@ def test_an_error_carries_notices_too(mcp_session: McpSession, cli: Cli) -> None
     assert job in answer.text
 
 
+@MODERN_FIRST
 def test_a_removed_job_is_forgotten(mcp_session: McpSession, cli: Cli, root: Path) -> None:
     job = start(mcp_session, "echo x; exec sleep 60")
     assert list(root.glob(f".owed/*/{job}"))
@@ -232,6 +242,7 @@ def test_many_ends_come_in_parts_and_none_twice(mcp_session: McpSession, cli: Cl
     assert sorted(notice["job_id"] for notice in first + second) == sorted(started)
 
 
+@MODERN_FIRST
 @pytest.mark.parametrize(
     "until_", [[{"regex": "ready", "stream": "stdout"}], '{"regex":"ready"}', ["regex=ready"], {"regex": "ready"}]
 )
@@ -248,6 +259,7 @@ def test_conditions_over_mcp(mcp_session: McpSession, cli: Cli, until_: Any) -> 
     cli.ok("kill", job)
 
 
+@MODERN_FIRST
 def test_a_watch_works_in_a_job_of_a_server_whose_supervisor_was_killed(
     mcp_session: McpSession, cli: Cli, work: Path
 ) -> None:
@@ -281,6 +293,7 @@ def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, w
         assert [notice["job_id"] for notice in told(session)] == [news.task_id]
 
 
+@MODERN_FIRST
 def test_a_hit_that_is_found_after_the_end_is_told_too(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "yes ERROR line | head -n 200000; echo FATAL now; exit 1", watch=["ERROR", "FATAL"])
     ended(cli, job)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -13,9 +12,9 @@ from outlive.jobs.context import Context
 from outlive.mcp.push import progress
 from support.commands import GATE
 from support.mcp_client import McpSession, Progress, RawMcp
+from support.tiers import MODERN_FIRST
 from support.wait import until
 
-Connect = Callable[..., McpSession]
 THEN = "until [ -e on ]; do sleep 0.02; done"
 ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 
@@ -43,6 +42,7 @@ def test_exec_tells_the_last_line_while_it_blocks(mcp_session: McpSession, work:
     assert [one.message for one in told if one.message != "part 2"] == ["running, no output yet", "part 1"]
 
 
+@MODERN_FIRST
 @pytest.mark.parametrize("action", ["wait", "poll"])
 def test_waiting_tells_the_last_line_of_the_first_job(mcp_session: McpSession, work: Path, action: str) -> None:
     job = mcp_session.ok("exec", command=f"echo begun; {GATE}", background=True)["job_id"]
@@ -56,10 +56,9 @@ def test_waiting_tells_the_last_line_of_the_first_job(mcp_session: McpSession, w
     assert _rises(told)
 
 
-def test_nothing_is_told_without_a_token_and_nothing_after_the_answer(
-    raw_mcp: Callable[..., RawMcp], era: str, work: Path
-) -> None:
-    raw = raw_mcp(era=era)
+@MODERN_FIRST
+def test_nothing_is_told_without_a_token_and_nothing_after_the_answer(shared_raw: RawMcp, work: Path) -> None:
+    raw = shared_raw
     silent = raw.begin_call("exec", command=f"{GATE}", yield_ms=40_000)
     arguments = {"command": f"{GATE}; echo out; {THEN}", "yield_ms": 40_000}
     told = raw.begin("tools/call", {"name": "exec", "arguments": arguments, "_meta": {"progressToken": "mine"}})
@@ -77,17 +76,17 @@ def test_nothing_is_told_without_a_token_and_nothing_after_the_answer(
 
 
 @ONE_ERA
-def test_a_call_that_fails_while_it_tells_fails_as_ever(mcp_connect: Connect) -> None:
-    session = mcp_connect()
-    job = session.ok("exec", command="true")["job_id"]
-    call, told = session.begin_told("process", action="start", job_id=job)
+def test_a_call_that_fails_while_it_tells_fails_as_ever(mcp_session: McpSession) -> None:
+    job = mcp_session.ok("exec", command="true")["job_id"]
+    call, told = mcp_session.begin_told("process", action="start", job_id=job)
     answer = call.result(60)
     assert (answer.is_error, answer["error"]["code"]) == (True, "invalid_state")
     assert not told
 
 
-def test_a_call_that_is_taken_back_is_told_of_no_more(raw_mcp: Callable[..., RawMcp], era: str, work: Path) -> None:
-    raw = raw_mcp(era=era)
+@MODERN_FIRST
+def test_a_call_that_is_taken_back_is_told_of_no_more(shared_raw: RawMcp, work: Path) -> None:
+    raw = shared_raw
     counting = "n=0; until [ -e go ]; do n=$((n+1)); echo $n; sleep 0.02; done"
     arguments = {"command": counting, "yield_ms": 40_000}
     call = raw.begin("tools/call", {"name": "exec", "arguments": arguments, "_meta": {"progressToken": 7}})

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from outlive.store.job_dir import LOCK
 from support import processes
 from support.cli import Cli, Jobs
 from support.mcp_client import McpSession
@@ -32,11 +33,19 @@ def running(jobs: Jobs) -> str:
     )
 
 
+def let_go(pid: int, job: str) -> None:
+    """Wait until the process that started a job has left the job's lock to the supervisor. Stopped before that, it
+    would hold the job, which then could not be deleted."""
+    lock = f"/{job}/{LOCK}"
+    until(lambda: not any(path.endswith(lock) for path in processes.open_files(pid).values()), what="its lock let go")
+
+
 @pytest.mark.parametrize("words", [("run", "--wait"), ("run", "--snapshot-after", "10m")], ids=["wait", "snapshot"])
 def test_on_the_command_line(cli: Cli, jobs: Jobs, words: tuple[str, ...]) -> None:
     with cli.spawn(*words, "sleep 300") as call:
         try:
             job = running(jobs)
+            let_go(call.pid, job)
             with stopped(call.pid):
                 cli.ok("remove", job)
             told, _ = call.communicate(timeout=30)
@@ -52,6 +61,7 @@ def test_over_mcp(cli: Cli, jobs: Jobs, mcp_connect: Callable[..., McpSession]) 
     session = mcp_connect(args=("--tools", "exec"))
     call = session.begin("exec", command="sleep 300")
     job = running(jobs)
+    let_go(session.pid, job)
     with stopped(session.pid):
         cli.ok("remove", job)
     answer = call.result(30)

@@ -83,8 +83,10 @@ def test_three_templates_are_listed(mcp_session: McpSession) -> None:
 
 
 @MODERN_FIRST
-def test_the_list_has_the_jobs_of_this_client_running_ones_first(mcp_connect: Connect, work: Path) -> None:
-    session = mcp_connect()
+def test_the_list_has_the_jobs_of_this_client_running_ones_first(
+    mcp_session: McpSession, mcp_connect: Connect, work: Path
+) -> None:
+    session = mcp_session
     assert session.ask(lambda client: client.list_resources()).resources == []
     running = _background(session, GATE, title="the gate")
     ended = session.ok("exec", command="exit 3")["job_id"]

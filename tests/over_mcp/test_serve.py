@@ -7,7 +7,7 @@ import resource
 import signal
 import socket
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -32,11 +32,19 @@ def transport(request: pytest.FixtureRequest) -> str:
     return found
 
 
+@pytest.fixture
+def served(shared_serve: Served) -> Iterator[Served]:
+    """A server that tests share which leave it as it is."""
+    shared_serve.begin_test()
+    yield shared_serve
+    shared_serve.end_test()
+
+
 @MODERN_FIRST
 def test_a_client_lists_the_tools_runs_polls_and_kills(
-    serve: Serve, cli: Cli, work: Path, transport: str, era: str
+    served: Served, cli: Cli, work: Path, transport: str, era: str
 ) -> None:
-    with HttpSession(serve(), transport=transport, era=era) as client:
+    with HttpSession(served, transport=transport, era=era) as client:
         assert sorted(client.tools()) == ["exec", "process"]
         done = client.call("exec", command="echo out; exit 3", workdir=str(work))
         assert (done["state"], done["exit_code"], done["output"]) == ("exited", 3, "out\n")
@@ -61,9 +69,8 @@ def test_a_job_outlives_the_server_and_is_there_for_the_next_one(
     jobs.end()
 
 
-def test_replicas_over_one_root_answer_the_same_client(serve: Serve, work: Path, jobs: Jobs) -> None:
-    one = serve()
-    other = serve(again=one)
+def test_replicas_over_one_root_answer_the_same_client(served: Served, serve: Serve, work: Path, jobs: Jobs) -> None:
+    one, other = served, serve(again=served)
     job = one.tool("exec", command="echo done; exit 4", workdir=str(work), background=True)["job_id"]
     assert other.tool("process", action="wait", job_id=job)["exit_code"] == 4
     watched = other.tool("exec", command="sleep 0.2; exit 5", workdir=str(work), background=True)["job_id"]
@@ -86,8 +93,8 @@ def test_without_sessions_any_replica_answers_an_older_client(serve: Serve, work
 
 
 @MODERN_FIRST
-def test_a_subscriber_is_told_of_a_change(serve: Serve, work: Path, jobs: Jobs, era: str) -> None:
-    with HttpSession(serve(), era=era) as client:
+def test_a_subscriber_is_told_of_a_change(served: Served, work: Path, jobs: Jobs, era: str) -> None:
+    with HttpSession(served, era=era) as client:
         job = client.ok("exec", command="read x; exit 3", stdin="open", workdir=str(work), background=True)["job_id"]
         with client.subscribed(f"job://{job}"):
             client.ok("process", action="write", job_id=job, data="go\n")
@@ -99,9 +106,8 @@ def test_a_subscriber_is_told_of_a_change(serve: Serve, work: Path, jobs: Jobs, 
 @MODERN_FIRST
 @pytest.mark.parametrize("transport", first(1, TRANSPORTS), indirect=True)
 def test_what_two_clients_follow_goes_on_for_one_when_the_other_leaves(
-    serve: Serve, work: Path, jobs: Jobs, transport: str, era: str
+    served: Served, work: Path, jobs: Jobs, transport: str, era: str
 ) -> None:
-    served = serve()
     how = {"transport": transport, "era": era}
     with HttpSession(served, **how) as stays, ExitStack() as until_its_end:
         job = stays.ok("exec", command="read x; exit 3", stdin="open", workdir=str(work), background=True)["job_id"]
@@ -118,9 +124,8 @@ def test_what_two_clients_follow_goes_on_for_one_when_the_other_leaves(
 
 
 def test_a_job_runs_where_it_was_told_to_and_never_in_the_server_s_own_directory(
-    serve: Serve, work: Path, place: Path, jobs: Jobs
+    served: Served, serve: Serve, work: Path, place: Path, jobs: Jobs
 ) -> None:
-    served = serve()
     refused = served.tool("exec", command="pwd")
     assert (refused["error"]["code"], refused["error"]["details"]["field"]) == ("invalid_argument", "workdir")
     assert "workdir" in refused["error"]["hint"]
@@ -137,22 +142,21 @@ def test_a_job_runs_where_it_was_told_to_and_never_in_the_server_s_own_directory
     jobs.end()
 
 
-def test_a_job_has_the_limits_of_whoever_started_the_server(serve: Serve, work: Path, jobs: Jobs) -> None:
+def test_a_job_has_the_limits_of_whoever_started_the_server(served: Served, work: Path, jobs: Jobs) -> None:
     """The server asks for more open files than that: for itself."""
-    served = serve("--workdir", str(work))
     with open(f"/proc/{served.process.pid}/limits", encoding="utf-8") as file:
         (own,) = [line.split()[3] for line in file if line.startswith("Max open files")]
     before = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    assert int(served.tool("exec", command="ulimit -n")["output"]) == before
+    assert int(served.tool("exec", command="ulimit -n", workdir=str(work))["output"]) == before
     assert int(own) >= before
     jobs.end()
 
 
 @pytest.mark.fault("S07")
-def test_a_job_sees_no_token(serve: Serve, work: Path, jobs: Jobs) -> None:
-    served = serve("--workdir", str(work))
+def test_a_job_sees_no_token(served: Served, work: Path, jobs: Jobs) -> None:
     secret = served.tokens["tests"]
-    seen = served.tool("exec", command="env; cat /proc/self/environ; cat /proc/*/cmdline 2>/dev/null")["output"]
+    command = "env; cat /proc/self/environ; cat /proc/*/cmdline 2>/dev/null"
+    seen = served.tool("exec", command=command, workdir=str(work))["output"]
     assert secret not in seen
     assert secret[8:] not in seen
     jobs.end()
@@ -161,10 +165,13 @@ def test_a_job_sees_no_token(serve: Serve, work: Path, jobs: Jobs) -> None:
 # --- the first token -------------------------------------------------------------------------------------------------
 
 
-def test_the_first_start_makes_a_token_that_no_log_shows(serve: Serve, cli: Cli, root: Path) -> None:
+def test_the_first_start_that_succeeds_makes_a_token_that_no_log_shows(serve: Serve, cli: Cli, root: Path) -> None:
+    for words in (("--certfile", "/nowhere.pem"), ("--allow-host", "http://x")):
+        assert cli.error("serve", "--port", "0", *words, code="invalid_argument")["details"]["field"] == words[0]
+    assert cli.ok("token", "list")["tokens"] == [], "else it would be one that nobody was shown"
     served = serve(first=True)
     path = root / ".first-token"
-    assert str(path) in served.said()
+    assert "first token" in served.said() and str(path) in served.said()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     (entry,) = json.loads(path.read_text(encoding="utf-8"))["mcpServers"].values()
     secret = entry["headers"]["Authorization"].removeprefix("Bearer ")
@@ -174,14 +181,6 @@ def test_the_first_start_makes_a_token_that_no_log_shows(serve: Serve, cli: Cli,
     assert [token["name"] for token in cli.ok("token", "list")["tokens"]] == ["first"]
     assert secret not in (root / ".tokens.json").read_text(encoding="utf-8")
     assert stat.S_IMODE((root / ".tokens.json").stat().st_mode) == 0o600
-
-
-def test_a_start_that_fails_leaves_no_token_that_nobody_was_shown(serve: Serve, cli: Cli, root: Path) -> None:
-    for words in (("--certfile", "/nowhere.pem"), ("--allow-host", "http://x")):
-        assert cli.error("serve", "--port", "0", *words, code="invalid_argument")
-    assert cli.ok("token", "list")["tokens"] == []
-    assert "first token" in serve(first=True).said()
-    assert (root / ".first-token").exists()
 
 
 def test_servers_that_start_at_once_over_an_empty_root_make_one_token(serve: Serve, cli: Cli) -> None:
@@ -219,24 +218,22 @@ def test_a_unix_socket_is_for_its_owner_and_wants_a_token_too(serve: Serve, plac
     assert serve("--socket", str(path), again=served).process.poll() is None
 
 
-def test_a_socket_that_is_in_use_and_a_file_are_left_alone(serve: Serve, cli: Cli, place: Path) -> None:
-    serve("--socket", str(place / "s"))
-    error = cli.error("serve", "--socket", place / "s", code="io_error")
+def test_a_socket_that_is_in_use_and_a_file_are_left_alone(cli: Cli, place: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(place / "s"))
+        other.listen()
+        inode = (place / "s").stat().st_ino
+        error = cli.error("serve", "--socket", place / "s", code="io_error")
     assert "--port" not in error["hint"]
+    assert (place / "s").stat().st_ino == inode
     (place / "file").write_text("kept", encoding="utf-8")
     assert cli.error("serve", "--socket", place / "file", code="io_error")
     assert (place / "file").read_text(encoding="utf-8") == "kept"
 
 
-def test_the_first_token_behind_a_proxy_is_for_the_address_of_the_proxy(serve: Serve, root: Path) -> None:
-    serve("--prefix", "/outlive", "--allow-host", "box.example", first=True)
-    (entry,) = json.loads((root / ".first-token").read_text(encoding="utf-8"))["mcpServers"].values()
-    assert entry["url"] == "https://box.example/outlive/mcp"
-
-
-def test_a_port_that_is_taken_says_so_once_and_what_to_do(serve: Serve, cli: Cli) -> None:
-    served = serve()
-    error = cli.error("serve", "--port", str(served.address[1]), code="io_error")
+def test_a_port_that_is_taken_says_so_once_and_what_to_do(cli: Cli) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        error = cli.error("serve", "--port", str(other.getsockname()[1]), code="io_error")
     assert error["message"].endswith(": Address already in use")
     assert "--port" in error["hint"]
 
@@ -250,8 +247,13 @@ def test_other_machines_are_not_let_near_plain_text_unasked(serve: Serve, cli: C
     assert served.rpc("tools/list", {}).status == 200, "the address a request came in at is a host of ours"
 
 
-def test_behind_a_proxy_that_takes_a_prefix_off_streams_lead_back_to_it(serve: Serve) -> None:
-    served = serve("--prefix", "/outlive", "--allow-host", "box.example")
+def test_behind_a_proxy_that_takes_a_prefix_off_streams_lead_back_to_it_and_so_does_the_first_token(
+    serve: Serve, root: Path
+) -> None:
+    served = serve("--prefix", "/outlive", "--allow-host", "box.example", first=True)
+    (entry,) = json.loads((root / ".first-token").read_text(encoding="utf-8"))["mcpServers"].values()
+    assert entry["url"] == "https://box.example/outlive/mcp"
+    served.tokens["tests"] = entry["headers"]["Authorization"].removeprefix("Bearer ")
     assert not served.base.endswith("/outlive"), "where it listens, nothing is below that"
     assert served.rpc("tools/list", {}, host="box.example").status == 200
     headers = {"authorization": f"Bearer {served.tokens['tests']}", "host": "box.example"}
@@ -334,12 +336,10 @@ def _certificate(place: Path) -> Path:
         (("--port", "-1"), "--port"),
         (("--socket", "s", "--port", "1"), "--socket"),
         (("--keyfile", "k"), "--keyfile"),
-        (("--allow-host", "http://x", "--port", "0"), "--allow-host"),
         (("--prefix", "x/"), "--prefix"),
         (("--workdir", "/nowhere"), "--workdir"),
         (("--tools", "all"), "--tools"),
         (("--hots", "x"), "--hots"),
-        (("--certfile", "/nowhere.pem", "--port", "0"), "--certfile"),
         (("--host", "host.invalid", "--port", "0"), "--host"),
     ],
 )

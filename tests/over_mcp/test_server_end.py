@@ -14,6 +14,7 @@ from support import pair, processes
 from support.cli import Cli
 from support.mcp_client import RawMcp
 from support.serve import Served
+from support.tiers import first
 from support.wait import until
 
 # Its pairs stop while they make a directory for the next job, and it waits for them as long as this test needs
@@ -35,7 +36,7 @@ def supervisor_of(guardians: list[int]) -> int:
     return found[0] if found else 0
 
 
-@pytest.mark.parametrize("ending", ["closed", "SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("ending", first(2, ["closed", "SIGTERM", "SIGINT"]))
 def test_a_server_waits_for_a_pair_that_makes_a_directory(ending: str, place: Path, root: Path, work: Path) -> None:
     server = RawMcp(log=place / "mcp.log", command=[sys.executable, "-c", START, "mcp"])
     with server:
@@ -54,7 +55,7 @@ def test_a_server_waits_for_a_pair_that_makes_a_directory(ending: str, place: Pa
         assert not temporary(root)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", first(1, [signal.SIGTERM, signal.SIGINT]))
 def test_a_signal_ends_a_server_over_http_and_deletes_its_socket(number: int, cli: Cli, place: Path) -> None:
     path = place / "socket"
     with Served(cli, place / "serve.log", "--socket", str(path)) as served:

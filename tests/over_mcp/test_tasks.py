@@ -23,6 +23,7 @@ from support.cli import Cli, environment
 from support.commands import GATE
 from support.mcp_client import MODERN_VERSION, McpRefusal, McpSession, RawMcp
 from support.tasks_client import IDENTIFIER, OVER, Created, Detailed, TasksClient, get, start, tell
+from support.tiers import MODERN_FIRST
 from support.wait import until
 
 ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
@@ -41,6 +42,12 @@ def shared_options() -> dict[str, Any]:
 def session(shared_session: McpSession) -> McpSession:
     """A client that declares tasks, connected to a server that this module's tests share."""
     return shared_session
+
+
+@pytest.fixture
+def raw(shared_raw: RawMcp) -> RawMcp:
+    """A server that this module's tests share, each of whose requests says of itself what its client can."""
+    return shared_raw
 
 
 def ended(session: McpSession, task_id: str) -> Detailed:
@@ -77,6 +84,7 @@ def test_a_client_that_declares_tasks_gets_one_whose_id_is_the_jobs(session: Mcp
     ended(session, found.task_id)
 
 
+@MODERN_FIRST
 def test_a_client_that_declares_nothing_never_gets_one(mcp_session: McpSession, work: Path) -> None:
     found = mcp_session.call("exec", command=GATE, yield_ms=100)
     assert (found["state"], found.is_error) == ("running", False)
@@ -102,8 +110,8 @@ def test_a_handshake_gives_no_task_whatever_the_client_declares_in_it(
     raw.call("process", action="wait", job_id=found["job_id"], timeout_ms=20_000)
 
 
-def test_a_request_declares_for_itself_only(raw_mcp: Callable[..., RawMcp], work: Path) -> None:
-    raw = raw_mcp(era="modern")
+@ONE_ERA
+def test_a_request_declares_for_itself_only(raw: RawMcp, work: Path) -> None:
     arguments = {"command": GATE, "yield_ms": 50}
     task = raw.request("tools/call", {"name": "exec", "arguments": arguments, **declaring(DECLARED)})
     assert (task["resultType"], task["status"]) == ("task", "working")
@@ -283,8 +291,8 @@ def asking(raw: RawMcp, task: str, capabilities: dict[str, Any] = ASKING) -> dic
     return raw.request("tasks/get", {"taskId": task, **declaring(capabilities)})
 
 
-def test_a_question_of_the_job_is_put_to_the_user_of_a_client_that_can(raw_mcp: Callable[..., RawMcp]) -> None:
-    raw = raw_mcp(era="modern")
+@ONE_ERA
+def test_a_question_of_the_job_is_put_to_the_user_of_a_client_that_can(raw: RawMcp) -> None:
     command = "printf 'Delete? '; read a; printf 'Sure? '; read b; echo $a-$b"
     arguments = {"command": command, "stdin": "open", "yield_ms": 20_000, "title": "cleanup"}
     task = raw.request("tools/call", {"name": "exec", "arguments": arguments, **declaring(ASKING)})["taskId"]
@@ -317,9 +325,9 @@ def answer(raw: RawMcp, task: str, responses: dict[str, Any]) -> dict[str, Any]:
     return raw.request("tasks/update", {"taskId": task, "inputResponses": responses, **declaring(ASKING)})
 
 
-def test_a_job_that_does_not_take_its_answer_keeps_no_other_waiting(raw_mcp: Callable[..., RawMcp]) -> None:
+@ONE_ERA
+def test_a_job_that_does_not_take_its_answer_keeps_no_other_waiting(raw: RawMcp) -> None:
     """Over HTTP the other one may be of another token."""
-    raw = raw_mcp(era="modern")
     keys, tasks = [], []
     for after in ("sleep 300", "true"):
         command = f"printf 'Which? '; head -c 1 >/dev/null; exec {after}"
@@ -342,8 +350,8 @@ def test_a_job_that_does_not_take_its_answer_keeps_no_other_waiting(raw_mcp: Cal
     raw.call("process", action="remove", job_id=tasks[0], grace_ms=0)
 
 
-def test_a_name_that_is_no_utf_8_ends_no_server(raw_mcp: Callable[..., RawMcp], cli: Cli) -> None:
-    raw = raw_mcp(era="modern")
+@ONE_ERA
+def test_a_name_that_is_no_utf_8_ends_no_server(raw: RawMcp, cli: Cli) -> None:
     asks = ("--stdin", "open", "--", os.fsdecode(b"printf 'Which? '; : \xff; read a"))
     job = cli.ok("run", "--snapshot-after", "0", "--title", os.fsdecode(b"odd \xff"), *asks)["job_id"]
     asked = until(lambda: asking(raw, job).get("inputRequests"), what="the question")
@@ -353,8 +361,8 @@ def test_a_name_that_is_no_utf_8_ends_no_server(raw_mcp: Callable[..., RawMcp], 
     cli.ok("kill", job)
 
 
-def test_who_declines_ends_the_input(raw_mcp: Callable[..., RawMcp]) -> None:
-    raw = raw_mcp(era="modern")
+@ONE_ERA
+def test_who_declines_ends_the_input(raw: RawMcp) -> None:
     arguments = {"command": "printf 'Go on? '; read a || echo no answer", "stdin": "open", "yield_ms": 20_000}
     task = raw.request("tools/call", {"name": "exec", "arguments": arguments, **declaring(ASKING)})["taskId"]
     key = next(iter(asking(raw, task)["inputRequests"]))
@@ -363,8 +371,8 @@ def test_who_declines_ends_the_input(raw_mcp: Callable[..., RawMcp]) -> None:
     assert found["result"]["structuredContent"]["output"] == "Go on? no answer\n"
 
 
-def test_a_password_is_for_no_form_and_a_client_without_forms_is_told_directly(raw_mcp: Callable[..., RawMcp]) -> None:
-    raw = raw_mcp(era="modern")
+@ONE_ERA
+def test_a_password_is_for_no_form_and_a_client_without_forms_is_told_directly(raw: RawMcp) -> None:
     secret = {"command": "printf 'Password: '; read -s a; echo", "pty": True, "shell": "bash -c", "yield_ms": 20_000}
     asked = {"command": "printf 'Name: '; read a", "stdin": "open", "yield_ms": 20_000}
     for arguments, capabilities in ((secret, ASKING), (asked, DECLARED)):
@@ -379,33 +387,36 @@ def test_a_password_is_for_no_form_and_a_client_without_forms_is_told_directly(r
 # --- other servers ---------------------------------------------------------------------------------------------------
 
 
-def test_a_second_server_serves_the_task_and_so_does_one_after_a_kill(place: Path, work: Path, cli: Cli) -> None:
+@ONE_ERA
+def test_a_second_server_serves_the_task_and_so_does_one_after_a_kill(
+    session: McpSession, place: Path, work: Path, cli: Cli
+) -> None:
     declared = {"log": place / "mcp.log", "extensions": [TasksClient()]}
-    with McpSession(**declared) as first:
+    with McpSession(**declared, client_name="first") as first:
         task = gated(first)
-        with McpSession(**declared, client_name="other") as second:
-            assert get(second, task).status == "working"
-            first.kill()
-            (work / "go").touch()
-            found = ended(second, task)
+        assert get(session, task).status == "working"
+        first.kill()
+        (work / "go").touch()
+        found = ended(session, task)
     assert (found.status, found.result and found.result["structuredContent"]["output"]) == (
         "completed",
         "begun\ndone\n",
     )
     with McpSession(**declared) as third:
         assert get(third, task).result == found.result
-    assert cli.ok("status", task)["owner"] == "tests"
+    assert cli.ok("status", task)["owner"] == "first"
 
 
-def test_a_client_waits_on_though_a_server_dies_and_a_task_is_cancelled_by_another(place: Path, cli: Cli) -> None:
-    declared = {"log": place / "mcp.log", "extensions": [TasksClient()]}
-    with McpSession(**declared) as first:
+@ONE_ERA
+def test_a_client_waits_on_though_a_server_dies_and_a_task_is_cancelled_by_another(
+    session: McpSession, place: Path, cli: Cli
+) -> None:
+    with McpSession(log=place / "mcp.log", client_name="first", extensions=[TasksClient()]) as first:
         task = gated(first)
         first.kill()
-    with McpSession(**declared, client_name="other") as second:
-        tell(second, "tasks/cancel", task)
-        assert ended(second, task).status == "cancelled"
-    assert cli.ok("status", task)["ended_by"] == "other"
+    tell(session, "tasks/cancel", task)
+    assert ended(session, task).status == "cancelled"
+    assert cli.ok("status", task)["ended_by"] == "tests"
 
 
 # --- HTTP ------------------------------------------------------------------------------------------------------------
@@ -492,8 +503,8 @@ def told(raw: RawMcp, condition: Callable[[dict[str, Any]], bool]) -> dict[str, 
     return found
 
 
-def test_a_subscriber_is_told_of_its_tasks_until_they_end(raw_mcp: Callable[..., RawMcp], work: Path, cli: Cli) -> None:
-    raw = raw_mcp(era="modern")
+@ONE_ERA
+def test_a_subscriber_is_told_of_its_tasks_until_they_end(raw: RawMcp, work: Path, cli: Cli) -> None:
     job, other = (cli.ok("run", "--snapshot-after", "0", f"echo begun; {GATE}")["job_id"] for _ in range(2))
     also = {"resourceSubscriptions": [f"job://{other}"]}
     stream, agreed = listening(raw, {"taskIds": [job, UNKNOWN, "x"], **also})
@@ -511,8 +522,8 @@ def test_a_subscriber_is_told_of_its_tasks_until_they_end(raw_mcp: Callable[...,
     cli.ok("wait", other)
 
 
-def test_a_chatty_task_is_told_of_at_most_four_times_a_second(raw_mcp: Callable[..., RawMcp], cli: Cli) -> None:
-    raw = raw_mcp(era="modern")
+@ONE_ERA
+def test_a_chatty_task_is_told_of_at_most_four_times_a_second(raw: RawMcp, cli: Cli) -> None:
     script = "i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo line $i; sleep 0.01; done"
     job = cli.ok("run", "--snapshot-after", "0", script)["job_id"]
     listening(raw, {"taskIds": [job]})
@@ -522,10 +533,8 @@ def test_a_chatty_task_is_told_of_at_most_four_times_a_second(raw_mcp: Callable[
     assert len(notified) <= ran_s * 4 + 2, "one at the start, one at the end, and four a second between"
 
 
-def test_a_task_that_is_removed_is_not_told_of_any_more_and_others_are(
-    raw_mcp: Callable[..., RawMcp], cli: Cli
-) -> None:
-    raw = raw_mcp(era="modern")
+@ONE_ERA
+def test_a_task_that_is_removed_is_not_told_of_any_more_and_others_are(raw: RawMcp, cli: Cli) -> None:
     gone, job = (cli.ok("run", "--snapshot-after", "0", f"echo begun; {GATE}")["job_id"] for _ in range(2))
     listening(raw, {"taskIds": [gone, job]})
     for task in (gone, job):
@@ -537,8 +546,8 @@ def test_a_task_that_is_removed_is_not_told_of_any_more_and_others_are(
     assert told_of <= {"working", "cancelled"}, "whether its end was seen before it was deleted is a race"
 
 
-def test_who_does_not_declare_tasks_may_not_subscribe_to_them(raw_mcp: Callable[..., RawMcp], cli: Cli) -> None:
-    raw = raw_mcp(era="modern")
+@ONE_ERA
+def test_who_does_not_declare_tasks_may_not_subscribe_to_them(raw: RawMcp, cli: Cli) -> None:
     with pytest.raises(McpRefusal) as refused:
         raw.request("subscriptions/listen", {"notifications": {"taskIds": [UNKNOWN]}})
     assert refused.value.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY

@@ -316,8 +316,9 @@ def _is_held(root: Path, job: str) -> bool:
 
 
 @pytest.mark.parametrize("times", first(1, [3, 15]))
-def test_a_job_that_was_said_to_have_ended_can_be_handled_at_once(raw_mcp: Callable[..., RawMcp], times: int) -> None:
-    server = raw_mcp()
+@ONE_ERA
+def test_a_job_that_was_said_to_have_ended_can_be_handled_at_once(shared_raw: RawMcp, times: int) -> None:
+    server = shared_raw
     refused = []
     for action in ("clear", "restart", "remove") * times:
         job = server.call("exec", command="true")["job_id"]
@@ -357,9 +358,9 @@ def test_a_wait_that_asks_for_too_long_says_so(mcp_session: McpSession, work: Pa
 @pytest.mark.fault("F06")
 @ONE_ERA
 def test_poll_goes_on_from_where_this_client_was_also_with_a_new_server(
-    mcp_connect: Connect, cli: Cli, root: Path, work: Path
+    mcp_session: McpSession, mcp_connect: Connect, cli: Cli, root: Path, work: Path
 ) -> None:
-    session, other = mcp_connect(client_name="one"), mcp_connect(client_name="two")
+    session, other = mcp_connect(client_name="one"), mcp_session
     step = "until [ -e {0} ]; do sleep 0.02; done; echo {0}"
     command = f"echo zero; {step.format('one')}; {step.format('two')}"
     begun = session.ok("exec", command=command, background=True)
@@ -391,8 +392,10 @@ def test_poll_goes_on_from_where_this_client_was_also_with_a_new_server(
 
 @pytest.mark.fault("S22")
 @ONE_ERA
-def test_list_and_gc_are_about_this_clients_own_jobs(mcp_connect: Connect, cli: Cli, root: Path) -> None:
-    session, other = mcp_connect(client_name="one"), mcp_connect(client_name="two")
+def test_list_and_gc_are_about_this_clients_own_jobs(
+    mcp_session: McpSession, mcp_connect: Connect, cli: Cli, root: Path
+) -> None:
+    session, other = mcp_session, mcp_connect(client_name="two")
     mine = session.ok("exec", command="true")["job_id"]
     theirs = other.ok("exec", command="true")["job_id"]
     shell = cli.ok("run", "true")["job_id"]
@@ -413,6 +416,7 @@ def test_list_and_gc_are_about_this_clients_own_jobs(mcp_connect: Connect, cli: 
 # --- calls that end early, calls at the same time ------------------------------------------------------------------
 
 
+@MODERN_FIRST
 def test_a_cancelled_or_timed_out_call_ends_and_its_job_goes_on(
     mcp_session: McpSession, cli: Cli, root: Path, work: Path
 ) -> None:
@@ -498,8 +502,8 @@ def test_a_signal_ends_the_server_and_no_job(raw_mcp: Callable[..., RawMcp], cli
 
 @pytest.mark.fault("S24")
 @MODERN_FIRST
-def test_garbage_on_stdin_does_not_end_the_server(era: str, raw_mcp: Callable[..., RawMcp]) -> None:
-    server = raw_mcp(era=era)
+def test_garbage_on_stdin_does_not_end_the_server(shared_raw: RawMcp) -> None:
+    server = shared_raw
     noise = [b"\n", b"not json\n", b"{\n", b"[]\n", b"{}\n", b"null\n", b"7\n", b'"text"\n', b"\xff\xfe\x00\n"]
     noise += [b'{"jsonrpc":"2.0","id":null,"method":"tools/call"}\n', b'{"jsonrpc":"1.0","id":5}\n']
     noise += [b'{"jsonrpc":"2.0","id":900,"result":{}}\n', b'{"jsonrpc":"2.0","method":"no/such/notification"}\n']

@@ -118,8 +118,8 @@ class Jobs:
 
     def end(self) -> None:
         """Kill and delete every job, as a user would."""
-        for job in self.all():
-            self._cli.ok("remove", job["job_id"])
+        for path in self._cli.root.glob("[0-9]*"):  # a look at the directory costs less than `list`
+            self._cli.ok("remove", path.name)
 
 
 def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:

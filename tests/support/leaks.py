@@ -30,11 +30,11 @@ sys.addaudithook(_count_starts)
 
 
 class Before:
-    """What this process held when the test began; `shared`: a place where something ran already, which may go on."""
+    """What was there when the test began; `shared`: its place is that of a server, which may start what it is told to."""
 
-    def __init__(self, shared: Path | None = None) -> None:
-        self.started = _started
-        self.running = frozenset(processes.of(shared)) if shared else frozenset()
+    def __init__(self, *, shared: bool = False) -> None:
+        self.started = -1 if shared else _started
+        self.running = frozenset(processes.all_pids())  # none of these is the test's: no need to look into each of them
         self.children = set(processes.children())
         self.files = open_files()
 
@@ -42,7 +42,7 @@ class Before:
 def found(before: Before, place: Path, *, jobs_may_live: bool = False, settle_s: float = SETTLE_S) -> list[str]:
     """What is left, a line each. Leftover processes of `place` are ended in any case."""
     left: dict[int, str] = {}
-    if _started != before.started or before.running:
+    if _started != before.started:
         still = before.running
         left = processes.of(place, still) if jobs_may_live else processes.wait_gone(place, settle_s, still)
     lines = []

@@ -261,6 +261,8 @@ class RawMcp:
         self._how: dict[str, Any] = {"env": environment(env), "cwd": cwd}
         self._words = command or server_command(args)
         self._answers: dict[Any, dict[str, Any]] = {}
+        self._open: set[Any] = set()  # requests without an answer
+        self.greeting: dict[str, Any] = {}  # what a server of the handshake era says of itself
         self._half = b""
         self._ended = False
         self._last_id = 0
@@ -294,7 +296,7 @@ class RawMcp:
         """Shake hands, where this era does."""
         if self.era == "legacy":
             hello = {"protocolVersion": LEGACY_VERSION, "capabilities": {}, "clientInfo": self._client}
-            self.request("initialize", hello)
+            self.greeting = self.request("initialize", hello)
             self.notify("notifications/initialized")
         return self
 
@@ -317,6 +319,7 @@ class RawMcp:
             about = {"protocolVersion": MODERN_VERSION, "clientInfo": self._client, "clientCapabilities": {}}
             meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
             params["_meta"] = meta | params.get("_meta", {})
+        self._open.add(self._last_id)
         self.send({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
         return self._last_id
 
@@ -325,6 +328,12 @@ class RawMcp:
 
     def cancel(self, request: int) -> None:
         self.notify("notifications/cancelled", {"requestId": request, "reason": "the test says so"})
+
+    def cancel_all(self) -> None:
+        """Take back every request that has no answer yet, subscriptions included."""
+        for request in self._open:
+            self.cancel(request)
+        self._open.clear()
 
     def answer(self, request: int, timeout: float = BOUND_S) -> dict[str, Any]:
         """The result of a request; McpRefusal if it is an error."""
@@ -361,6 +370,7 @@ class RawMcp:
         assert isinstance(message, dict), message
         if "method" not in message:
             self._answers[message.get("id")] = message
+            self._open.discard(message.get("id"))
         else:
             self.others.append(message)
         return True

@@ -8,26 +8,36 @@ import signal
 from pathlib import Path
 
 from outlive.launch import fork_server_client
+from outlive.store.job_dir import JobDir
 from support import processes
 from support.wait import until
 
 SUPERVISOR, GUARDIAN, FORK_SERVER = "outrunner", "holdfast", "jobforker"
+_last_seen: dict[str, int] = {}  # job → its supervisor: a test that waits for its end asks many times
 
 
 def comm(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
+    return processes.name(pid)
 
 
 def supervisor(job: str) -> int:
     """The supervisor of a job; 0 if there is none."""
-    for name in os.listdir("/proc"):
-        if name.isdigit() and comm(int(name)) == SUPERVISOR and processes.is_alive(int(name)):
-            if job in " ".join(processes.command_line(int(name))):
-                return int(name)
-    return 0
+    known = _last_seen.get(job, 0)
+    if known and _supervises(known, job):
+        return known
+    found = next((int(name) for name in os.listdir("/proc") if name.isdigit() and _supervises(int(name), job)), 0)
+    _last_seen[job] = found
+    return found
+
+
+def _supervises(pid: int, job: str) -> bool:
+    return comm(pid) == SUPERVISOR and processes.is_alive(pid) and job in " ".join(processes.command_line(pid))
+
+
+def is_supervised(root: Path, job: str) -> bool:
+    """Whether the lock of its supervisor is held: what `status` says, without a process that says it."""
+    with JobDir(str(root), job, os.open(root / job, os.O_RDONLY | os.O_DIRECTORY)) as found:
+        return found.is_supervised()
 
 
 def guardian(job: str) -> int:

@@ -21,13 +21,18 @@ _COOKIES = (b"OUTLIVE_ROOT=", b"HOME=")
 def of(place: Path, but: Collection[int] = ()) -> dict[int, str]:
     """pid → what it is and why it was taken for one of `place`; never this process, never a zombie, and none of `but`."""
     found: dict[int, str] = {}
-    for pid in _pids():
+    for pid in all_pids():
         if pid == os.getpid() or pid in but or _state(pid) in ("Z", "X", ""):
             continue
         why = _tie(pid, str(place))
         if why:
             found[pid] = f"pid {pid} ({_command(pid)}): {why}"
     return found
+
+
+def all_pids() -> list[int]:
+    """Every process of this machine that can be seen."""
+    return [int(name) for name in _names("/proc") if name.isdigit()]
 
 
 def children() -> dict[int, str]:
@@ -56,6 +61,11 @@ def parent(pid: int) -> int:
     return _parent(pid)
 
 
+def name(pid: int) -> str:
+    """What the kernel calls it (proc_pid_comm(5)); empty if it is gone."""
+    return _read(pid, "comm").decode(errors="replace").strip()
+
+
 def command_line(pid: int) -> list[str]:
     """argv of a process; empty if it is gone."""
     return [os.fsdecode(word) for word in _read(pid, "cmdline").rstrip(b"\0").split(b"\0") if word]
@@ -63,7 +73,7 @@ def command_line(pid: int) -> list[str]:
 
 def descendants(pid: int) -> set[int]:
     """Everything below `pid` in the process tree, as a client sees it that kills a whole tree."""
-    above = {one: _parent(one) for one in _pids()}
+    above = {one: _parent(one) for one in all_pids()}
     found: set[int] = set()
     newest = {pid}
     while newest:
@@ -115,20 +125,20 @@ def _tie(pid: int, place: str) -> str:
         target = _link(f"/proc/{pid}/{name}")
         if _below(target, place):
             return f"{name} {target}"
-    for number in _names(f"/proc/{pid}/fd"):
-        target = _link(f"/proc/{pid}/fd/{number}")
+    for number, target in open_files(pid).items():
         if _below(target, place):
             return f"fd {number} {target}"
     return ""
 
 
+def open_files(pid: int) -> dict[str, str]:
+    """Return fd → what it leads to, of those that can be seen."""
+    return {number: _link(f"/proc/{pid}/fd/{number}") for number in _names(f"/proc/{pid}/fd")}
+
+
 def _below(path: str, place: str) -> bool:
     # A removed file reads "PATH (deleted)", which still begins with its directory.
     return path.removesuffix(" (deleted)") == place or path.startswith(place + "/")
-
-
-def _pids() -> list[int]:
-    return [int(name) for name in _names("/proc") if name.isdigit()]
 
 
 def _names(directory: str) -> list[str]:
@@ -170,5 +180,4 @@ def _parent(pid: int) -> int:
 
 def _command(pid: int) -> str:
     words = " ".join(command_line(pid))
-    name = _read(pid, "comm").decode(errors="replace").strip()
-    return f"{name}: {words[:200]}" if words else name
+    return f"{name(pid)}: {words[:200]}" if words else name(pid)

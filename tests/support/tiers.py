@@ -26,4 +26,6 @@ def first(count: int, values: Iterable[Any]) -> list[Any]:
 
 def slow(value: Any) -> Any:
     """Return one value for a `parametrize` that is not tried by default. A tuple stands for several arguments."""
+    if hasattr(value, "marks"):  # a pytest.param
+        return pytest.param(*value.values, marks=[*value.marks, pytest.mark.slow], id=value.id)
     return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)

@@ -18,20 +18,27 @@ class _Look(Generic[T]):
     def __init__(self, condition: Callable[[], T], timeout: float, what: str) -> None:
         self._condition, self._timeout, self._what = condition, timeout, what
         self._deadline = time.monotonic() + timeout
+        self._took = 0.0
 
     def now(self) -> T:
-        overdue = time.monotonic() > self._deadline  # before the look: a last look always follows the deadline
+        begun = time.monotonic()
+        overdue = begun > self._deadline  # before the look: a last look always follows the deadline
         found = self._condition()
+        self._took = time.monotonic() - begun
         if overdue and not found:
             raise AssertionError(f"{self._what}: not so within {self._timeout} s (last look: {found!r})")
         return found
+
+    def pause(self) -> float:
+        """Seconds until the next look. One that starts a process takes a core from what it waits for half of the time."""
+        return max(POLL_S, self._took)
 
 
 def until(condition: Callable[[], T], timeout: float = 20, what: str = "the condition") -> T:
     """What `condition()` returned when it first was true. AssertionError naming `what` after `timeout` seconds."""
     look = _Look(condition, timeout, what)
     while not (found := look.now()):
-        time.sleep(POLL_S)
+        time.sleep(look.pause())
     return found
 
 
@@ -39,5 +46,5 @@ async def until_async(condition: Callable[[], T], timeout: float = 20, what: str
     """The same in an event loop, whose other tasks go on."""
     look = _Look(condition, timeout, what)
     while not (found := look.now()):
-        await anyio.sleep(POLL_S)
+        await anyio.sleep(look.pause())
     return found

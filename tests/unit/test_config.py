@@ -245,9 +245,17 @@ def test_a_number_of_bytes_may_have_a_unit() -> None:
 
 
 def test_a_systemd_scope_is_asked_for_by_its_name_or_by_its_old_one(place: Path) -> None:
-    assert config.load({}).get("exec", "systemd_scope") is False
-    assert config.load({"OUTLIVE_EXEC_SYSTEMD_SCOPE": "yes"}).get("exec", "systemd_scope") is True
-    assert config.load({"OUTLIVE_EXEC_SCOPE": "systemd"}).get("exec", "systemd_scope") is True
+    assert config.load({"XDG_CONFIG_HOME": "/nonexistent"}).get("exec", "systemd_scope") is False
+    assert (
+        config.load({"XDG_CONFIG_HOME": "/nonexistent", "OUTLIVE_EXEC_SYSTEMD_SCOPE": "yes"}).get(
+            "exec", "systemd_scope"
+        )
+        is True
+    )
+    assert (
+        config.load({"XDG_CONFIG_HOME": "/nonexistent", "OUTLIVE_EXEC_SCOPE": "systemd"}).get("exec", "systemd_scope")
+        is True
+    )
     assert load('[exec]\nscope = "systemd"\n').get("exec", "systemd_scope") is True
     assert load('[exec]\nscope = "systemd"\n', OUTLIVE_EXEC_SCOPE="none").get("exec", "systemd_scope") is False
     for text in ('scope = "systemd"\nsystemd_scope = false', 'systemd_scope = false\nscope = "systemd"'):

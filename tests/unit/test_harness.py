@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support import leaks, processes, schema
+from support import leaks, pair, processes, schema
 from support.cli import Text, environment, one_object
 from support.mcp_client import McpRefusal, McpSession, RawMcp
 from support.tiers import MODERN_FIRST
@@ -67,6 +67,12 @@ def test_the_users_own_store_is_out_of_reach(place: Path) -> None:
     assert all(path.startswith(f"{place}/") for path in ours.values())
     assert Path.home() == place / "home"
     assert Path.cwd() == place / "work"
+
+
+def test_a_process_that_is_gone_is_a_failure_and_no_signal_to_the_runner() -> None:
+    assert pair.supervisor("no such job") == 0
+    with pytest.raises(AssertionError, match="process group"):
+        pair.end(pair.supervisor("no such job"))
 
 
 def test_a_process_is_found_by_its_environment(place: Path) -> None:

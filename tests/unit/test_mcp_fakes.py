@@ -113,11 +113,16 @@ def process_verbs(calls: Recorder) -> dict[str, Verb]:
 def tools(
     calls: Recorder, *, offers: tuple[str, ...] = ("exec", "process"), env: Mapping[str, str] | None = None
 ) -> Tools:
-    return Tools(run_verb(calls.at_once), process_verbs(calls), offers, config.load(env or {}))
+    return Tools(
+        run_verb(calls.at_once),
+        process_verbs(calls),
+        offers,
+        config.load({"XDG_CONFIG_HOME": "/nonexistent", **(env or {})}),
+    )
 
 
 def fake_server(calls: Recorder, root: str, **options: Any) -> Any:
-    found = config.load({})
+    found = config.load({"XDG_CONFIG_HOME": "/nonexistent"})
     environment = JobEnvironment({"PATH": "/usr/bin:/bin"})
     runner = Calls(tools(calls, **options), found, environment, root=root, launcher=None)
     OPEN.append(runner)

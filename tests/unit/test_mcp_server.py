@@ -189,8 +189,10 @@ def test_a_clamped_wait_that_was_woken_is_not_told_to_call_again(place: Path, er
 
 def test_what_is_offered_is_small_and_portable() -> None:
     """With the real verbs: every conversation pays for this."""
-    real = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
-    listed = server.tool_list(real, config.load({}))
+    real = Tools(
+        verbs.load("run"), process_verbs(), ("exec", "process"), config.load({"XDG_CONFIG_HOME": "/nonexistent"})
+    )
+    listed = server.tool_list(real, config.load({"XDG_CONFIG_HOME": "/nonexistent"}))
     wire = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed], separators=(",", ":"))
     assert [tool.name for tool in listed] == ["exec", "process"]
     assert "$ref" not in wire
@@ -208,11 +210,13 @@ def test_what_is_offered_is_small_and_portable() -> None:
 def test_the_wire_has_what_the_server_offers(place: Path, era: str) -> None:
     fake = fake_server(Recorder(), str(place / "jobs"))
     listed = with_client(fake, era, lambda client: client.list_tools()).tools
-    assert listed == server.tool_list(tools(Recorder()), config.load({}))
+    assert listed == server.tool_list(tools(Recorder()), config.load({"XDG_CONFIG_HOME": "/nonexistent"}))
 
 
 def test_every_real_verb_can_be_read() -> None:
-    real = Tools(verbs.load("run"), process_verbs(), ("exec", "process"), config.load({}))
+    real = Tools(
+        verbs.load("run"), process_verbs(), ("exec", "process"), config.load({"XDG_CONFIG_HOME": "/nonexistent"})
+    )
     for name, verb in real.process.items():
         given = {arg.mcp: 80 if arg.kind == INT else "x" for arg in verb.args if arg.required and arg.mcp}
         read, args = real.read("process", {"action": name, **given})
@@ -252,7 +256,7 @@ def test_the_list_of_tools_is_private_because_it_depends_on_client_and_configura
 
 
 def test_schemas_say_what_is_required_and_what_is_the_default() -> None:
-    exec_tool, process_tool = server.tool_list(tools(Recorder()), config.load({}))
+    exec_tool, process_tool = server.tool_list(tools(Recorder()), config.load({"XDG_CONFIG_HOME": "/nonexistent"}))
     assert exec_tool.input_schema["required"] == ["command"]
     properties = exec_tool.input_schema["properties"]
     assert properties["timeout"] == {"type": "number", "description": "End it after so long (default 1800)"}
@@ -267,7 +271,7 @@ def test_schemas_say_what_is_required_and_what_is_the_default() -> None:
 
 
 def test_exec_alone_offers_no_yielding() -> None:
-    (tool,) = server.tool_list(tools(Recorder(), offers=("exec",)), config.load({}))
+    (tool,) = server.tool_list(tools(Recorder(), offers=("exec",)), config.load({"XDG_CONFIG_HOME": "/nonexistent"}))
     assert tool.name == "exec"
     assert not tool.input_schema["properties"].keys() & set(WAIT_ARGUMENTS)
     assert "process" not in (tool.description or "")

@@ -23,7 +23,7 @@ def look(created_at: str, **state: Any) -> Inspection:
 class Settings:
     """As much of a context as these need."""
 
-    config = config.load({"OUTLIVE_GC_OLDER_THAN": "2d"})
+    config = config.load({"XDG_CONFIG_HOME": "/nonexistent", "OUTLIVE_GC_OLDER_THAN": "2d"})
 
 
 def test_a_task_stays_for_the_retention_counted_from_its_end() -> None:

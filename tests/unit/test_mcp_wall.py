@@ -34,7 +34,7 @@ class Known(JobEnvironment):
 
 @pytest.fixture
 def calls(root: Path) -> Iterator[Calls]:
-    found = config.load({})
+    found = config.load({"XDG_CONFIG_HOME": "/nonexistent"})
     tools = Tools(verbs.load("run"), process_verbs(), (EXEC, PROCESS), found)
     made = Calls(tools, found, Known({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())
     yield made
@@ -104,7 +104,12 @@ def test_an_update_of_a_short_uri_stays_on_its_side_of_the_wall(
     mine, yours = (Caller(name, name, name, walled=True) for name in ("mine", "yours"))
     jobs = _with_one_beginning(calls, mine, yours)
     uri = f"job://{jobs[mine][:6]}/output"
-    built = server.build(calls, config.load({}), {}, caller_of=lambda ctx: {"mine": mine, "yours": yours}[_name(ctx)])
+    built = server.build(
+        calls,
+        config.load({"XDG_CONFIG_HOME": "/nonexistent"}),
+        {},
+        caller_of=lambda ctx: {"mine": mine, "yours": yours}[_name(ctx)],
+    )
     told: dict[Caller, list[str]] = {mine: [], yours: []}
 
     async def listen(caller: Caller, ready: anyio.Event, end: anyio.Event) -> None:

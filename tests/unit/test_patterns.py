@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from outlive.core.records import CONTAINS
 from outlive.errors import OutliveError
-from outlive.store.output.patterns import CONTAINS, Pattern
+from outlive.store.output.patterns import Pattern
 
 
 def lines(pattern: str, text: bytes, match_type: str = "regex") -> list[tuple[int, str, str]]:

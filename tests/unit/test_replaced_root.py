@@ -22,7 +22,7 @@ CALLER = Caller("tests", "tests", "tests")
 
 @pytest.fixture
 def calls(root: Path) -> Iterator[Calls]:
-    found = config.load({})
+    found = config.load({"XDG_CONFIG_HOME": "/nonexistent"})
     tools = Tools(verbs.load("run"), process_verbs(), (EXEC, PROCESS), found)
     made = Calls(tools, found, JobEnvironment({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())
     yield made

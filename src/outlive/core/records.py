@@ -30,6 +30,7 @@ else:
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
 REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "launch", "lost", "reboot")
+REGEX, CONTAINS = MATCH_TYPES = ("regex", "contains")  # of a watch
 
 _KINDS: dict[str, type] = {"int": int, "bool": bool, "str": str, "list": list, "dict": dict}
 

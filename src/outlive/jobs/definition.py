@@ -14,7 +14,6 @@ from outlive.core.labels import check_tags, name_of
 from outlive.core.records import Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
-from outlive.jobs import watch_spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,8 +74,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     stdin, data, stdin_fd, stdin_path = _stdin(ctx, args, start_now=start_now)
     tags = check_tags(list(args.get("tags") or ()))
     title = _title(args.get("title"))
-    watched = watch_spec.parsed(ctx, args, [])
-    watches = {"watches": watched} if watched else {}
+    watches = _watches(ctx, args)
     definition = Definition(
         job_id=job_id,
         command=words,
@@ -306,6 +304,16 @@ def open_stdin(path: str) -> int:
         return fd
     except OSError as error:
         raise from_os(f"opening {path} for the job's stdin", error) from error
+
+
+def _watches(ctx: Context, args: dict[str, Any]) -> dict[str, Any]:
+    """Return the member `watches` of a job's notification; {} for a job without."""
+    if not args.get("watch") and args.get("watch_command") is None and args.get("watch_file") is None:
+        return {}
+    from outlive.jobs import watch_spec  # late: few jobs have a watch
+
+    found = watch_spec.parsed(ctx, args, [])
+    return {"watches": found} if found else {}
 
 
 def _quota(ctx: Context, given: int | None) -> int:

@@ -119,10 +119,20 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[
             raise from_os(f"deleting {job.path}", error, on="store") from error
         alive = processes.survivors(found, job)
         if (alive and not ending) or time.monotonic() >= until:
-            count = "1 process" if len(alive) == 1 else f"{len(alive)} processes"
-            what = (
-                f"{count} of it still run{'s' if len(alive) == 1 else ''}" if alive else "its supervisor is still busy"
-            )
-            hint = "remove ends and deletes it with everything it started."
-            raise OutliveError("invalid_state", f"job {short_id(job.job_id)} cannot be deleted: {what}", hint=hint)
+            raise _not_deleted(job, len(alive))
         yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+
+
+def _not_deleted(job: JobDir, alive: int) -> OutliveError:
+    """Return the error of a job with `alive` processes, or with none but one of ours that holds it."""
+    name = f"job {short_id(job.job_id)}"
+    if alive:
+        what = "1 process of it still runs" if alive == 1 else f"{alive} processes of it still run"
+        hint = "remove ends and deletes it with everything it started."
+        return OutliveError("invalid_state", f"{name} cannot be deleted: {what}", hint=hint)
+    return OutliveError(
+        "invalid_state",
+        f"{name} cannot be deleted: its supervisor, or the call that started it, has not let go of it",
+        retryable=True,
+        hint="Repeat the call. A process that is stopped (SIGSTOP) holds the job until it continues.",
+    )

@@ -273,10 +273,9 @@ def run_answer(
 
     `began` is when the call came (time.monotonic seconds).
     """
-    from outlive.jobs.processes import descendants
     from outlive.render import window
 
-    members = descendants(found, job)
+    others = _living(found, job)
     with Output(job) as output:
         room = max_bytes or ctx.config.get("exec", "max_output_bytes")
         shown = new_output(found, job, output, 0, max_bytes=room, raw=raw)
@@ -299,9 +298,9 @@ def run_answer(
         "waited_ms": round((time.monotonic() - began) * 1000),
         "elapsed_ms": elapsed_ms(found),
         "env_vars": env_vars(found),
-        "descendants": len(members),
+        "descendants": others,
     }
-    hint = lost.get("hint") or advised or next_step(found, len(members))
+    hint = lost.get("hint") or advised or next_step(found, others)
     hint = hint or shell_hint(found, snapshot)
     return answer | ({"hint": hint} if hint else {})
 
@@ -322,6 +321,15 @@ def shell_hint(found: Inspection, snapshot: dict[str, Any]) -> str | None:
     if any(error in line for line in errors for error in _SHELL_ERRORS):
         return f"The shell was `{' '.join(shell)}`."
     return None
+
+
+def _living(found: Inspection, job: JobDir) -> int:
+    """Return how many processes of the job are alive besides its command."""
+    if not found.supervised:
+        return 0
+    from outlive.jobs.processes import descendants
+
+    return len(descendants(found, job))
 
 
 def next_step(found: Inspection, descendants: int) -> str | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from outlive import fastjson, limits
+from outlive.core.records import CONTAINS, MATCH_TYPES, REGEX
 from outlive.errors import argument, invalid, nearest
-from outlive.store.output.patterns import CONTAINS, MATCH_TYPES, REGEX, Pattern, check_length
+from outlive.store.output.patterns import Pattern, check_length
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

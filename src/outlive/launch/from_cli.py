@@ -90,6 +90,7 @@ def _load_what_both_need() -> None:
     after it.
     """
     from outlive.store import inspect  # noqa: F401
+    from outlive.store.output import merged  # noqa: F401
     from outlive.supervisor import request  # noqa: F401
 
 

@@ -31,6 +31,7 @@ from outlive.mcp.tools import listing
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.mcp.tools.text import answers as text
+from outlive.mcp.tools.text import sentences
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL
 
@@ -168,6 +169,8 @@ def _result(
     """Return a full answer as the result of a tool call. The text says the same in both sizes,
     unless it is all that is sent: then the text of a full answer has its members too."""
     safe = encodable(found)
+    if not process and safe.get("hint"):
+        safe["hint"] = sentences.without_process(safe["hint"])
     sized = envelope.sized(safe, detail)
     members = sized if sent_as == shown.TEXT and detail == FULL else None
     try:

@@ -14,7 +14,6 @@ import os
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.store.job_dir import SUPERVISOR_BYTE
-from outlive.supervisor import takeover
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import END, FREE, Pair, read, ready
 from outlive.supervisor.input.stdin import preload
@@ -32,12 +31,14 @@ if TYPE_CHECKING:
 PAIR_IDLE_S = 60.0  # an idle pair ends after this
 _GC_NICE = 10  # a collection runs behind everything else (nice(2))
 _SHUT_RD = 0  # sys/socket.h
-# What guardian and supervisor import late because few jobs need it. By then an update may have
-# replaced the files
+# What guardian and supervisor import late, because few jobs need it or no caller waits for it any
+# more. By then an update may have replaced the files
 LATE = tuple(
-    "outlive.store.cleanup outlive.store.fault_report outlive.store.id_cache outlive.store.inspect outlive.store.output "
-    "outlive.store.pending_notices outlive.supervisor.events outlive.system.mounts".split()
+    "outlive.core.ids outlive.store.fault_report outlive.store.output outlive.store.pending_notices outlive.store.root "
+    "outlive.supervisor.events outlive.supervisor.takeover outlive.system.hole_punch outlive.system.systemd".split()
 )
+# What only the guardian imports late: it deletes old jobs
+LATE_IN_GUARDIAN = ("outlive.store.cleanup", "outlive.store.id_cache", "outlive.store.inspect", "outlive.system.mounts")
 
 
 def fork_pair(*, away: bool, spare: bool = False) -> Pair:
@@ -103,6 +104,7 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool, 
         return Worker(supervisor_sock, line_there, escrow, stdin_escrow).run(lasting=lasting)
 
     child = daemonize.fork_into(body, keep, tree.SUPERVISOR, clean=True)
+    held_code.hold(*LATE_IN_GUARDIAN)  # while the supervisor starts the job
     supervisor_sock.close()
     line_there.close()
     Guardian(sock, line, child, escrow, stdin_escrow).run(lasting=lasting)
@@ -232,6 +234,8 @@ def _succeed(request: Request, files: dict[str, int], escrow: Escrow, stdin_escr
     locks.wait_for(lock, SUPERVISOR_BYTE)
     fault_points.at("takeover_locked")
     if job.is_in_place():
+        from outlive.supervisor import takeover
+
         takeover.take_over(job, request, files, escrow, stdin_escrow)
     return [lock]
 

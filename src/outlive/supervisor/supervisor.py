@@ -16,7 +16,6 @@ from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import EVENTS, GAP, META, ORDER, STATE, JobDir
-from outlive.store.root import Store
 from outlive.supervisor.control_server import ControlServer
 from outlive.supervisor.ending import oom_verdict, outcome
 from outlive.supervisor.ending.kill import Killer
@@ -479,6 +478,8 @@ class Supervisor:
             self._pump.sync()
 
     def _unmark_live(self) -> None:
+        from outlive.store.root import Store  # late: when a job is over, no caller waits any more
+
         try:
             store = Store.existing(self._request.root)
         except (OSError, OutliveError):

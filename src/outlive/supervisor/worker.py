@@ -12,7 +12,6 @@ from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.store import atomic_file
-from outlive.supervisor import takeover
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import adopt_socket
 from outlive.supervisor.fork_protocol import AHEAD, END, FREE, MAKING, OVER, read, ready
@@ -118,6 +117,8 @@ class Worker:
         preload(request.definition)  # before anything depends on it
         # lock0 stays open until the job is over: that is the sign of life
         if request.mode == "adopt":
+            from outlive.supervisor import takeover  # late: few supervisors adopt a job
+
             takeover.adopt(request, waiter, self._escrow, self._stdin_escrow, files)
             return False
         return start(request, files.get("stdin"), waiter, self._escrow, self._stdin_escrow)

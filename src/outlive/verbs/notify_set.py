@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from outlive.core.records import MATCH_TYPES
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup, watch_spec
 from outlive.jobs import definition as definition_module
 from outlive.jobs.interaction import stdin
 from outlive.store.output.merged import Output
-from outlive.store.output.patterns import MATCH_TYPES
 from outlive.verbs import shared_args
 from outlive.verbs.spec import JOB, PATH, STR, STRS, Arg, Verb
 

@@ -4,7 +4,7 @@ how long a call waits."""
 from __future__ import annotations
 
 from outlive import limits
-from outlive.store.output.patterns import MATCH_TYPES, REGEX
+from outlive.core.records import MATCH_TYPES, REGEX
 from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
 
 # What output is watched for. A CLI pattern is one word; the other members of a watch have flags of

@@ -10,15 +10,13 @@ and each state of a progress line is a line of its own.
 from __future__ import annotations
 
 from outlive import limits
+from outlive.core.records import CONTAINS, REGEX
 from outlive.errors import invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-REGEX, CONTAINS = "regex", "contains"
-MATCH_TYPES = (REGEX, CONTAINS)
 
 _MULTI_LINE = "(?m)"
 # Escape sequences and control characters, but never a newline or a carriage return: all that is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.system import cgroup, oom, process, systemd
+from outlive.system import cgroup, oom, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def judged(ended: State) -> State:
 
 
 def _is_its_own(path: str, job_id: str) -> bool:
+    from outlive.system import systemd  # late: few jobs are ended for memory
+
     return path.endswith(f"/{systemd.scope_of_job(job_id)}")
 
 

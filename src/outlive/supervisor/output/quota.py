@@ -13,7 +13,7 @@ from outlive.store import history
 from outlive.store.job_dir import LOGS, ORDER
 from outlive.store.output.gap import NO_GAP, Gap, GapFile, GapWriter, Hole
 from outlive.store.output.merged import Output
-from outlive.system import fault_points, hole_punch
+from outlive.system import fault_points
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ class Quota:
         if self._gap is not NO_GAP:
             return True
         assert self._writer is not None
+        from outlive.system import hole_punch  # late: few jobs reach their quota
+
         try:
             hole_punch.punch(self._writer.fd, _BLOCK, 2 * _BLOCK)
         except OSError as error:
@@ -189,6 +191,8 @@ class Quota:
         """What is in the gap, and was not yet the last time. The last block was kept as a whole
         then: that one again.
         """
+        from outlive.system import hole_punch
+
         old = self._punched
         for stream, hole in enumerate(self._gap.streams):
             hole_punch.punch(self._fds[stream], max(hole.start, old.streams[stream].stop - _BLOCK), hole.stop)

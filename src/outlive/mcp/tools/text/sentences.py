@@ -201,6 +201,11 @@ def hint(found: Found) -> list[str]:
     return [] if not hint or hint.startswith("It still runs.") else [hint]
 
 
+def without_process(hint: str) -> str:
+    """Return a hint for a client that is not offered the process tool, and with it no `kill`."""
+    return hint.replace("; kill ends it,", ",").replace("; kill ends them,", ",")
+
+
 def is_exit(fired: Any) -> bool:
     return fired == "exit" or (isinstance(fired, dict) and fired.get("condition") == "exit")
 
