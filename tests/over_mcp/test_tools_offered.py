@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mcp import MCPError
 
-from outlive.mcp.tools.call import process_verbs
+from outlive.mcp.tools.offer import process_verbs
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.mcp_client import McpSession
