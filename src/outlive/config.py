@@ -25,8 +25,9 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
     "exec": {
         "background_ms": ("integer", limits.YIELD_MS),
         "timeout_sec": ("number", limits.MCP_TIMEOUT_S),
-        "max_output_bytes": ("integer", limits.SHOWN_BYTES),
-        "pending_max_output_bytes": ("integer", limits.SHOWN_BYTES),
+        # Not set: limits.MCP_SHOWN_BYTES over MCP, limits.SHOWN_BYTES on the command line
+        "max_output_bytes": ("integer", None),
+        "pending_max_output_bytes": ("integer", None),  # not set: as the one above
         "cleanup_ms": ("integer", 1_800_000),
         "quota_bytes": ("integer", limits.QUOTA_BYTES),
         # Each job in a transient scope of its own (systemd.scope(5))

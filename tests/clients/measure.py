@@ -21,11 +21,11 @@ from clients.model import Model, steps_done
 from clients.script import STEPS
 from support.cli import OUTLIVE
 
-MOST_S = 150
+MOST_S = 240
 _UP = struct.pack("16sh", b"lo", 0x1)  # IFF_UP
 _SIOCSIFFLAGS = 0x8914
 _APIS = {api.__name__: api for api in (Anthropic, Responses, Chat, Gemini)}
-_EXIT_3 = re.compile(r'exit(?:ed)?(?:[_ ]code"?:)?(?: with code| code)?\s*3\b')
+_EXIT_3 = re.compile(r'exit(?:ed)?(?:[_ ]code\\?"?:)?(?: with code| code)?\s*3\b')
 
 
 def namespace() -> list[str]:

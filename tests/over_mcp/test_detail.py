@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -117,3 +118,39 @@ def test_a_brief_reaction_is_what_the_program_said_and_how_it_goes_on(shared_ses
         *("ok", "type", "job_id", "state", "waiting_for_input", "bytes_written", "stdin", "next_seq", "output"),
     }
     assert found["output"] == "got x\n"
+
+
+def test_everything_that_an_answer_shows_obeys_one_budget(shared_session: McpSession) -> None:
+    """The text and each of the sizes of the object, whatever shows the output."""
+    much = "seq -w 20000; seq -w 20000 >&2"
+    first = shared_session.call("exec", command=much)
+    job = first["job_id"]
+    answers = [first, shared_session.call("exec", command=much, detail="full")]
+    for action in ("poll", "log", "wait", "tail"):
+        what = {"tail_lines": 9_999} if action == "tail" else {"since_seq": 0}
+        answers += [
+            shared_session.call("process", action=action, job_id=job, detail=detail, **what)
+            for detail in ("brief", "full")
+        ]
+    for answer in answers:
+        shown = [answer.result.get(name) or "" for name in ("output", "snippet", "stdout_tail", "stderr_tail")]
+        snapshot = answer.result.get("snapshot") or {}
+        shown += [snapshot.get(name) or "" for name in ("stdout_tail", "stderr_tail")]
+        assert 12_000 < len("".join(shown)) <= 16_384, answer["type"]
+        assert len(answer.text) < 17_500
+    little = shared_session.ok("exec", command="echo a; echo b >&2", detail="full")["snapshot"]
+    assert (little["stdout_tail"], little["stderr_tail"]) == ("a\n", "b\n"), "what fits is there as ever"
+
+
+def test_the_budget_is_configured_once_for_all(mcp_connect: Callable[..., McpSession], cli: Cli) -> None:
+    small = {"OUTLIVE_EXEC_MAX_OUTPUT_BYTES": "1000"}
+    session = mcp_connect(env=small, detail=None)
+    job = session.ok("exec", command="seq 2000", detail="full")
+    assert len(job["output"] + job["snapshot"]["stdout_tail"]) <= 1_000
+    for action in ("poll", "log", "wait"):
+        found = session.ok("process", action=action, job_id=job["job_id"], since_seq=0)
+        assert 800 < len(found["output"]) <= 1_000
+    assert len(session.ok("process", action="tail", job_id=job["job_id"])["stdout_tail"]) <= 500
+    printed = cli.ok("run", "--wait", "seq 2000", env=small)
+    assert printed["output"][-50:] == job["output"][-50:]
+    assert printed["snapshot"]["stdout_tail"] == job["snapshot"]["stdout_tail"]

@@ -21,7 +21,7 @@ from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.store.output.scanner import Scanner
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.events.watcher import Watcher
+from outlive.supervisor.events.hits import HitReporter
 from support.kept import Job, check, check_lines, check_places, fill, made, numbered
 
 
@@ -353,12 +353,8 @@ def test_a_watch_that_falls_behind_goes_on_behind_the_gap_and_says_what_it_misse
     told: list[dict[str, Any]] = []
     spec = {"id": "w1", "pattern": "0[05]$", "match_type": "regex", "stream": "both", "once": False}
     with made(tmp_path, 5_000) as job:
-        watches = Watcher(
-            job.dir,
-            EventLoop(),
-            tell=lambda kind, **event: told.append({"type": kind, **event}),
-            deliver=lambda *_: None,
-            on_done=lambda: None,
+        watches = HitReporter(
+            job.dir, EventLoop(), tell=lambda kind, **event: told.append({"type": kind, **event}), on_done=lambda: None
         )
         watches.configure([spec])
         job.put(0, numbered(2_500))

@@ -39,7 +39,7 @@ def test_defaults_are_those_of_the_declaration_and_of_the_configuration() -> Non
     assert args["yield_ms"] == limits.YIELD_MS
     assert args["timeout_ms"] == 1_800_000
     assert args["wait"] is False
-    assert args["max_bytes"] == limits.SHOWN_BYTES
+    assert args["max_bytes"] == limits.MCP_SHOWN_BYTES
 
 
 def test_a_job_in_the_background_has_no_time_limit_unless_one_is_asked_for_or_configured() -> None:

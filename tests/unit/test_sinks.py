@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import signal
 from pathlib import Path
@@ -13,8 +12,7 @@ from typing import Any
 import pytest
 
 from outlive import limits
-from outlive.store.history import LEFT_OUT
-from outlive.store.job_dir import COMPLETION, NOTIFICATIONS, JobDir
+from outlive.store.job_dir import COMPLETION
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events import sinks
 
@@ -28,11 +26,8 @@ class Fake:
         monkeypatch.setattr(sinks._Lane, "kill", lambda _: None)
         self.said: list[str] = []
         self.done = 0
-        job: Any = SimpleNamespace(open_file=self._no_file, path="/nowhere")
+        job: Any = SimpleNamespace(path="/nowhere")
         self.sinks = sinks.Sinks(job, EventLoop(), SimpleNamespace(), self._check, self._tell)  # type: ignore[arg-type]
-
-    def _no_file(self, *_: Any) -> int:
-        raise OSError
 
     def _check(self) -> None:
         self.done += not self.sinks.busy
@@ -41,7 +36,8 @@ class Fake:
         self.said.append(content.get("error") or "delivered")
 
     def hit(self) -> None:
-        self.sinks.matched({"event_type": sinks.MATCHED, "watch": "w1"}, "/", "slow", None)
+        event = {"event_type": sinks.MATCHED, "watch": "w1"}
+        self.sinks.matched(event, "/", "slow", None, [], lambda *_: None)
 
     def end(self, *, too_long: bool) -> None:
         (pid,) = self.sinks.pids
@@ -76,15 +72,28 @@ def test_a_command_that_takes_too_long_too_often_is_not_run_for_those_that_wait_
     assert sum(one.startswith("not run") for one in fake.said) == 10 - limits.SINK_STRIKES
 
 
-def test_one_that_had_no_place_in_the_queue_forgives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_of_a_long_queue_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = Fake(monkeypatch)
-    for _ in range(limits.SINK_QUEUE + 1):
+    for _ in range(limits.SINK_QUEUE + 5):
         fake.hit()
-    for _ in range(limits.SINK_STRIKES):
+    assert fake.sinks.room < 0
+    while fake.sinks.busy:
+        fake.end(too_long=False)
+    assert fake.sinks.room == limits.SINK_QUEUE
+    assert fake.done == 1
+
+
+def test_the_history_has_so_many_deliveries_of_a_watch_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = Fake(monkeypatch)
+    for _ in range(limits.HITS_A_MINUTE + 5):
         fake.hit()
-        fake.hit()
-        fake.end(too_long=True)
-    assert not fake.sinks.busy
+    while fake.sinks.busy:
+        fake.end(too_long=False)
+    assert fake.said == ["delivered"] * limits.HITS_A_MINUTE
+    monkeypatch.setattr(sinks, "_MINUTE_S", 0)
+    fake.hit()
+    fake.end(too_long=False)
+    assert len(fake.said) == limits.HITS_A_MINUTE + 1
 
 
 def test_a_command_that_ends_in_time_is_run_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,27 +105,3 @@ def test_a_command_that_ends_in_time_is_run_for_all(monkeypatch: pytest.MonkeyPa
         fake.end(too_long=False)
     assert fake.said == ["delivered"] * 3
     assert not fake.sinks.busy
-
-
-# --- the record of deliveries ----------------------------------------------------------------------------------------
-
-
-def test_the_record_is_bounded_and_keeps_what_is_not_delivered_yet(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(limits, "EVENTS_BYTES", 8_192)
-    fake = Fake(monkeypatch)
-    told: list[dict[str, Any]] = []
-    fake.sinks._tell = lambda kind, **content: told.append({"type": kind, **content})
-    with JobDir(str(tmp_path), "", os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)) as job:
-        fake.sinks._job = job
-        event = {"event_type": sinks.MATCHED, "watch": "w1", "line": "x" * 60}
-        fake.sinks._record({**event, "seq": 0}, None)
-        for seq in range(1, 500):
-            fake.sinks._record({**event, "seq": seq}, [])
-            assert (tmp_path / NOTIFICATIONS).stat().st_size <= limits.EVENTS_BYTES
-        note, first, *rest = map(json.loads, (tmp_path / NOTIFICATIONS).read_text(encoding="utf-8").splitlines())
-    assert (note["event_type"], note["count"]) == (LEFT_OUT, 500 - 1 - len(rest))
-    assert (first["seq"], first["delivered"]) == (0, False)
-    assert [one["seq"] for one in rest] == list(range(500 - len(rest), 500))
-    assert told[-1] == {"type": LEFT_OUT, "file": NOTIFICATIONS, "count": note["count"]}

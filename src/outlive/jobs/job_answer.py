@@ -266,6 +266,13 @@ def retry_after_ms(found: Inspection, output: Output) -> int | None:
     return min(high, max(low, quiet // 2))
 
 
+def _budget(ctx: Context) -> int | None:
+    """Return the most bytes that an answer shows, the snapshot included; None where each view has
+    a bound of its own."""
+    found: int | None = ctx.config.get("exec", "max_output_bytes")
+    return limits.MCP_SHOWN_BYTES if found is None and ctx.face == "mcp" else found
+
+
 def run_answer(
     ctx: Context, found: Inspection, job: JobDir, *, began: float, max_bytes: int | None, tail_lines: int, raw: bool
 ) -> dict[str, Any]:
@@ -277,9 +284,11 @@ def run_answer(
 
     others = _living(found, job)
     with Output(job) as output:
-        room = max_bytes or ctx.config.get("exec", "max_output_bytes")
+        budget = None if max_bytes else _budget(ctx)
+        room = max_bytes or budget or limits.SHOWN_BYTES
         shown = new_output(found, job, output, 0, max_bytes=room, raw=raw)
-        snapshot = window.tails(output, tail_lines, max_bytes or limits.TAIL_BYTES)
+        left = max(0, (budget or 0) - len(shown.text.encode("utf-8", "replace"))) // 2
+        snapshot = window.tails(output, tail_lines, max_bytes or (limits.TAIL_BYTES if budget is None else left))
         lost = losses(found, output)
         described = describe(found, job, output)
         advised = advice(found, job, output, described)

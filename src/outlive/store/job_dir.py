@@ -31,7 +31,8 @@ RESERVE = ".reserve"  # space for the outcome on a disk that is full by then
 COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
 STDIN_DATA = "stdin.data"
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
-WATCHED = ".watched"  # how far each log was searched for the patterns of watches
+# How far each log was searched for the patterns of watches: for the history, and for the sinks
+WATCHED, DELIVERED = ".watched", ".delivered"
 # Empty files of a preallocated directory: they become the job's marks elsewhere
 SPARES = (".spare0", ".spare1")
 FAULT = "fault-"  # <process>.txt: the traceback of a process of ours (store/fault_report.py)

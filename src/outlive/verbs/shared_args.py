@@ -112,7 +112,7 @@ WRITING = (
     Arg("timeout_ms", MS, "How long the job may take to read it.", default=limits.WRITE_MS, minimum=0,
         metavar="DURATION", hidden="mcp"),
     Arg("max_bytes", INT, "Most bytes of that output to show; head and tail are kept.", default=limits.SHOWN_BYTES,
-        minimum=1, maximum=limits.MAX_SHOWN_BYTES, hidden="mcp", metavar="N"),
+        mcp_default=limits.MCP_SHOWN_BYTES, minimum=1, maximum=limits.MAX_SHOWN_BYTES, hidden="mcp", metavar="N"),
 )  # fmt: skip
 WRITE_RESULT = (
     "job_id state timeout_ms bytes_written stdin warnings? output? since_seq? next_seq? truncated? gaps? alternate_screen? cursor? "

@@ -186,6 +186,7 @@ MAX_BYTES = Arg(
     INT,
     "Most bytes of output to show; head and tail are kept.",
     default=limits.SHOWN_BYTES,
+    mcp_default=limits.MCP_SHOWN_BYTES,
     minimum=1,
     maximum=limits.MAX_SHOWN_BYTES,
     metavar="N",

@@ -40,7 +40,8 @@ VERB = Verb(
         JOB,
         Arg("tail_lines", INT, "Lines of each stream.", default=limits.TAIL_LINES, minimum=0, metavar="N",
             mcp_help=f"of each stream (default {limits.TAIL_LINES})"),
-        Arg("max_bytes", INT, "Most bytes of each stream.", default=limits.TAIL_BYTES, minimum=1,
+        Arg("max_bytes", INT, "Most bytes of each stream.", default=limits.TAIL_BYTES,
+            mcp_default=limits.MCP_SHOWN_BYTES // 2, minimum=1,
             maximum=limits.MAX_SHOWN_BYTES, metavar="N", mcp_help=MAX_BYTES.mcp_help),
     ),
     result="job_id state timeout_ms stdout_tail stderr_tail truncated encoding stdout_observed_bytes stderr_observed_bytes "

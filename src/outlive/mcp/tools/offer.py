@@ -63,16 +63,16 @@ def default_of(arg: Arg) -> Any:
 
 def defaults_of(verb: Verb, config: Config) -> dict[str, Any]:
     """Return the configured defaults of a verb, by name over MCP, in the units of the action."""
+    configured = {}
     if verb.name in STARTING:
-        configured = {
-            "yield_ms": config.get("exec", "background_ms"),
-            "timeout": round(config.get("exec", "timeout_sec") * 1000),
-            "max_bytes": config.get("exec", "max_output_bytes"),
-        }
-    elif verb.name == "poll" or verb.name in WRITING:
-        configured = {"max_bytes": config.get("exec", "pending_max_output_bytes")}
-    else:
-        return {}
+        configured["yield_ms"] = config.get("exec", "background_ms")
+        configured["timeout"] = round(config.get("exec", "timeout_sec") * 1000)
+    shown = config.get("exec", "max_output_bytes")
+    if verb.name == "poll" or verb.name in WRITING:
+        pending = config.get("exec", "pending_max_output_bytes")
+        shown = shown if pending is None else pending
+    if shown is not None:
+        configured["max_bytes"] = shown // 2 if verb.name == "tail" else shown  # its bound is that of one stream
     # Without a declared default the action reads the configuration itself
     args = {arg.mcp: arg for arg in accepted(verb) if arg.mcp_default is not None}
     return {

@@ -10,7 +10,7 @@ import os
 
 from outlive.core.records import watches_of
 from outlive.store import history
-from outlive.supervisor.events.sinks import Sinks, matched_event
+from outlive.supervisor.events.sinks import Sinks
 from outlive.system import fault_points
 
 TYPE_CHECKING = False
@@ -48,13 +48,13 @@ class EventRecorder:
         self._on_event = on_event
         self._on_idle = on_idle
         self._history = history.History(job)
-        self._watcher: Watcher | None = None
+        self._watchers: list[Watcher] = []
         self._adopted = self._end_told = self._silent = False
-        self.sinks = Sinks(job, loop, request, on_idle, self.tell)
+        self.sinks = Sinks(job, loop, request, self._sink_done, self.tell)
 
     @property
     def busy(self) -> bool:
-        return self.sinks.busy or (self._watcher is not None and self._watcher.busy)
+        return self.sinks.busy or any(watcher.busy for watcher in self._watchers)
 
     # --- history ---
 
@@ -108,35 +108,39 @@ class EventRecorder:
     def look_for(self, definition: Definition) -> None:
         """Watch the output for what this definition asks for."""
         wanted = watches_of(definition.notification)
-        if self._silent or (self._watcher is None and not wanted):
+        if self._silent or not (self._watchers or wanted):
             return
-        if self._watcher is None:
+        if not self._watchers:
             try:  # late: most jobs have no watch
-                from outlive.supervisor.events.watcher import Watcher
+                from outlive.supervisor.events.delivery import HitDelivery
+                from outlive.supervisor.events.hits import HitReporter
             except ImportError as error:
                 self.tell(history.WATCH_FAILED, message=str(error))
                 return
-            self._watcher = Watcher(self._job, self._loop, tell=self.tell, deliver=self._hit, on_done=self._on_idle)
-            if self._adopted:
-                sinks = {spec["id"]: (spec.get("command"), spec.get("file")) for spec in wanted}
-                self.sinks.resume(sinks, definition.cwd)
-        self._watcher.configure(wanted)
-
-    def _hit(self, spec: dict[str, Any], found: dict[str, Any]) -> None:
-        event = matched_event(self._definition, self._job, found)
-        self.sinks.matched(event, self._definition.cwd, spec.get("command"), spec.get("file"))
+            how = {"tell": self.tell, "on_done": self._on_idle}
+            self._watchers = [
+                HitDelivery(self._job, self._loop, sinks=self.sinks, definition=definition, **how),
+                HitReporter(self._job, self._loop, **how),
+            ]
+        for watcher in self._watchers:
+            watcher.configure(wanted)
 
     def output(self) -> None:
         """Take note of new output."""
-        if self._watcher is not None:
-            self._watcher.output()
+        for watcher in self._watchers:
+            watcher.output()
+
+    def _sink_done(self) -> None:
+        for watcher in self._watchers:
+            watcher.go_on()
+        self._on_idle()
 
     # --- the end ---
 
     def last_hits(self) -> None:
         """Search what the job wrote last, before its end becomes visible: those hits matter most."""
-        if self._watcher is not None and not self._silent:
-            self._watcher.finish()
+        for watcher in () if self._silent else self._watchers:
+            watcher.finish()
 
     def ended(self, state: State) -> None:
         """Add the end, now that the outcome is visible."""
@@ -149,8 +153,8 @@ class EventRecorder:
         """Tell no sink of anything any more: the job is being removed."""
         self._silent = True
         self.sinks.kill()
-        if self._watcher is not None:
-            self._watcher.stop()
+        for watcher in self._watchers:
+            watcher.stop()
 
     def close(self) -> None:
         self._history.close()

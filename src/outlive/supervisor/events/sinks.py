@@ -2,15 +2,17 @@
 recorded.
 
 Two lanes, so that a slow command for a watch never holds up the word that the job ended. Each event
-is on disk before its first delivery and again, with the results, after the last:
-`completion_event.json` for the end of the job, `notification_events.ndjson` for the hits of
-watches. A supervisor that takes over sees what is left to do: delivery is at least once.
+is on disk before its first delivery, and with the results after the last: in
+`completion_event.json` for the end of the job, in `notification_events.ndjson`
+(`notification_log.py`) for the hits of watches. A supervisor that takes over sees what is left to
+do: delivery is at least once.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import time
 
 from outlive import fastjson, limits
 from outlive.core.units import timestamp
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     Event = dict[str, Any]
     Result = dict[str, Any]
 
+_MINUTE_S = 60.0
 _NO_COMMAND = 127  # sh(1)
 _NOT_FOUND = ": a command was not found on the PATH of the notification's shell; write its absolute path"
 _TOO_OFTEN = "not run: it was killed for taking too long several times in a row"
@@ -91,6 +94,7 @@ class Sinks:
         self._on_done = on_done
         self._tell = tell
         self._lanes = [_Lane(job, loop, request, kind, self._refused) for kind in (FINISHED, MATCHED)]
+        self._told: dict[tuple[str, str], tuple[float, int]] = {}  # watch and sink → since when, and how often
         self._strikes: dict[str, int] = {}  # watch → how often in a row its command ran into the time limit
 
     @property
@@ -117,11 +121,15 @@ class Sinks:
         if delivered:
             return
         if delivered is not None:
-            self._end_predecessors()
+            self.end_predecessors()
         event = event_of(definition, state, self._job)
         self._write_completion(event, [], done=False)
         fault_points.at("end_owing")
-        self._deliver(self._lanes[0], event, definition.cwd, command, path, self._finished_told)
+        results = [self._said(event, _append(event, path))] if path else []
+        if command:
+            self._run(self._lanes[0], event, definition.cwd, command, results, self._finished_told)
+        else:
+            self._finished_told(event, results)
 
     def _finished_told(self, event: Event, results: list[Result]) -> None:
         fault_points.at("end_told")
@@ -135,7 +143,7 @@ class Sinks:
         except (OSError, ValueError, AttributeError):  # missing, cut off, or edited
             return None
 
-    def _end_predecessors(self) -> None:
+    def end_predecessors(self) -> None:
         """Kill the command that a killed supervisor had started: it will run once more, and nothing
         else would end this one.
         """
@@ -153,87 +161,40 @@ class Sinks:
 
     # --- hits of watches ---
 
-    def matched(self, event: Event, cwd: str, command: str | None, path: str | None) -> None:
-        """Deliver one hit of a watch. The event is recorded also where the watch has no sink."""
-        if command and self._refused(event):
-            self._record(event, [_not_run(command, _TOO_OFTEN)])
-            return
-        if command or path:
-            self._record(event, None)
-        self._deliver(self._lanes[1], event, cwd, command, path, self._record)
+    @property
+    def room(self) -> int:
+        """How many more commands for hits may wait for their turn."""
+        return limits.SINK_QUEUE - len(self._lanes[1].queue)
 
-    def resume(self, sinks: dict[str, tuple[str | None, str | None]], cwd: str) -> None:
-        """Deliver what a killed supervisor had not delivered. `sinks`: watch → (command, file)."""
-        try:
-            fd = self._job.open_file(NOTIFICATIONS)
-        except OSError:
-            return
-        try:  # no more than this version writes: an older version's file may have grown for weeks
-            first = max(0, os.fstat(fd).st_size - limits.EVENTS_BYTES)
-            lines = os.pread(fd, os.fstat(fd).st_size - first, first).splitlines()
-        finally:
-            os.close(fd)
-        open_events: list[Event] = [fastjson.loads(lines[number]) for number in _undelivered(lines)]
-        if open_events:
-            self._end_predecessors()
-        for record in open_events:
-            event = {name: value for name, value in record.items() if name not in ("delivered", "delivery_results")}
-            command, path = sinks.get(event["watch"], (None, None))
-            self._deliver(self._lanes[1], event, cwd, command, path, self._record)
-
-    def _record(self, event: Event, results: list[Result] | None) -> None:
-        """Add a line to notification_events.ndjson. `results` is None while nothing is delivered."""
-        content = {**event, "delivery_results": results or [], "delivered": results is not None}
-        try:
-            fd = self._job.open_file(NOTIFICATIONS, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-            try:
-                fds.write_all(fd, fastjson.dumps(content, ensure_ascii=True).encode() + b"\n")
-                full = os.fstat(fd).st_size > limits.EVENTS_BYTES
-            finally:
-                os.close(fd)
-            if full:
-                self._leave_out_older()
-        except OSError:
-            return
-
-    def _leave_out_older(self) -> None:
-        """Replace notification_events.ndjson by its newer half and what of the older one is not
-        delivered yet. The first line, and an event, say how many lines are gone. Errors: OSError.
-        """
-        fd = self._job.open_file(NOTIFICATIONS)
-        try:
-            first = max(0, os.fstat(fd).st_size - 2 * limits.EVENTS_BYTES)
-            data = os.pread(fd, 2 * limits.EVENTS_BYTES, first)
-        finally:
-            os.close(fd)
-        at = data.find(b"\n", len(data) - limits.EVENTS_BYTES // 2) + 1 or len(data)
-        older, newer = data[:at].splitlines(keepends=True), data[at:].splitlines()
-        kept = [older[number] for number in _undelivered([*older, *newer]) if number < len(older)]
-        said = _left_out(older[0])
-        count = len(older) - len(kept) + (said - 1 if said else 0)
-        note = {"event_type": history.LEFT_OUT, "count": count}
-        content = fastjson.dumps(note).encode() + b"\n" + b"".join(kept) + data[at:]
-        atomic_file.write_atomic(self._job.fd, NOTIFICATIONS, content)
-        self._tell(history.LEFT_OUT, file=NOTIFICATIONS, count=count)
-
-    # --- delivery ---
-
-    def _deliver(
+    def matched(
         self,
-        lane: _Lane,
         event: Event,
         cwd: str,
         command: str | None,
         path: str | None,
+        results: list[Result],
         done: Callable[[Event, list[Result]], None],
     ) -> None:
-        results: list[Result] = []
+        """Deliver one hit of a watch. `done` gets `results` and what became of it, after each sink."""
         if path:
-            results.append(self._said(event, _append(event, path)))
-        if not command:
+            results = [*results, self._said(event, _append(event, path))]
             done(event, results)
-            return
+        if command and self._refused(event):
+            done(event, [*results, self._said(event, _not_run(command, _TOO_OFTEN))])
+        elif command:
+            self._run(self._lanes[1], event, cwd, command, results, done)
 
+    # --- delivery ---
+
+    def _run(
+        self,
+        lane: _Lane,
+        event: Event,
+        cwd: str,
+        command: str,
+        results: list[Result],
+        done: Callable[[Event, list[Result]], None],
+    ) -> None:
         def ended(result: Result) -> None:
             watch = event.get("watch", "")
             too_long = result.pop("too_long", None)
@@ -245,6 +206,10 @@ class Sinks:
         lane.run(event, command, cwd, ended)
 
     def _said(self, event: Event, result: Result) -> Result:
+        """Put into the history what became of a delivery: of the hits of a watch, so many a minute
+        as the history has hits."""
+        if not self._may_tell(event, result):
+            return result
         content = {name: result.get(name) for name in ("sink_type", "target")} | {"event_type": event["event_type"]}
         if "watch" in event:
             content["watch"] = event["watch"]
@@ -253,6 +218,16 @@ class Sinks:
         else:
             self._tell(history.NOT_NOTIFIED, **content, error=result.get("error"))
         return result
+
+    def _may_tell(self, event: Event, result: Result) -> bool:
+        if "watch" not in event:
+            return True
+        key, now = (event["watch"], result["sink_type"]), time.monotonic()
+        began, count = self._told.get(key, (now, 0))
+        if now - began >= _MINUTE_S:
+            began, count = now, 0
+        self._told[key] = began, count + 1
+        return count < limits.HITS_A_MINUTE
 
     def _refused(self, event: Event) -> bool:
         return self._strikes.get(event.get("watch", ""), 0) >= limits.SINK_STRIKES
@@ -290,9 +265,6 @@ class _Lane:
 
     def run(self, event: Event, command: str, cwd: str, done: Callable[[Result], None]) -> None:
         """Run a command now, or when those before it have ended."""
-        if len(self.queue) >= limits.SINK_QUEUE:
-            done(_not_run(command, f"not run: {limits.SINK_QUEUE} others wait for their turn"))
-            return
         self.queue.append((event, command, cwd, done))
         self._next()
 
@@ -354,33 +326,6 @@ class _Lane:
             return
         for member in [*tree.below(self.pid), tree.Member(self.pid, process.start_time(self.pid) or 0)]:
             process.send_signal(member.pid, member.start, signal.SIGKILL)
-
-
-def _undelivered(lines: list[bytes]) -> list[int]:
-    """Return the numbers of the lines of notification_events.ndjson whose events are still to be
-    delivered.
-    """
-    found: dict[tuple[str, int], int] = {}
-    for number, line in enumerate(lines):
-        try:
-            event = fastjson.loads(line)
-            key = (event["watch"], event["seq"])
-            if event.get("delivered", True):
-                found.pop(key, None)
-            else:
-                found[key] = number
-        except (ValueError, KeyError, TypeError):  # cut off by a kill, or no event
-            continue
-    return sorted(found.values())
-
-
-def _left_out(line: bytes) -> int:
-    """Return how many lines were left out before, if this line says so; else 0."""
-    try:
-        event = fastjson.loads(line)
-        return int(event["count"]) if event["event_type"] == history.LEFT_OUT else 0
-    except (ValueError, KeyError, TypeError):
-        return 0
 
 
 def _append(event: Event, path: str) -> Result:

@@ -1,9 +1,9 @@
-"""Watches: lines of the output that a caller asked to be told of. Loaded only for a job that has a
-watch.
+"""Search the output for the lines that watches name. Loaded only for a job that has a watch.
 
 The log is read, not the pipe: a search never holds up the output, it falls behind and catches up.
-How far it came is on disk (`.watched`), so that a supervisor that takes over neither misses a line
-nor tells of one twice.
+How far it came is on disk, so that a supervisor that takes over neither misses a line nor reports
+one twice. There are two searches, each at its own pace: `hits.py` reports to readers of the
+history, under a cap; `delivery.py` hands every hit to the command and the file of its watch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from outlive.errors import OutliveError
 from outlive.store import history
 from outlive.store.job_dir import WATCHED
 from outlive.store.output.merged import Output
-from outlive.store.output.patterns import Pattern, seen
+from outlive.store.output.patterns import Pattern
 from outlive.store.output.scanner import Scanner
 
 TYPE_CHECKING = False
@@ -33,10 +33,10 @@ _HIT_WINDOW_S = 60.0  # in which hits are counted
 
 _WATCHED_BYTES = 255  # two positions, and the ids of the watches that were looked for up to there
 _STREAMS = {"stdout": (0,), "stderr": (1,), "both": (0, 1)}
-_NAMES = ("stdout", "stderr")
+NAMES = ("stdout", "stderr")
 
 
-class _Watch:
+class Watch:
     """One watch. `first`: for each stream, where the first line begins that counts."""
 
     def __init__(self, spec: dict[str, Any], first: list[int]) -> None:
@@ -45,12 +45,6 @@ class _Watch:
         self.streams = _STREAMS[spec["stream"]]
         self.first = first
         self.done = False
-        self.told = 0  # in this minute
-        self.suppressed = 0
-        self.span: tuple[tuple[int, int], tuple[int, int]] | None = (
-            None  # (stream, offset) of the first and last of those
-        )
-        self.last: Hit | None = None
 
     @property
     def id(self) -> str:
@@ -63,34 +57,58 @@ class _Watch:
 
 
 class Watcher:
-    """`tell(type, seq=…, **content)` puts an event into the history, `deliver(spec, event)` hands a
-    hit to its sinks.
+    """One search. `tell(type, seq=…, **content)` puts an event into the history; `on_done` is
+    called when the search is over.
+
+    A subclass names the file of its positions and its timers, chooses hits in `_chosen` and reports
+    them in `_report`.
     """
 
-    def __init__(
-        self,
-        job: JobDir,
-        loop: EventLoop,
-        *,
-        tell: Callable[..., None],
-        deliver: Callable[[dict[str, Any], dict[str, Any]], None],
-        on_done: Callable[[], None],
-    ) -> None:
+    positions = WATCHED
+    timer = "watch"
+
+    def __init__(self, job: JobDir, loop: EventLoop, *, tell: Callable[..., None], on_done: Callable[[], None]) -> None:
         self._job = job
         self._loop = loop
         self._tell = tell
-        self._deliver = deliver
         self._on_done = on_done
-        self._watches: list[_Watch] = []
+        self._quiet, self._minute = f"{self.timer}-quiet", f"{self.timer}-minute"
+        self._watches: list[Watch] = []
         self._scanners: dict[int, Scanner] = {}
-        # (watch, pattern, seq) of hits that were told and may be found again; a new watch may have
-        # the id of a removed one
-        self._known: set[tuple[str, str, int]] = set()
-        self._told = 0  # of all watches, in this minute
-        self._ending = False
+        self._ending = self._held = False
         self._covered: set[str] = set()  # watches that a killed supervisor had searched for as far as it came
         self._saved = self._load()
-        self._remember()  # also without `.watched`: it is written after the first hits are
+        # (watch, pattern, seq) of hits that were reported and may be found again; a new watch may
+        # have the id of a removed one. Also without positions: they are written after the hits are
+        self._known = self._reported()
+
+    # --- of a subclass ---
+
+    def _chosen(self, stream: int, at: int, text: bytes, *, unfinished: bool) -> list[tuple[int, Watch, Hit]]:
+        """Return the hits in `text`, which begins at `at` in the log, that are to be reported, each
+        with the position of its line, in the order of the lines."""
+        raise NotImplementedError
+
+    def _report(self, watch: Watch, hit: dict[str, Any], output: Output, end: int) -> None:
+        """Report one hit {seq, watch, pattern, match_type, stream, line, match}, whose line ends at
+        `end` of the output."""
+        raise NotImplementedError
+
+    def _reported(self) -> set[tuple[str, str, int]]:
+        """Return what a killed supervisor reported, as (watch, pattern, seq)."""
+        raise NotImplementedError
+
+    def _skipped(self, stream: str, count: int) -> None:
+        """Say that so many bytes were gone before they were searched."""
+        raise NotImplementedError
+
+    def _failed(self, spec: dict[str, Any], error: Exception) -> None:
+        """Say that the pattern of a watch does not work."""
+        raise NotImplementedError
+
+    def _has_room(self) -> bool:
+        """Return whether more hits can be reported now."""
+        return True
 
     # --- which ---
 
@@ -110,16 +128,16 @@ class Watcher:
                 new.append(self._new(spec))
                 self._watches.append(new[-1])
             except (OutliveError, ImportError) as error:
-                self._tell(history.WATCH_FAILED, watch=spec["id"], message=str(error))
+                self._failed(spec, error)
         self._open_scanners()
         self._rewind([watch for watch in new if watch.id not in self._covered])
         self._covered.clear()
-        self._loop.after("watch", 0, self._slice)
+        self._loop.after(self.timer, 0, self._slice)
 
-    def _new(self, spec: dict[str, Any]) -> _Watch:
+    def _new(self, spec: dict[str, Any]) -> Watch:
         with Output(self._job) as output:
             first = output.offsets_at(spec.get("from_seq", 0))
-        watch = _Watch(spec, first)
+        watch = Watch(spec, first)
         for stream in watch.streams:
             scanner = Scanner(self._job, stream, 0)
             watch.first[stream] = scanner.line_start(first[stream])
@@ -137,7 +155,7 @@ class Watcher:
                 offset = min(starts) if self._saved is None else max(min(starts), self._saved[stream])
                 self._scanners[stream] = Scanner(self._job, stream, offset)
 
-    def _rewind(self, new: list[_Watch]) -> None:
+    def _rewind(self, new: list[Watch]) -> None:
         """A new watch counts lines that were searched for the others while its request was under
         way.
         """
@@ -154,13 +172,19 @@ class Watcher:
 
     @property
     def busy(self) -> bool:
-        return self._loop.is_set("watch") or self._loop.is_set("watch-quiet")
+        return self._held or self._loop.is_set(self.timer) or self._loop.is_set(self._quiet)
+
+    def go_on(self) -> None:
+        """Search again if there was no room for more hits."""
+        if self._held:
+            self._held = False
+            self._loop.after(self.timer, 0, self._slice)
 
     def output(self) -> None:
         """Take note of new output."""
-        if self._scanners and not self._loop.is_set("watch"):
-            self._loop.cancel("watch-quiet")
-            self._loop.after("watch", 0, self._slice)
+        if self._scanners and not self._held and not self._loop.is_set(self.timer):
+            self._loop.cancel(self._quiet)
+            self._loop.after(self.timer, 0, self._slice)
 
     def finish(self) -> None:
         """Search what the command wrote last: for a moment at once, and the rest without pauses."""
@@ -169,20 +193,20 @@ class Watcher:
 
     def _look_at_last_words(self) -> None:
         until = time.monotonic() + limits.SCAN_S * 5
-        while True:
+        while self._has_room():
             if not self._search_some():
                 self._search_unfinished()
                 break
             if time.monotonic() > until:
                 break
-        self._loop.cancel("watch-quiet")
-        self._loop.after("watch", 0, self._slice)
+        self._loop.cancel(self._quiet)
+        self._loop.after(self.timer, 0, self._slice)  # which also sees whether there was room
 
     def stop(self) -> None:
         """Stop searching."""
-        self._watches = []
+        self._watches, self._held = [], False
         self._open_scanners()
-        for timer in ("watch", "watch-quiet", "watch-minute"):
+        for timer in (self.timer, self._quiet, self._minute):
             self._loop.cancel(timer)
 
     def _slice(self) -> None:
@@ -196,14 +220,17 @@ class Watcher:
             self._tell(history.WATCH_FAILED, message=f"{type(error).__name__}: {error}")
 
     def _look(self) -> None:
+        if not self._has_room():
+            self._held = True
+            return
         began = time.monotonic()
         if self._search_some():
             # A costly pattern gets half of the time, and moving the output the other half
             pause = 0.0 if self._ending else time.monotonic() - began
-            self._loop.after("watch", pause, self._slice)
+            self._loop.after(self.timer, pause, self._slice)
         elif not self._ending:
             if any(scanner.behind for scanner in self._scanners.values()):
-                self._loop.after("watch-quiet", _UNFINISHED_QUIET_S, self._look_at_prompt)
+                self._loop.after(self._quiet, _UNFINISHED_QUIET_S, self._look_at_prompt)
         else:
             self._search_unfinished()
             self._summarize()
@@ -220,12 +247,15 @@ class Watcher:
                 scanner.searched()
         if found:
             self._save()
-        if any(scanner.skipped for scanner in self._open()) and not self._loop.is_set("watch-minute"):
-            self._loop.after("watch-minute", _HIT_WINDOW_S, self._new_minute)
+        if any(scanner.skipped for scanner in self._open()):
+            self._start_minute()
         return found
 
     def _look_at_prompt(self) -> None:
-        self._guarded(self._search_unfinished)
+        if self._has_room():
+            self._guarded(self._search_unfinished)
+        else:
+            self._held = True
 
     def _open(self) -> Iterator[Scanner]:
         """Yield the open scanners, one after the other: the first hit of a `once` watch can close
@@ -245,34 +275,26 @@ class Watcher:
                 self._search(scanner.stream, at, text, unfinished=True)
 
     def _search(self, stream: int, at: int, text: bytes, *, unfinished: bool = False) -> None:
-        found: list[tuple[int, int, _Watch, Hit]] = []
-        left = limits.JOB_HITS_A_MINUTE - self._told
-        for order, watch in enumerate(self._watches):
-            if watch.done or stream not in watch.streams or at + len(text) <= watch.first[stream]:
-                continue
-            room = min(left, limits.HITS_A_MINUTE - watch.told)
-            for hit in watch.pattern.hits(text):
-                start = at + hit.start
-                if start < watch.first[stream]:
-                    continue
-                if room > 0 or watch.spec["once"]:
-                    found.append((start, order, watch, hit))
-                    room -= 1
-                    left -= 1
-                    if watch.spec["once"]:
-                        break
-                elif not unfinished:
-                    self._suppress(watch, stream, start, hit)
-        for start, _, watch, hit in sorted(found, key=lambda one: one[:2]):
-            self._hit(watch, stream, start, hit, unfinished=unfinished)
-
-    # --- telling ---
-
-    def _hit(self, watch: _Watch, stream: int, start: int, hit: Hit, *, unfinished: bool) -> None:
+        found = self._chosen(stream, at, text, unfinished=unfinished)
+        if not found:
+            return
         with Output(self._job) as output:
-            seq = output.seq_of(stream, start)
-            end = seq + hit.end - hit.start
-            before = output.read(max(0, end - limits.SNIPPET_BYTES), end)
+            for start, watch, hit in found:
+                self._hit(output, watch, stream, start, hit, unfinished=unfinished)
+
+    def _hits(self, stream: int, at: int, text: bytes) -> Iterator[tuple[Watch, Iterator[tuple[int, Hit]]]]:
+        """Yield each watch that counts here, with its hits and the positions of their lines."""
+        for watch in self._watches:
+            if not watch.done and stream in watch.streams and at + len(text) > watch.first[stream]:
+                yield watch, self._of(watch, stream, at, text)
+
+    def _of(self, watch: Watch, stream: int, at: int, text: bytes) -> Iterator[tuple[int, Hit]]:
+        for hit in watch.pattern.hits(text):
+            if at + hit.start >= watch.first[stream]:
+                yield at + hit.start, hit
+
+    def _hit(self, output: Output, watch: Watch, stream: int, start: int, hit: Hit, *, unfinished: bool) -> None:
+        seq = output.seq_of(stream, start)
         known = (*watch.key, seq)
         if known in self._known:
             if not unfinished:
@@ -280,66 +302,43 @@ class Watcher:
             return
         if unfinished:
             self._known.add(known)
-        if not self._loop.is_set("watch-minute"):
-            self._loop.after("watch-minute", _HIT_WINDOW_S, self._new_minute)
-        watch.told += 1
-        self._told += 1
         spec = watch.spec
         event = {
+            "seq": seq,
             "watch": watch.id,
             "pattern": spec["pattern"],
             "match_type": spec["match_type"],
-            "stream": _NAMES[stream],
+            "stream": NAMES[stream],
             "line": hit.line,
             "match": hit.match,
         }
-        self._tell(history.WATCH_HIT, seq=seq, **event)
-        self._deliver(spec, {"seq": seq, **event, "snippet": seen(before).decode("utf-8", "replace")})
+        self._report(watch, event, output, seq + hit.end - hit.start)
         if spec["once"]:
             watch.done = True
             self._open_scanners()
 
-    def _suppress(self, watch: _Watch, stream: int, start: int, hit: Hit) -> None:
-        watch.suppressed += 1
-        watch.span = (watch.span[0] if watch.span else (stream, start), (stream, start))
-        watch.last = hit
+    def _start_minute(self) -> None:
+        if not self._loop.is_set(self._minute):
+            self._loop.after(self._minute, _HIT_WINDOW_S, self._new_minute)
 
     def _new_minute(self) -> None:
         self._summarize()
-        self._told = 0
-        for watch in self._watches:
-            watch.told = 0
 
     def _summarize(self) -> None:
-        """Add the events about hits that were too many, and about output that was gone before it
-        was searched.
-        """
+        """Say what was gone before it was searched."""
         for scanner in self._open():
             if scanner.skipped:
-                self._tell(history.WATCH_SKIPPED, stream=_NAMES[scanner.stream], bytes=scanner.skipped)
+                self._skipped(NAMES[scanner.stream], scanner.skipped)
                 scanner.skipped = 0
-        for watch in self._watches:
-            if watch.span is None or watch.last is None:
-                continue
-            with Output(self._job) as output:
-                first, last = (output.seq_of(*place) for place in watch.span)
-            self._tell(
-                history.WATCH_SUPPRESSED,
-                seq=last,
-                watch=watch.id,
-                pattern=watch.spec["pattern"],
-                count=watch.suppressed,
-                from_seq=first,
-                to_seq=last,
-                line=watch.last.line,
-            )
-            watch.suppressed, watch.span, watch.last = 0, None, None
 
     # --- how far it came ---
 
     def _load(self) -> list[int] | None:
+        return self._load_from(self.positions)
+
+    def _load_from(self, name: str) -> list[int] | None:
         try:
-            fd = self._job.open_file(WATCHED)
+            fd = self._job.open_file(name)
         except OSError:
             return None
         try:
@@ -360,7 +359,7 @@ class Watcher:
             for stream in (0, 1)
         ]
         try:
-            fd = self._job.open_file(WATCHED, os.O_WRONLY | os.O_CREAT)
+            fd = self._job.open_file(self.positions, os.O_WRONLY | os.O_CREAT)
         except OSError:  # full or removed
             return
         try:
@@ -371,10 +370,3 @@ class Watcher:
             return
         finally:
             os.close(fd)
-
-    def _remember(self) -> None:
-        """Read which hits a killed supervisor told: it may have been killed before it recorded how
-        far it came.
-        """
-        found, _ = history.read(self._job, kinds=(history.WATCH_HIT,))
-        self._known = {(event["watch"], event["pattern"], event["seq"]) for event in found}

@@ -45,7 +45,8 @@ def preload(definition: dict[str, Any]) -> None:
         try:
             import re2  # noqa: F401
 
-            import outlive.supervisor.events.watcher  # noqa: F401
+            import outlive.supervisor.events.delivery
+            import outlive.supervisor.events.hits  # noqa: F401
         except ImportError:  # then the job runs without its watches, which an event says
             return
 

@@ -1,0 +1,211 @@
+"""`notification_events.ndjson`: one line for each hit that has a command or a file, or belongs to
+the one pattern in the form of agent-exec.
+
+The line is there before the delivery, with room at its end; what became of the delivery is written
+into that room. So a supervisor that takes over sees what is left to do, and a notification command
+finds its event in the file.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from itertools import accumulate
+
+from outlive import fastjson, limits
+from outlive.store import atomic_file, history
+from outlive.store.job_dir import NOTIFICATIONS
+from outlive.system import fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.store.job_dir import JobDir
+
+    Event = dict[str, Any]
+    Result = dict[str, Any]
+    Key = tuple[str, int]
+
+_RESULTS = b'"delivery_results": '  # as a key, never in a string: there the quotes are escaped
+_ERROR_CHARS = 160  # no error is longer
+
+
+class NotificationLog:
+    """Records hits and their deliveries. `tell(type, **content)` puts an event into the history.
+    An event is known by its watch and its position."""
+
+    def __init__(self, job: JobDir, tell: Callable[..., None]) -> None:
+        self._job = job
+        self._tell = tell
+        # Of events that are not delivered yet: where the rest of the line begins, its length, and
+        # how many sinks will be told
+        self._places: dict[Key, tuple[int, int, int]] = {}
+
+    def add(self, event: Event, sinks: list[Result]) -> None:
+        """Add a hit before its delivery. `sinks`: {sink_type, target} of each that will be told."""
+        longest = [{**sink, "success": False, "attempted_at": "x" * 30, "exit_code": 255} for sink in sinks]
+        width = len(_rest([{**result, "error": "x" * _ERROR_CHARS} for result in longest], delivered=False))
+        head = fastjson.dumps(event, ensure_ascii=True).encode()[:-1] + b", "
+        at = self._append(head + _rest([], delivered=False).ljust(width) + b"\n")
+        if at is not None and sinks:
+            self._places[_key(event)] = (at + len(head), width, len(sinks))
+        self._bound()
+
+    def record(self, event: Event, results: list[Result]) -> None:
+        """Record what became of a delivery so far. It is delivered when every sink was told."""
+        short = [_shortened(result) for result in results]
+        place = self._places.get(_key(event))
+        if place is None:  # the disk was full
+            return
+        at, width, count = place
+        over = len(results) >= count
+        delivered = over and all(result["success"] for result in results)
+        if over:
+            del self._places[_key(event)]
+        rest = _rest(short, delivered=delivered)
+        if len(rest) > width:  # the line of an older version has no room
+            content = {**event, "delivery_results": short, "delivered": delivered}
+            self._append(fastjson.dumps(content, ensure_ascii=True).encode() + b"\n")
+            return
+        try:
+            fd = self._job.open_file(NOTIFICATIONS, os.O_WRONLY)
+            try:
+                os.pwrite(fd, rest.ljust(width), at)
+            finally:
+                os.close(fd)
+        except OSError:  # removed
+            return
+
+    def load(self) -> tuple[set[tuple[str, str, int]], list[tuple[Event, list[Result]]]]:
+        """Return the hits that a killed supervisor recorded, as (watch, pattern, seq), and those
+        that were not delivered, with the results so far. Each of these needs `expect` or `forget`.
+        """
+        known: set[tuple[str, str, int]] = set()
+        found: dict[Key, tuple[Event, list[Result]]] = {}
+        at, data = self._tail(limits.EVENTS_BYTES)
+        for line in data.splitlines(keepends=True):
+            event = _event(line)
+            if event is not None:
+                known.add((event["watch"], event.get("pattern", ""), event["seq"]))
+                results, delivered = event.pop("delivery_results", []), event.pop("delivered", True)
+                rest = line.find(_RESULTS)
+                if delivered:
+                    found.pop(_key(event), None)
+                else:
+                    found[_key(event)] = (event, results)
+                    self._places[_key(event)] = (at + rest, len(line) - rest - 1, 0)
+            at += len(line)
+        self._places = {key: place for key, place in self._places.items() if key in found}
+        return known, list(found.values())
+
+    def expect(self, event: Event, count: int) -> None:
+        """Say how many sinks of a loaded event there are in all."""
+        at, width, _ = self._places[_key(event)]
+        self._places[_key(event)] = (at, width, count)
+
+    def forget(self, event: Event) -> None:
+        """Leave a loaded event as it is: it has no sink any more, or all were told."""
+        self._places.pop(_key(event), None)
+
+    def _append(self, line: bytes) -> int | None:
+        """Append a line and return its position; None if the disk is full, or the job removed."""
+        try:
+            fd = self._job.open_file(NOTIFICATIONS, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            try:
+                at = os.fstat(fd).st_size
+                cut = at and os.pread(fd, 1, at - 1) != b"\n"  # its writer was killed in the middle of a line
+                try:
+                    fds.write_all(fd, b"\n" + line if cut else line)
+                except OSError:
+                    os.ftruncate(fd, at)
+                    raise
+                return at + bool(cut)
+            finally:
+                os.close(fd)
+        except OSError:
+            return None
+
+    # --- the bound ---
+
+    def _tail(self, most: int) -> tuple[int, bytes]:
+        """Return the last bytes of the file, and where they begin. An older version's file may have
+        grown for weeks."""
+        try:
+            fd = self._job.open_file(NOTIFICATIONS)
+        except OSError:
+            return 0, b""
+        try:
+            first = max(0, os.fstat(fd).st_size - most)
+            return first, os.pread(fd, most, first)
+        finally:
+            os.close(fd)
+
+    def _bound(self) -> None:
+        try:
+            size = os.stat(NOTIFICATIONS, dir_fd=self._job.fd, follow_symlinks=False).st_size
+            if size > limits.EVENTS_BYTES:
+                self._leave_out_older()
+        except OSError:
+            return
+
+    def _leave_out_older(self) -> None:
+        """Replace the file by its newer half and what of the older one is not delivered yet. The
+        first line, and an event, say how many lines are gone. Errors: OSError.
+        """
+        first, data = self._tail(2 * limits.EVENTS_BYTES)
+        at = data.find(b"\n", len(data) - limits.EVENTS_BYTES // 2) + 1 or len(data)
+        older = data[:at].splitlines(keepends=True)
+        begins = list(accumulate((len(line) for line in older), initial=first))
+        kept = [
+            (key, older[bisect_right(begins, rest) - 1])
+            for key, (rest, _, _) in sorted(self._places.items(), key=lambda one: one[1])
+            if first <= rest < first + at
+        ]
+        said = _left_out(older[0])
+        count = len(older) - len(kept) + (said - 1 if said else 0)
+        content = fastjson.dumps({"event_type": history.LEFT_OUT, "count": count}).encode() + b"\n"
+        places: dict[Key, tuple[int, int, int]] = {}
+        for key, line in kept:
+            places[key] = (len(content) + line.find(_RESULTS), *self._places[key][1:])
+            content += line
+        shift = len(content) - (first + at)
+        for key, (rest, width, expected) in self._places.items():
+            if rest >= first + at:
+                places[key] = (rest + shift, width, expected)
+        atomic_file.write_atomic(self._job.fd, NOTIFICATIONS, content + data[at:])
+        self._places = places
+        self._tell(history.LEFT_OUT, file=NOTIFICATIONS, count=count)
+
+
+def _key(event: Event) -> Key:
+    return event["watch"], event["seq"]
+
+
+def _rest(results: list[Result], *, delivered: bool) -> bytes:
+    """Return the rest of a line, from the results on."""
+    said = fastjson.dumps({"delivery_results": results, "delivered": delivered}, ensure_ascii=True)
+    return said.encode()[1:]
+
+
+def _shortened(result: Result) -> Result:
+    return {**result, "error": result["error"][:_ERROR_CHARS]} if "error" in result else result
+
+
+def _event(line: bytes) -> Event | None:
+    """Return the event of a line; None if it was cut off by a kill, or is no hit."""
+    try:
+        event: Event = fastjson.loads(line)
+        return event if isinstance(event["watch"], str) and isinstance(event["seq"], int) else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _left_out(line: bytes) -> int:
+    """Return how many lines were left out before, if this line says so; else 0."""
+    try:
+        event = fastjson.loads(line)
+        return int(event["count"]) if event["event_type"] == history.LEFT_OUT else 0
+    except (ValueError, KeyError, TypeError):
+        return 0
