@@ -67,7 +67,7 @@ def test_exec_alone_answers_at_the_end_and_names_no_other_tool(
 def test_exec_alone_tells_of_a_process_left_behind_without_naming_an_action_it_lacks(exec_alone: McpSession) -> None:
     found = exec_alone.call("exec", command="sleep 300 >/dev/null 2>&1 & exit 3")
     assert (found["exit_code"], found["descendants"]) == (3, 1)
-    assert "1 process it started is still alive" in found.text
+    assert "1 process that job" in found.text
     for text in (found.text, found["hint"]):
         assert "kill" not in text and not OTHER_TOOL.search(text), text
 
