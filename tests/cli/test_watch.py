@@ -222,6 +222,20 @@ def test_the_output_match_of_agent_exec_fires_on_every_line(cli: Cli, root: Path
     assert [record["line"] for record in told(root / job / "notification_events.ndjson")] == expected
 
 
+def test_a_watch_that_is_removed_runs_no_command_that_still_waits(cli: Cli, root: Path, work: Path) -> None:
+    command = "cat >> told; until [ -e go ]; do sleep 0.02; done"
+    job = running(cli, "--watch", "hit", "--watch-command", command, f"seq -f 'hit %g' {limits.SINK_QUEUE * 3}")
+    cli.ok("wait", job)
+    until(lambda: told_lines(work / "told"), what="the first command")
+    cli.ok("notify", "set", job, "--remove-watch", "hit")
+    (work / "go").touch()
+    over(cli, job)
+    assert told_lines(work / "told") == 1
+    first, *others = told(root / job / "notification_events.ndjson")
+    assert first["delivered"]
+    assert {other["delivery_results"][0]["error"] for other in others} == {"not run: its watch was removed"}
+
+
 def test_a_match_without_a_sink_is_recorded_and_not_called_delivered(cli: Cli, root: Path, work: Path) -> None:
     job = running(cli, "until [ -e go ]; do sleep 0.02; done; echo ERROR; echo ERROR")
     cli.ok("notify", "set", job, "--output-pattern", "ERROR")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from outlive import limits
 from support.cli import Cli
 from support.mcp_client import McpSession
 from support.wait import until
@@ -16,6 +17,8 @@ from support.wait import until
 # What depends on when one asks.
 TIMES = frozenset({"elapsed_ms", "idle_ms", "waited_ms", "retry_after_ms", "updated_at"})
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+# The defaults of the faces differ: over MCP all that an answer shows has one budget
+BOUNDED = {**dict.fromkeys(("poll", "log", "wait"), limits.MCP_SHOWN_BYTES), "tail": limits.MCP_SHOWN_BYTES // 2}
 PRINT = """
 import os
 for number in range(3000):
@@ -53,6 +56,8 @@ class Faces:
         self.cli, self.session = cli, session
 
     def same(self, words: list[str], arguments: dict[str, Any], *, tool: str = "process") -> dict[str, Any]:
+        if words[0] in BOUNDED and "--max-bytes" not in words:
+            words = [*words, "--max-bytes", str(BOUNDED[words[0]])]
         ours = _settled(self.cli.run(*words).json)
         theirs = _settled(self.session.call(tool, **arguments).result)
         assert _unspelt(ours) == _unspelt(theirs), f"{words} and {arguments}"

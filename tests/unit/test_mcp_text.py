@@ -245,7 +245,7 @@ def test_write_kill_and_remove() -> None:
 
 def test_a_write_says_the_reaction_and_the_state() -> None:
     asks = said("submit", state="running", output="2\n>>> ", waiting_for_input=True, prompt=">>> ", bytes_written=4)
-    assert asks.endswith('It is waiting for input (prompt: ">>>"). Use process poll/log/wait/write/kill.\n\n2\n>>> ')
+    assert asks == 'It is waiting for input (prompt: ">>>").\n\n2\n>>> '
     assert said("write", state="exited", exit_code=3, output="bye\n") == "Command exited with code 3\n\nbye"
     silent = said("write", state="running", output="", stdin="closed", hint="It said nothing yet.")
     assert silent.startswith("Command still running")

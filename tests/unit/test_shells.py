@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from outlive import verbs
+from outlive.config import Config
+from outlive.mcp.tools import schemas
 from outlive.system import shells
 
 
@@ -22,6 +25,20 @@ def test_without_bash_it_is_sh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setattr(shells, "_USUAL", ())
     (tmp_path / "bash").touch()  # cannot be run
     assert shells.for_models({"PATH": str(tmp_path)}) == ("sh", "-c")
+
+
+def test_a_model_is_told_which_shell_it_writes_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(shells, "_USUAL", ())
+    monkeypatch.setenv("PATH", str(_with_bash(tmp_path)))
+    assert "bash string" in _description(Config({}, None))
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert _description(Config({}, None)).startswith("A sh string")
+    assert "zsh string" in _description(Config({("shell", "unix"): ["/bin/zsh", "-c"]}, None))
+
+
+def _description(config: Config) -> str:
+    found: str = schemas.of_verb(verbs.load("run"), config)["properties"]["command"]["description"]
+    return found
 
 
 def _with_bash(folder: Path) -> Path:

@@ -44,11 +44,11 @@ def alternate_since(found: Inspection, output: Output, since: int) -> int | None
 
 
 def _alternate_since(terminal: dict[str, Any], output: Output, since: int) -> int | None:
-    # The supervisor writes the mode down up to a second late, as of the position `scanned`
+    # The supervisor writes the mode down up to a second late: it holds at `scanned`, or a bit later
     scanned = int(terminal.get("scanned") or 0)
     recorded = bool((terminal.get("modes") or {}).get("alternate_screen"))
     start = max(0, min(since, scanned), output.end - _SEARCHED_BYTES, output.gap.merged.stop)
-    entered = since if recorded and start >= scanned else None
+    entered: int | None = None
     switched = False
     for switch in _SWITCH.finditer(output.read(start, output.end)):
         switched = True

@@ -46,7 +46,7 @@ def of_verb(verb: Verb, config: Config, *, without: Iterable[str] = ()) -> dict[
     defaults = defaults_of(verb, config)
     # Of this server's own environment: the list does not wait for the login shell
     shell = shell_of(config, os.environ)[0].rpartition("/")[2]
-    texts = {arg.mcp: _sentence_of(arg).replace("a shell string", f"a {shell} string") for arg in args}
+    texts = {arg.mcp: _sentence_of(arg).replace("shell string", f"{shell} string") for arg in args}
     properties = {arg.mcp: of_argument(arg, texts[arg.mcp], defaults) for arg in args}
     return _object(properties, [arg.mcp for arg in args if arg.required])
 

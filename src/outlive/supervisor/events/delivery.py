@@ -49,6 +49,8 @@ class HitDelivery(Watcher):
 
     def configure(self, specs: list[dict[str, Any]]) -> None:
         wanted = [spec for spec in specs if is_delivered(spec)]
+        for gone in {watch.id for watch in self._watches} - {spec["id"] for spec in wanted}:
+            self._sinks.drop(gone)
         super().configure(wanted)
         if wanted:  # at once: without this file a successor goes on where the reports came to
             self._save()

@@ -38,6 +38,7 @@ _MINUTE_S = 60.0
 _NO_COMMAND = 127  # sh(1)
 _NOT_FOUND = ": a command was not found on the PATH of the notification's shell; write its absolute path"
 _TOO_OFTEN = "not run: it was killed for taking too long several times in a row"
+_REMOVED = "not run: its watch was removed"
 FINISHED, MATCHED = "job.finished", "job.output.matched"
 # Without O_NONBLOCK, opening a FIFO without a reader would block the supervisor for ever (open(2),
 # fifo(7))
@@ -95,6 +96,7 @@ class Sinks:
         self._tell = tell
         self._lanes = [_Lane(job, loop, request, kind, self._refused) for kind in (FINISHED, MATCHED)]
         self._told: dict[tuple[str, str], tuple[float, int]] = {}  # watch and sink → since when, and how often
+        self._dropped: set[str] = set()  # watches that were removed
         self._strikes: dict[str, int] = {}  # watch → how often in a row its command ran into the time limit
 
     @property
@@ -179,8 +181,8 @@ class Sinks:
         if path:
             results = [*results, self._said(event, _append(event, path))]
             done(event, results)
-        if command and self._refused(event):
-            done(event, [*results, self._said(event, _not_run(command, _TOO_OFTEN))])
+        if command and (why := self._refused(event)):
+            done(event, [*results, self._said(event, _not_run(command, why))])
         elif command:
             self._run(self._lanes[1], event, cwd, command, results, done)
 
@@ -229,8 +231,16 @@ class Sinks:
         self._told[key] = began, count + 1
         return count < limits.HITS_A_MINUTE
 
-    def _refused(self, event: Event) -> bool:
-        return self._strikes.get(event.get("watch", ""), 0) >= limits.SINK_STRIKES
+    def drop(self, watch: str) -> None:
+        """Run no command for this watch any more, not even one that waits for its turn."""
+        self._dropped.add(watch)
+
+    def _refused(self, event: Event) -> str | None:
+        """Return why the command of this event is not run, None if it is."""
+        watch = event.get("watch", "")
+        if watch in self._dropped:
+            return _REMOVED
+        return _TOO_OFTEN if self._strikes.get(watch, 0) >= limits.SINK_STRIKES else None
 
     def reaped(self, pid: int, status: int) -> None:
         """Take note of a child that ended. If it was the command of a sink, the next one may run."""
@@ -249,7 +259,7 @@ class _Lane:
     """Runs commands one after the other, each beside the loop and killed after its own time limit."""
 
     def __init__(
-        self, job: JobDir, loop: EventLoop, request: Request, kind: str, refused: Callable[[Event], bool]
+        self, job: JobDir, loop: EventLoop, request: Request, kind: str, refused: Callable[[Event], str | None]
     ) -> None:
         self._job = job
         self._refused = refused
@@ -271,8 +281,8 @@ class _Lane:
     def _next(self) -> None:
         while self.pid is None and self.queue:
             event, command, cwd, done = self.queue.pop(0)
-            if self._refused(event):  # those before it ran into their time limit while it waited
-                done(_not_run(command, _TOO_OFTEN))
+            if why := self._refused(event):  # since it waits, for example those before it took too long
+                done(_not_run(command, why))
                 continue
             self._result, self._done, self._too_long = _result("command", command), done, False
             try:

@@ -100,7 +100,7 @@ class Terminal:
 
     def record(self) -> dict[str, Any]:
         cols, rows = self.size
-        return {"cols": cols, "rows": rows, "sizes": self._sizes, "modes": self.modes, "scanned": self._scanned}
+        return {"cols": cols, "rows": rows, "sizes": self._sizes, "modes": dict(self.modes), "scanned": self._scanned}
 
     def facts(self) -> dict[str, Any]:
         """Return what a client that types has to know now."""

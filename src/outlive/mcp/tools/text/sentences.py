@@ -57,7 +57,10 @@ def _running(found: Found, process: bool) -> str:
     line += ")."
     if found.get("waiting_for_input"):
         prompt = f" (prompt: {quoted(found['prompt'].strip())})" if found.get("prompt") else ""
-        line += f" It is waiting for input{prompt}."
+        asks = f"It is waiting for input{prompt}."
+        if "bytes_written" in found and not found.get("hint"):  # the caller has just answered this job
+            return asks
+        line += f" {asks}"
         if found.get("hint"):  # and that names the call to answer with
             return line
     return f"{line} {_FOLLOW_UP}" if process else line
