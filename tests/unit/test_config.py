@@ -161,8 +161,9 @@ def test_what_is_not_toml_is_refused_and_its_file_named(text: str, place: Path) 
     assert str(place / "home") in refused(text).message
 
 
+# A parameter called `place` would replace the fixture of that name, and the file would be the user's own.
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "where"),
     [
         ("[exec]\na b\n", "line 2, column 3"),
         ("[exec]\nbackground_ms = [1,\n", "line 3, column 1"),
@@ -173,8 +174,8 @@ def test_what_is_not_toml_is_refused_and_its_file_named(text: str, place: Path) 
         ('[exec]\n"timeout_sec" = true\n', "line 2, column 1"),
     ],
 )
-def test_a_mistake_in_the_file_is_told_with_line_and_column(text: str, place: str) -> None:
-    assert refused(text).message.startswith(f"{config.default_path(os.environ)}, {place}: ")
+def test_a_mistake_in_the_file_is_told_with_line_and_column(text: str, where: str) -> None:
+    assert refused(text).message.startswith(f"{config.default_path(os.environ)}, {where}: ")
 
 
 def test_the_variables_of_openclaw_are_defaults() -> None:
