@@ -19,6 +19,7 @@ from clients.apis import Anthropic, Chat, Gemini, Responses
 from clients.launch import CLIENTS, Place
 from clients.model import Model, steps_done
 from clients.script import STEPS
+from outlive.mcp.shown import ANSWER
 from support.cli import OUTLIVE
 
 MOST_S = 240
@@ -88,7 +89,8 @@ def _end_jobs(env: dict[str, str], work: Path) -> None:
 
 def _found(log: Path) -> dict[str, Any]:
     """Return from the requests: `shown` (by step: the characters, whether exit code 3 and the line of stderr are among
-    them, the text), and `schemas`, the input schemas of our tools as the model gets them."""
+    them, the text), `schemas`, the input schemas of our tools as the model gets them, and `meta`: whether it gets what is
+    for programs alone."""
     shown: dict[str, Any] = {}
     schemas: dict[str, Any] = {}
     requests = sorted(log.glob("*.json"))
@@ -108,4 +110,5 @@ def _found(log: Path) -> dict[str, Any]:
                 "stderr": "the reason" in text,
                 "text": text,
             }
-    return {"requests": len(requests), "shown": shown, "schemas": schemas}
+    meta = any(ANSWER in path.read_text(encoding="utf-8") for path in requests)
+    return {"requests": len(requests), "shown": shown, "schemas": schemas, "meta": meta}

@@ -36,14 +36,17 @@ def shown(request: pytest.FixtureRequest, place: Path) -> dict[str, Any]:
 
 
 def check_what_is_shown(shown: dict[str, Any], quick: int) -> None:
-    """At most `quick` characters for 24 of output, and in 60 lines of 1 kB how they ended; an alias is no error."""
+    """At most `quick` characters for 24 of output, 18,000 for 5,000 lines, and of 60 lines of 1 kB how they ended; an alias is no
+    error."""
     steps = shown["shown"]
     assert steps["quick"]["characters"] <= quick
     assert "hello from outlive" in steps["quick"]["text"]
+    assert steps["lines"]["characters"] <= 18_000
     assert steps["failing"]["exit_code"]
     assert steps["failing"]["stderr"]
     assert "tick" in steps["alias"]["text"]
     assert "killed" in steps["kill"]["text"]
+    assert not shown["meta"]
 
 
 @pytest.mark.parametrize("shown", ["codex"], indirect=True)

@@ -41,6 +41,17 @@ def test_every_other_client_gets_both(name: str | None) -> None:
     assert not shown.has_output_schema(name, "text")
 
 
+@pytest.mark.parametrize("name", ["codex-mcp-client", "opencode"])
+def test_the_object_is_in_meta_where_the_text_is_all_and_no_model_was_seen_to_get_it(
+    raw_mcp: RawConnect, name: str
+) -> None:
+    raw = raw_mcp(client_name=name, args=("--answers", "text"))
+    result = raw.request("tools/call", {"name": "exec", "arguments": {"command": "echo hello; exit 3"}})
+    assert "structuredContent" not in result
+    answer = result.get("_meta", {}).get(shown.ANSWER)
+    assert (answer and (answer["exit_code"], answer["output"])) == ((3, "hello\n") if name != "opencode" else None)
+
+
 @pytest.mark.parametrize("name", ["claude-code", "openclaw-bundle-mcp"])
 def test_text_alone_says_all_that_there_is_to_act_on(raw_mcp: RawConnect, name: str) -> None:
     raw = raw_mcp(client_name=name, era=ERAS[name])

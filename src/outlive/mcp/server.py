@@ -86,7 +86,14 @@ class Handlers:
         client, process = client_name(ctx), PROCESS in self._calls.tools.offers
         # A client that follows tasks is a program, and so is what turns this result into a task
         sent_as = shown.BOTH if tasks.declared(ctx) else shown.answers_of(client, self._answers)
-        return _result(found, detail=detail, process=process, sent_as=sent_as, job_word=shown.job_word(client))
+        return _result(
+            found,
+            detail=detail,
+            process=process,
+            sent_as=sent_as,
+            job_word=shown.job_word(client),
+            in_meta=shown.in_meta(client),
+        )
 
     async def _answer(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller
@@ -165,9 +172,11 @@ def _result(
     detail: str = BRIEF,
     sent_as: str = shown.BOTH,
     job_word: str | None = None,
+    in_meta: bool = False,
 ) -> types.CallToolResult:
     """Return a full answer as the result of a tool call. The text says the same in both sizes,
-    unless it is all that is sent: then the text of a full answer has its members too."""
+    unless it is all that is sent: then the text of a full answer has its members too. `in_meta`:
+    where the text is all, a program finds the object in `_meta`."""
     safe = encodable(found)
     if not process and safe.get("hint"):
         safe["hint"] = sentences.without_process(safe["hint"])
@@ -186,6 +195,7 @@ def _result(
         content=[types.TextContent(text=words)],
         structured_content=None if sent_as == shown.TEXT else sized,
         is_error=not safe["ok"],
+        _meta={shown.ANSWER: sized} if sent_as == shown.TEXT and in_meta else None,
     )
 
 

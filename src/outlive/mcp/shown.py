@@ -9,6 +9,7 @@ from __future__ import annotations
 
 TEXT, JSON, BOTH = "text", "json", "both"
 OPENCLAW = "openclaw-bundle-mcp"
+ANSWER = "outlive/answer"  # in the _meta of a result
 # These show the object where there is one, and drop the text or show both again and again
 _SHOW_THE_OBJECT = frozenset({"claude-code", "codex-mcp-client", OPENCLAW})
 
@@ -21,6 +22,12 @@ def answers_of(client: str | None, asked: str | None = None) -> str:
 def has_output_schema(client: str | None, asked: str | None = None) -> bool:
     """Return whether tools are listed with an output schema: it promises the object."""
     return answers_of(client, asked) != TEXT
+
+
+def in_meta(client: str | None) -> bool:
+    """Return whether a client that gets the text alone gets the object in `_meta`, under ANSWER: it
+    was seen to show its model nothing of that, and to hand it to programs."""
+    return client in _SHOW_THE_OBJECT
 
 
 def job_word(client: str | None) -> str | None:
