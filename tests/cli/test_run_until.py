@@ -13,7 +13,6 @@ from support.commands import GATE
 
 LISTEN = """
 import socket, sys, time
-print("about to listen", flush=True)
 with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as sock:
     time.sleep(60)
 """
@@ -29,7 +28,7 @@ def port() -> int:
 def test_a_server_is_started_and_its_port_awaited_in_one_call(cli: Cli, jobs: Jobs, port: int) -> None:
     server = [sys.executable, "-c", LISTEN, str(port)]
     answer = cli.ok("run", "--until", f"port={port}", "--snapshot-after", "60s", *server)
-    assert (answer["state"], answer["timed_out"], answer["output"]) == ("running", False, "about to listen\n")
+    assert (answer["state"], answer["timed_out"]) == ("running", False)
     fired = answer["fired"]
     assert (fired["condition"], fired["port"], fired["owned"], fired["job_id"]) == (
         "port",

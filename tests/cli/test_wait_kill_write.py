@@ -114,7 +114,7 @@ def test_one_job_named_twice_is_one_job(cli: Cli) -> None:
 def test_what_cannot_be_waited_for_is_refused(cli: Cli) -> None:
     job = cli.ok("run", "true")["job_id"]
     cli.error("wait", job, NOBODY, code="job_not_found")
-    cli.error("wait", code="invalid_argument", status=2)
+    cli.error("wait", code="job_not_found", status=1)  # none of this directory runs
     cli.error("wait", job, "--mode", "some", code="invalid_argument", status=2)
     error = cli.error("wait", job, "--until", "exti", code="invalid_argument")
     assert "exit" in error["hint"]

@@ -298,10 +298,10 @@ def test_bad_conditions_are_errors(cli: Cli, condition: str) -> None:
 @pytest.mark.parametrize(
     ("condition", "hint"),
     [
-        ('{"pattern":"x"}', "Did you mean regex=listening?"),
-        ('{"type":"regex","pattern":"x"}', "Did you mean regex=listening?"),
+        ('{"pattern":"x"}', 'Did you mean {"regex": "listening"}?'),
+        ('{"type":"regex","pattern":"x"}', 'Did you mean {"regex": "listening"}?'),
         ("text=x", "Did you mean regex=listening?"),
-        ('{"url":"http://127.0.0.1/"}', "Did you mean http=http://127.0.0.1:8080/health?"),
+        ('{"url":"http://127.0.0.1/"}', 'Did you mean {"http": "http://127.0.0.1:8080/health"}?'),
         ("finished", "Did you mean exit?"),
         ("prt=80", "Did you mean port=8080?"),
         ('{"regex":"x","port":80}', "Give several conditions as several objects."),

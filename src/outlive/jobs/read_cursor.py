@@ -1,4 +1,5 @@
-"""The read position of each client: where its last answer about a job ended."""
+"""What each client knows of a job: where its last answer about the job ended, and which conditions
+`wait` has told it of."""
 
 from __future__ import annotations
 
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
+
+_TOLD = ".told"  # behind the name of a client's read position
+_MOST_TOLD_BYTES = 1 << 18
 
 
 def _seen_name(client: str) -> str:
@@ -83,6 +87,43 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
             fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
         try:
             os.pwrite(fd, b"%020d\n" % next_seq, 0)  # one write of fixed width: old or new, never between
+        finally:
+            os.close(fd)
+    except OSError:
+        return
+
+
+def told(ctx: Context, job: JobDir) -> dict[str, int]:
+    """Return which conditions `wait` has told this client of, each with the length of the output at
+    that time."""
+    found: dict[str, int] = {}
+    if ctx.client is None:
+        return found
+    try:
+        fd = job.open_file(_seen_name(ctx.client) + _TOLD)
+    except OSError:
+        return found
+    with open(fd, encoding="utf-8", errors="replace") as file:
+        for line in file.read(_MOST_TOLD_BYTES).splitlines():
+            position, _, condition = line.partition(" ")
+            if position.isdigit():
+                found[condition] = int(position)
+    return found
+
+
+def mark_told(ctx: Context, job: JobDir, condition: str, position: int) -> None:
+    """Remember that this client was told of a condition. An error fails no call."""
+    if ctx.client is None:
+        return
+    name, flags = _seen_name(ctx.client) + _TOLD, os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    try:
+        try:
+            fd = job.open_file(name, flags)
+        except FileNotFoundError:
+            os.mkdir(SEEN, 0o700, dir_fd=job.fd)
+            fd = job.open_file(name, flags)
+        try:
+            os.write(fd, f"{position} {condition}\n".encode("utf-8", "replace"))
         finally:
             os.close(fd)
     except OSError:

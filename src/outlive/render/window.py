@@ -234,6 +234,20 @@ def last_line(output: Output) -> str | None:
     return lines[-1].strip()[: limits.LAST_LINE_CHARS] if lines else None
 
 
+def last_lines(output: Output, lines: int, max_bytes: int) -> str:
+    """Return the last lines that are not blank, as readable text of at most so many bytes."""
+    start = max(0, output.end - max_bytes - MAX_HELD_BYTES)
+    text, _ = decode(output.pieces(start, output.end), more=False)
+    shown = [line.rstrip() for line in readable(text).splitlines() if line.strip()]
+    found: list[str] = []
+    for line in reversed(shown[-lines:]):
+        max_bytes -= len(line.encode()) + 1
+        if max_bytes < 0:
+            break
+        found.insert(0, line)
+    return "\n".join(found)
+
+
 def tails(output: Output, lines: int, max_bytes: int) -> dict[str, Any]:
     """Return the answer of `tail`: the last lines of each stream, as exact text. Lines before a gap
     do not belong to them."""

@@ -18,6 +18,7 @@ FULL_ONLY = frozenset(
 # Of these types the named members are the answer: brief keeps them, and the marked ones even where
 # they are empty
 _OWN = {
+    "wait": "name",
     "status": "name cwd tags elapsed_ms idle_ms stdout_bytes stderr_bytes descendants",
     "list": "jobs!",
     "events": "events!",
@@ -29,6 +30,7 @@ _MORE_FULL_ONLY = {"gc": "older_than_source out_of_scope bounds automatic leftov
 LIST_ENTRY = tuple(
     "job_id state exit_code? signal? reason? name waiting_for_input? started_at? last_line? supervisor_pid? damage?".split()
 )
+WAITED_ENTRY = tuple("job_id state exit_code? signal? reason? name fired? last_lines?".split())
 
 
 def names(type_: str, full: tuple[str, ...]) -> dict[str, bool]:
@@ -46,7 +48,9 @@ def of(found: dict[str, Any]) -> dict[str, Any]:
     if found.get("echo") is False:  # a password
         answer["echo"] = False
     if found["type"] == "list" and "jobs" in found:
-        answer["jobs"] = [_brief_entry(entry) for entry in found["jobs"]]
+        answer["jobs"] = [_brief_entry(entry, LIST_ENTRY) for entry in found["jobs"]]
+    if found["type"] == "wait" and "jobs" in found:
+        answer["jobs"] = [_brief_entry(entry, WAITED_ENTRY) for entry in found["jobs"]]
     if found.get("already_ended"):  # the signal that was asked for, and not sent
         answer.pop("signal", None)
     if found["type"] == "tail":
@@ -56,9 +60,8 @@ def of(found: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _brief_entry(entry: dict[str, Any]) -> dict[str, Any]:
-    kept = [name.removesuffix("?") for name in LIST_ENTRY]
-    return {name: entry[name] for name in kept if _says_something(entry.get(name))}
+def _brief_entry(entry: dict[str, Any], kept: tuple[str, ...]) -> dict[str, Any]:
+    return {name: entry[name] for name in (one.removesuffix("?") for one in kept) if _says_something(entry.get(name))}
 
 
 def _says_something(value: Any) -> bool:

@@ -259,9 +259,15 @@ FIELDS: dict[str, Schema] = {
             {
                 "job_id": _string("Its id."),
                 "state": _string("Its state.", enum=list(STATES)),
+            },
+            {
+                "short_id": _string("The last 8 characters of its id, which name it too."),
+                "name": _string("Its title, or else verb and target of its command."),
                 "exit_code": _of(["integer", "null"], "Its exit code."),
+                "signal": _maybe_string("The signal that ended it."),
                 "reason": _maybe_string("Why it ended."),
                 "fired": _of(["object", "null"], "What held for it."),
+                "last_lines": _string("The end of its output, if the answer is about another job."),
             },
         ),
     },

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 
-from outlive.errors import invalid
-from outlive.jobs import job_answer, lookup, processes, read_cursor
+from outlive import limits
+from outlive.core.ids import short_id
+from outlive.jobs import awaited, job_answer, processes, read_cursor
 from outlive.jobs.conditions import job_wait, parse
+from outlive.render import window
 from outlive.store.output.merged import Output
 from outlive.verbs.spec import INT, ITEMS, JOB, MAX_BYTES, MS, RAW, SINCE_SEQ, STR, STRS, Arg, Verb
 
@@ -19,10 +21,13 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
 
+_LAST_LINES = 3  # shown of each job besides the deciding one
+
+
 def wait(
     ctx: Context,
     *,
-    job: list[str],
+    job: list[str] | tuple[str, ...] = (),
     until: list[Any] | tuple[Any, ...] = ("exit",),
     timeout_ms: int | None = None,
     mode: str = "any",
@@ -31,25 +36,34 @@ def wait(
     max_bytes: int,
     raw: bool = False,
 ) -> Waiting[dict[str, Any]]:
-    """Wait until a condition holds for one job, or for all.
+    """Wait until a condition holds for one job, or for all; without a job, for any of the caller's.
 
     A time-out is a normal answer and ends no job.
     """
     wanted = parse.parsed(until)
     began = time.monotonic()
-    if not job:
-        raise invalid("job", "name at least one job")
     jobs: list[_Waited] = []
     try:
-        for text in dict.fromkeys(job):
-            jobs.append(_Waited(ctx, lookup.open_job(ctx, text), since_seq))
-            jobs[-1].connect(ctx, wanted)
+        opened = awaited.named(ctx, job) if job else awaited.own(ctx)
+        jobs.extend(_Waited(ctx, one, since_seq) for one in opened)
+        # A wait for any of several goes on to the next: what it told before does not fire again
+        remembers = len(job) != 1 and mode == "any" and since_seq is None
+        for one in jobs:
+            one.connect(ctx, wanted, read_cursor.told(ctx, one.job) if remembers else {})
         limit = None if timeout_ms is None else began + timeout_ms / 1000
         done = yield from job_wait.wait_for(ctx, [one.wait for one in jobs], began=began, limit=limit, mode=mode)
-        chosen = _deciding(jobs, mode) if done else next(one for one in jobs if not one.wait.fired)
-        answer = chosen.answer(ctx, max_bytes, raw, done=done)
-        if len(jobs) > 1:
-            answer["jobs"] = [one.summary() for one in jobs]
+        chosen = (
+            _deciding(jobs, mode) if done else next(one for one in jobs if not one.wait.fired and not one.wait.spent)
+        )
+        others = [one for one in jobs if one is not chosen]
+        shown = {one.job.job_id: one.last_lines(max_bytes // (4 * len(others))) for one in others}
+        room = max_bytes - sum(len(text.encode()) for text in shown.values())
+        answer = chosen.answer(ctx, room, raw, done=done)
+        if len(jobs) > 1 or not job:
+            answer["name"] = chosen.wait.found.definition.name
+            answer["jobs"] = [one.summary(shown.get(one.job.job_id)) for one in jobs]
+        for one in jobs:
+            one.mark_told(ctx)
         return answer | {"waited_ms": round((time.monotonic() - began) * 1000), "timed_out": not done}
     finally:
         for one in jobs:
@@ -75,10 +89,11 @@ class _Waited:
         self._output_since, self._beyond = read_cursor.beginning(ctx, job, since_seq)
         self._match_since = 0 if since_seq is None else self._output_since
 
-    def connect(self, ctx: Context, wanted: list[parse.Condition]) -> None:
+    def connect(self, ctx: Context, wanted: list[parse.Condition], told: dict[str, int]) -> None:
         self.wait = job_wait.JobWait(
-            ctx, self.job, wanted, output_since=self._output_since, match_since=self._match_since
+            ctx, self.job, wanted, output_since=self._output_since, match_since=self._match_since, told=told
         )
+        self._told = told
 
     def answer(self, ctx: Context, max_bytes: int, raw: bool, *, done: bool) -> dict[str, Any]:
         found = self.wait.found
@@ -112,15 +127,34 @@ class _Waited:
         answer |= {"message": found.state.message} if found.state.message else {}
         return read_cursor.with_hint(self._beyond, answer)
 
-    def summary(self) -> dict[str, Any]:
+    def last_lines(self, max_bytes: int) -> str:
+        """Return the end of the output of a job that is not the deciding one; nothing of a job
+        whose end was told before."""
+        if "exit" in self._told:
+            return ""
+        with Output(self.job) as output:
+            return window.last_lines(output, _LAST_LINES, min(max_bytes, _LAST_LINES * limits.LAST_LINE_CHARS))
+
+    def summary(self, last_lines: str | None) -> dict[str, Any]:
         state = self.wait.found.state
         return {
             "job_id": self.job.job_id,
+            "short_id": short_id(self.job.job_id),
+            "name": self.wait.found.definition.name,
             "state": state.state,
             "exit_code": state.exit_code,
+            "signal": state.signal,
             "reason": state.reason,
             "fired": self.wait.fired,
+            **({"last_lines": last_lines} if last_lines else {}),
         }
+
+    def mark_told(self, ctx: Context) -> None:
+        """Remember what this answer tells the client of the job."""
+        fired = self.wait.fired
+        if fired is not None and ctx.client is not None:
+            with Output(self.job) as output:
+                read_cursor.mark_told(ctx, self.job, job_wait.mark(fired), output.end)
 
     def close(self) -> None:
         if hasattr(self, "wait"):
@@ -133,8 +167,8 @@ VERB = Verb(
     "Wait until a job ends or another condition holds: matching output, a port, a file, silence.",
     wait,
     args=(
-        Arg("job", STRS, "The job or jobs.", required=True, cli="JOB", mcp="job_id",
-            aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="one or several"),
+        Arg("job", STRS, "The job or jobs; without one, whichever of yours ends first (CLI: of this directory).", default=(), cli="JOB", mcp="job_id",
+            aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="one, several, or none: whichever of yours ends first"),
         Arg("until", ITEMS, "What to wait for, any of: exit, output, input (a prompt), {regex, stream}, {fail_regex} "
             "(ends it early), {port, host}, {http: URL, status}, {file}, {idle_ms}. CLI: Write regex=PATTERN, port=8080 and so on.",
             default=("exit",), mcp_default=("exit", "input"), metavar="CONDITION",
@@ -152,7 +186,7 @@ VERB = Verb(
         RAW,
     ),
     result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated gaps? alternate_screen? cursor? idle_ms waiting_for_input prompt? echo? supervisor? supervisor_pid? snippet? "
-    "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? hint? jobs? "
+    "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? hint? name? jobs? "
     "requested_ms? effective_ms?",
     detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.\n\n"
     "Conditions, for example: --until port=8080 --until port=localhost:8081 --until regex='ready in .* ms' --until fail_regex=ERROR; or "

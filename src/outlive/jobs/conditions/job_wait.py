@@ -11,8 +11,10 @@ import time
 from outlive import limits
 from outlive.jobs import adoption, processes
 from outlive.jobs.conditions import of_job
+from outlive.jobs.conditions.parse import mark_of
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.waiting import Pause
+from outlive.store.output.merged import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,19 +32,27 @@ class JobWait:
     """The wait for one job. Close it after use; the job stays open.
 
     `fired` is what came true, None before. `in_vain` says that it fired because what was waited for
-    cannot come any more.
+    cannot come any more. What the client was `told` of (read_cursor.told) does not fire again.
     """
 
     def __init__(
-        self, ctx: Context, job: JobDir, wanted: list[Condition], *, output_since: int, match_since: int
+        self,
+        ctx: Context,
+        job: JobDir,
+        wanted: list[Condition],
+        *,
+        output_since: int,
+        match_since: int,
+        told: dict[str, int] | None = None,
     ) -> None:
         self.job = job
+        self._told = told or {}
         self.fired: dict[str, Any] | None = None
         self.in_vain = False
         self._names = {condition.name for condition in wanted}
         self.found: Inspection = adoption.inspect_and_adopt(ctx, job)
         self.probes: list[Probe] = of_job.probes_for(
-            wanted, job, self.found, output_since=output_since, match_since=match_since
+            wanted, job, self.found, output_since=output_since, match_since=match_since, told=told
         )
         self.control = ControlClient(job, output=any(probe.needs_output for probe in self.probes))
 
@@ -54,14 +64,33 @@ class JobWait:
         over = of_job.is_over(found) and not self._serves(found)
         for probe in self.probes:
             fired = probe.check(found)
-            if fired:
+            if fired and not self._is_told(fired):
                 self.fired = {**fired, "job_id": self.job.job_id}
                 self.in_vain = fired["condition"] == "fail_regex"
                 return
         searching = any(isinstance(probe, of_job.Matches) and probe.again is not None for probe in self.probes)
-        if over and not searching and not self.undecided:  # nothing of what was waited for can come any more
+        if over and not searching and not self.undecided and "exit" not in self._told:
+            # Nothing of what was waited for can come any more
             self.fired = {"condition": "exit", "job_id": self.job.job_id}
             self.in_vain = "exit" not in self._names
+
+    def _is_told(self, fired: dict[str, Any]) -> bool:
+        position = self._told.get(mark(fired))
+        if position is None or fired["condition"] in ("output", "regex", "fail_regex"):
+            return False  # those are looked for behind what was told
+        if fired["condition"] not in ("input", "idle_ms"):
+            return True
+        with Output(self.job) as output:  # a new prompt, or a new silence, comes after new output
+            return output.end <= position
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing can come any more that the client was not told of."""
+        return "exit" in self._told and of_job.is_over(self.found)
+
+    def forget_told(self) -> None:
+        """Let everything fire that is true, as if nothing had been told."""
+        self._told = {}
 
     @property
     def undecided(self) -> bool:
@@ -106,6 +135,12 @@ class JobWait:
             probe.close()
 
 
+def mark(fired: dict[str, Any]) -> str:
+    """Return by which name it is remembered that this was told."""
+    value = next((fired[name] for name in ("pattern", "port", "url", "path") if name in fired), None)
+    return mark_of(fired["condition"], value)
+
+
 def wait_for(
     ctx: Context, jobs: list[JobWait], *, began: float, limit: float | None, mode: str = "any"
 ) -> Waiting[bool]:
@@ -116,6 +151,10 @@ def wait_for(
     while True:
         for one in jobs:
             one.check(ctx)
+        if all(one.spent and not one.fired for one in jobs):  # there is nothing else to wait for
+            for one in jobs:
+                one.forget_told()
+            continue
         fired = [one for one in jobs if one.fired]
         in_vain = any(one.in_vain for one in fired)
         if fired if mode == "any" else in_vain or len(fired) == len(jobs):
@@ -126,7 +165,7 @@ def wait_for(
         until = limit if limit is None or not first else max(limit, began + limits.FIRST_ANSWER_S)
         if until is not None and time.monotonic() >= until:
             return False
-        yield from _pause([one for one in jobs if not one.fired], until)
+        yield from _pause([one for one in jobs if not one.fired and not one.spent], until)
 
 
 def _pause(waiting: list[JobWait], limit: float | None) -> Waiting[None]:

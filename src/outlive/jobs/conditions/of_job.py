@@ -16,6 +16,7 @@ from outlive.store.output.scanner import Scanner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from outlive.jobs.conditions.condition import Fired
@@ -193,16 +194,28 @@ def is_over(found: Inspection) -> bool:
 
 
 def probes_for(
-    conditions: list[Condition], job: JobDir, found: Inspection, *, output_since: int, match_since: int
+    conditions: list[Condition],
+    job: JobDir,
+    found: Inspection,
+    *,
+    output_since: int,
+    match_since: int,
+    told: Mapping[str, int] | None = None,
 ) -> list[Probe]:
-    """Return the probes of one job. Errors: OSError; none is left open then."""
+    """Return the probes of one job. A regex that the client was `told` of is searched for behind
+    that position.
+
+    Errors: OSError; none is left open then.
+    """
     probes: list[Probe] = []
     if {"file", "port", "http"} & {one.name for one in conditions}:
         from outlive.jobs.conditions import external  # sockets and ctypes, which few waits need
     try:
         matches = [one for one in conditions if one.name in ("regex", "fail_regex")]
-        if matches:
-            probes.append(Matches(matches, job, match_since))
+        starts = {one: max(match_since, (told or {}).get(one.mark, 0)) for one in matches}
+        for start in sorted(set(starts.values())):
+            searched = [one for one in matches if starts[one] == start]
+            probes.append(Matches(searched, job, start))
         for condition in conditions:
             if condition.name == "idle_ms":
                 probes.append(Idle(condition, job))

@@ -51,6 +51,15 @@ class Condition:
         self.value = value
         self.more = more or {}
 
+    @property
+    def mark(self) -> str:
+        """The condition in one line, by which it is remembered that it was told."""
+        return mark_of(self.name, getattr(self.value, "text", self.value))
+
+
+def mark_of(name: str, value: Any) -> str:
+    return name if value is None else f"{name} {fastjson.dumps(value)}"
+
 
 def parsed(until: Any) -> list[Condition]:
     """Return the conditions in the order given; `exit` if none is. Errors: invalid_argument."""

@@ -110,11 +110,21 @@ def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
         advice = "." if found.get("state") == "created" else "; the job goes on."
         lines.append(f"Not yet, after {sentences.duration_of(found, 'waited_ms')}{advice}")
     others = [one for one in found.get("jobs") or [] if isinstance(one, dict) and one.get("job_id") != found["job_id"]]
-    lines += [f"job {other.get('job_id')}: {sentences.short_state(other)}" for other in others]
+    lines += [line for other in others for line in _other(other)]
     output, words = _with_output(found, process, lines, "")
-    if others and found.get("state") in FINISHED:  # else the line names it
-        words[0] = f"job {found['job_id']}: {words[0]}"
+    name = f" ({sentences.command_line(found['name'])})" if found.get("name") else ""
+    if (others or name) and found.get("state") in FINISHED:  # else the line names it
+        words[0] = f"job {found['job_id']}{name}: {words[0]}"
     return output, words
+
+
+def _other(job: Found) -> list[str]:
+    """Return the lines about a job that was waited for as well: its name, its state, and the end of
+    its output behind bars."""
+    about = f"job {job.get('short_id') or job.get('job_id')}"
+    about += f" ({sentences.command_line(job['name'])})" if job.get("name") else ""
+    last = str(job.get("last_lines") or "").splitlines()
+    return [f"{about}: {sentences.short_state(job)}", *(f"  | {sentences.command_line(line)}" for line in last)]
 
 
 def _events(found: Found, _process: bool) -> tuple[str, list[str]]:

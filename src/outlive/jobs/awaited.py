@@ -1,0 +1,79 @@
+"""Find the jobs that a `wait` without a job waits for."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.core.records import FINISHED
+from outlive.errors import OutliveError
+from outlive.jobs import adoption, lookup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from outlive.jobs.context import Context
+    from outlive.store.job_dir import JobDir
+
+_MOST = 200  # each costs some open files
+
+
+def named(ctx: Context, texts: Iterable[str]) -> Iterator[JobDir]:
+    """Open the jobs that were named, each once. The caller closes them.
+
+    Errors: job_not_found, ambiguous_job_id.
+    """
+    for text in dict.fromkeys(texts):
+        yield lookup.open_job(ctx, text)
+
+
+def own(ctx: Context) -> Iterator[JobDir]:
+    """Open the jobs of this client whose end it was not told of; if there is none, those that run
+    and belong to its owner; on the command line, those that run in this directory. The caller
+    closes them.
+
+    Errors: job_not_found if there is none.
+    """
+    count = 0
+    for ids, states in ((_untold(ctx), ("running", *FINISHED)), (lookup.live_ids(ctx), ("running",))):
+        if count:
+            return
+        for job_id in ids:
+            job = _opened(ctx, job_id, states) if count < _MOST else None
+            if job is not None:
+                count += 1
+                yield job
+    if not count:
+        where = "of this client" if ctx.face == "mcp" else "of this directory"
+        hint = "list shows jobs that have ended; all also those of others."
+        raise OutliveError("job_not_found", f"no job {where} runs", hint=hint)
+
+
+def _untold(ctx: Context) -> Iterator[str]:
+    if ctx.client is None:
+        return
+    from outlive.store.pending_notices import PendingNotices
+
+    pending = PendingNotices(ctx.store, ctx.client)
+    yield from (job_id for job_id in pending.ids() if not pending.told(job_id)[1])
+
+
+def _opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None:
+    """Open the job if it is the caller's and in one of these states."""
+    try:
+        job = lookup.open_known(ctx, job_id)
+    except OutliveError:  # removed meanwhile
+        return None
+    try:
+        found = adoption.inspect_and_adopt(ctx, job)
+        is_mine = found.definition.owner == ctx.owner if ctx.face == "mcp" else _is_here(ctx, found.definition.cwd)
+        if is_mine and found.state.state in states:
+            return job
+    except (OSError, OutliveError):
+        pass
+    job.close()
+    return None
+
+
+def _is_here(ctx: Context, cwd: str) -> bool:
+    return ctx.cwd is not None and os.path.realpath(cwd) == os.path.realpath(ctx.cwd)
