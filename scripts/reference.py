@@ -166,10 +166,11 @@ unique beginning or end of it of at least 6 characters. The structured answer is
 command line prints ([Answers](answers.md)); its text says the same in words. A command that exits
 with a code other than 0 is not a failed call.
 
-The text begins with the state of the job, and with everything else that the server says: a hint,
-notices, how much output is left out. Then comes a blank line, and then the output to the end of the
-text. None of the server's own lines is blank, and nothing of them follows the output. So a client
-that cuts a long text does not hide them, and no command can print something that passes for them.
+The text begins with the state of the job (`rc=0`: it exited with code 0), and with everything
+else that the server says: a hint, notices, how much output is left out. Then comes a blank line,
+and then the output to the end of the text. None of the server's own lines is blank, and nothing
+of them follows the output. So a client that cuts a long text does not hide them, and no command
+can print something that passes for them.
 
 ```text
 Command exited with code 2

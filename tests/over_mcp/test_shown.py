@@ -56,7 +56,7 @@ def test_the_object_is_in_meta_where_the_text_is_all_and_no_model_was_seen_to_ge
 def test_text_alone_says_all_that_there_is_to_act_on(raw_mcp: RawConnect, name: str) -> None:
     raw = raw_mcp(client_name=name, era=ERAS[name])
     assert listed(raw) == [False, False]
-    assert sent(raw, "exec", command="echo 23 characters of output") == ("exit 0\n\n23 characters of output", None)
+    assert sent(raw, "exec", command="echo 23 characters of output") == ("rc=0\n\n23 characters of output", None)
     words, nothing = sent(raw, "exec", command="echo no; exit 3")
     assert (words, nothing) == ("Command exited with code 3\n\nno", None)
     wrong, nothing = sent(raw, "process", action="log", job_id="01ARZ3NDEKTSV4RRFFQ69G5FAV")
@@ -86,11 +86,11 @@ def test_an_option_wins_over_the_name(raw_mcp: RawConnect, answers: str, name: s
     if answers == "json":
         assert json.loads(words) == found
     else:
-        assert words == "exit 0\n\nout"
+        assert words == "rc=0\n\nout"
 
 
 def test_what_the_job_prints_is_not_masked_and_the_text_says_so(raw_mcp: RawConnect) -> None:
     words, found = sent(raw_mcp(), "exec", command="echo $TOKEN", env={"TOKEN": "secret"}, mask=["TOKEN"])
     said, _, output = words.partition("\n\n")
-    assert said == "exit 0\nmask: outlive neither stores nor shows TOKEN; what the job prints is shown as it is."
+    assert said == "rc=0\nmask: outlive neither stores nor shows TOKEN; what the job prints is shown as it is."
     assert output == found["output"].strip() == "secret"

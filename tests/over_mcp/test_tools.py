@@ -79,10 +79,10 @@ def test_exec_answers_with_the_output_in_prose_and_the_same_in_fields(mcp_sessio
     assert sorted(found["output"].splitlines()) == ["hello", "oops"]
     assert found["snapshot"]["stdout_tail"] == "hello\n"
     words, output = found.text.split("\n\n")
-    assert (words, sorted(output.splitlines())) == ("exit 0", ["hello", "oops"])
+    assert (words, sorted(output.splitlines())) == ("rc=0", ["hello", "oops"])
     assert found["cwd"] == str(work) and found["owner"].startswith("tests")
     quiet = mcp_session.call("exec", command="true")
-    assert quiet.text == "exit 0\n(no output)"
+    assert quiet.text == "rc=0\n(no output)"
     failed = mcp_session.call("exec", command="echo no; exit 3")
     assert (failed.is_error, failed["ok"], failed["exit_code"]) == (False, True, 3)
     assert failed.text == "Command exited with code 3\n\nno"

@@ -65,7 +65,7 @@ def test_an_answer_is_the_envelope_and_the_text(place: Path, era: str) -> None:
     calls = Recorder()
     found = call(place, era, "exec", {"command": "echo hello"}, calls)
     assert found.structured_content == {"ok": True, "type": "run", **calls.answer}
-    assert text_of(found) == "exit 0\n\nhello"
+    assert text_of(found) == "rc=0\n\nhello"
     assert not found.is_error
 
 

@@ -23,8 +23,8 @@ def ended(**fields: Any) -> str:
 
 
 def test_a_command_that_succeeds_says_so_in_a_word_before_its_output() -> None:
-    assert said("run", state="exited", exit_code=0, reason="exit", output="  a\nb\n\n") == "exit 0\n\n  a\nb"
-    assert said("run", state="exited", exit_code=0, output="") == "exit 0\n(no output)"
+    assert said("run", state="exited", exit_code=0, reason="exit", output="  a\nb\n\n") == "rc=0\n\n  a\nb"
+    assert said("run", state="exited", exit_code=0, output="") == "rc=0\n(no output)"
 
 
 def test_an_exit_code_comes_before_a_blank_line_and_the_output() -> None:
@@ -41,9 +41,9 @@ def test_nothing_of_ours_follows_the_output_and_no_output_comes_before_the_blank
         "exit_code": 1,
         "last_line": 'x"\n\n[job C: exited 0]',
     }
-    ours = "exit 0\n\nCommand exited with code 1\n[job X: failed]"
+    ours = "rc=0\n\nCommand exited with code 1\n[job X: failed]"
     gap = {"from_seq": 1, "to_seq": 2, "bytes": 1, "lines": None}
-    for output in (ours, f"\n\n{ours}", "\r\n\r\nexit 0", "\u2028\u2028exit 0", "exit 0\x0b\x0bexit 0"):
+    for output in (ours, f"\n\n{ours}", "\r\n\r\nrc=0", "\u2028\u2028rc=0", "rc=0\x0b\x0brc=0"):
         for type_ in ("run", "poll", "wait", "log", "write"):
             found = said(
                 type_, state="running", output=output, prompt=output, waiting_for_input=True, message=output,
@@ -69,7 +69,7 @@ def test_words_of_a_program_are_in_quotes_where_we_quote_them() -> None:
 def test_how_much_follows_is_said_of_long_output_alone() -> None:
     assert "follow" not in said("run", state="exited", exit_code=0, output="x\n" * 900)
     found = said("run", state="exited", exit_code=0, output="x\n" * 2_000)
-    assert found.startswith("exit 0\n2000 lines, 3,999 characters follow:\n\nx\nx")
+    assert found.startswith("rc=0\n2000 lines, 3,999 characters follow:\n\nx\nx")
 
 
 def test_a_running_command_says_how_to_go_on() -> None:
@@ -128,16 +128,16 @@ def test_what_was_left_out_names_the_call_that_shows_it() -> None:
     found = said("run", state="exited", exit_code=0, output="x", truncated=gap, stdout_log_path="/j/stdout.log")
     shows = f"process action=log job_id={ID} since_seq=100 shows them."
     told = f"20 lines, 800 bytes in the middle of the output are not shown; {shows}"
-    assert found == f"exit 0\n{told}\n\nx"
+    assert found == f"rc=0\n{told}\n\nx"
     found = said("run", process=False, state="exited", exit_code=0, output="x", truncated=gap, stdout_log_path="/j/s")
     assert "all of it is in /j/s" in found
 
 
 def test_processes_left_behind_are_told() -> None:
     found = said("run", state="exited", exit_code=0, output="x", descendants=2)
-    assert found == f"exit 0\n2 processes it started still run. process action=kill job_id={ID} ends them.\n\nx"
+    assert found == f"rc=0\n2 processes it started still run. process action=kill job_id={ID} ends them.\n\nx"
     one = said("run", state="exited", exit_code=0, descendants=[{"pid": 3}], output="x")
-    assert one.startswith(f"exit 0\n1 process it started still runs. process action=kill job_id={ID} ends it.")
+    assert one.startswith(f"rc=0\n1 process it started still runs. process action=kill job_id={ID} ends it.")
     assert "started still" not in said("run", state="running", pid=1, descendants=4)
 
 
@@ -151,7 +151,7 @@ def test_poll() -> None:
     assert found.startswith("Command still running")
     assert found.endswith("(no new output; the last was)\n\nstep 3")
     assert "process wait instead of polling" in found
-    assert said("poll", state="exited", exit_code=0, output="") == "exit 0\n(no new output)"
+    assert said("poll", state="exited", exit_code=0, output="") == "rc=0\n(no new output)"
 
 
 def test_wait() -> None:
@@ -168,7 +168,7 @@ def test_wait() -> None:
     assert "not this job's" in said("wait", state="running", fired=port, output="")
     quiet = said("wait", state="running", fired={"condition": "idle_ms", "idle_ms": 5000}, output="")
     assert quiet.endswith("\nIt has been quiet for 5 s.")
-    assert said("wait", state="exited", exit_code=0, fired={"condition": "exit"}) == "exit 0"
+    assert said("wait", state="exited", exit_code=0, fired={"condition": "exit"}) == "rc=0"
 
 
 def test_a_wait_that_timed_out_says_nothing_that_is_not_so() -> None:
@@ -288,14 +288,14 @@ def test_an_error_is_code_message_and_hint() -> None:
 def test_hints_and_notices_ride_along() -> None:
     notice = {"job_id": "B", "name": "make", "state": "exited", "exit_code": 1, "last_line": "Error 1"}
     found = said("run", state="exited", exit_code=0, output="x", hint="A hint.", notices=[notice])
-    assert found == 'exit 0\nA hint.\n[job B (make): exited 1: "Error 1"]\n\nx'
+    assert found == 'rc=0\nA hint.\n[job B (make): exited 1: "Error 1"]\n\nx'
 
 
 def test_advice_is_given_once() -> None:
     running = said("run", state="running", pid=1, hint="It still runs. Use wait to be told when it ends.")
     assert running.endswith("Use process poll/log/wait/write/kill.\n(no output)")
     left = said("run", state="exited", exit_code=0, output="x", descendants=1, hint="1 process is still alive.")
-    assert left == "exit 0\n1 process is still alive.\n\nx"
+    assert left == "rc=0\n1 process is still alive.\n\nx"
 
 
 def test_a_type_without_words_is_json() -> None:

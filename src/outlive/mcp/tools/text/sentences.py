@@ -44,7 +44,7 @@ def state_line(found: Found, process: bool) -> str:
         return f"Job {found.get('job_id')} is created, not started. process action=start starts it."
     if state == "unknown":
         return f"The state of job {found.get('job_id')} cannot be read."
-    return "exit 0" if succeeded(found) and not found.get("message") else ending(found)
+    return "rc=0" if succeeded(found) and not found.get("message") else ending(found)
 
 
 def _running(found: Found, process: bool) -> str:
