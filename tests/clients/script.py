@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 PROMPT = "SCRIPT=measure Please run the steps."
 MARK = "SCRIPT=measure"
 LINES = "seq -f 'line %g of the big output, with some padding text so that it is long' 1 5000"
-LONG = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); printf 'row %s %01000d\\n' $i 0; done; echo 'the reason' >&2; exit 3"
+# The pause keeps the order of the two streams, which are read from two pipes
+ROWS = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); printf 'row %s %01000d\\n' $i 0; done"
+LONG = f"{ROWS}; sleep 0.5; echo 'the reason' >&2; exit 3"
 
 
 class Step(NamedTuple):
