@@ -134,13 +134,15 @@ def _run(
     launcher: Any,
 ) -> int | None:
     """Serve until a signal comes, and return its number."""
+    # Before garbage collection is put off: imported later, the end of a connection that takes no
+    # answers came too late in test_who_was_refused_is_not_waited_for
+    import anyio
+
     from outlive.mcp.job_environment import JobEnvironment
 
     environment = JobEnvironment(os.environ)
     environment.start()
     gc.disable()  # as in `outlive mcp`
-    import anyio
-
     from outlive import verbs
     from outlive.mcp import server
     from outlive.mcp.http import app, logging
