@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from support import pair
+from support import pair, processes
 from support.cli import Cli
-from support.mcp_client import McpSession
+from support.mcp_client import McpSession, RawMcp
 from support.tasks_client import Created, TasksClient, get
 from support.tasks_client import start as start_task
 from support.tiers import MODERN_FIRST
@@ -61,16 +61,89 @@ def test_an_end_is_told_once_with_name_and_last_line(mcp_session: McpSession, cl
 
 
 @MODERN_FIRST
-def test_two_servers_of_one_client_tell_a_hit_once(
-    mcp_session: McpSession, mcp_connect: Connect, cli: Cli, work: Path
-) -> None:
-    one, other = mcp_session, mcp_connect()
+def test_two_servers_of_one_session_tell_a_hit_once(mcp_connect: Connect, cli: Cli, work: Path) -> None:
+    session = {"CLAUDE_CODE_SESSION_ID": "common"}
+    one, other = mcp_connect(env=session), mcp_connect(env=session)
     command = "for i in 1 2; do echo hit $i; until [ -e go$i ]; do sleep 0.02; done; done"
     job = start(one, command, watch=["hit"], workdir=str(work))
     for number in (1, 2):
         until(lambda number=number: len(cli.ok("events", job)["events"]) > number, what="the hit")
         assert [notice["event"] for notice in told(one) + told(other)] == ["watch_hit"]
         (work / f"go{number}").touch()
+
+
+@MODERN_FIRST
+def test_of_two_live_sessions_of_a_client_each_is_told_of_its_own_jobs(
+    mcp_connect: Connect, cli: Cli, work: Path
+) -> None:
+    one, other = mcp_connect(), mcp_connect()
+    jobs = [start(session, "echo ERROR; exit 1", watch=["ERROR"]) for session in (one, other)]
+    for job in jobs:
+        ended(cli, job)
+    for job in jobs:  # what the other looks at is no less news
+        other.ok("process", action="poll", job_id=job)
+    assert {notice["job_id"] for notice in told(other)} <= {jobs[1]}
+    assert {notice["job_id"] for notice in told(one)} == {jobs[0]}
+    killed = start(one, "exec sleep 60")
+    other.ok("process", action="kill", job_id=killed)
+    assert [notice["job_id"] for notice in told(one)] == [killed]
+    assert told(one) == told(other) == []
+
+
+@MODERN_FIRST
+def test_what_an_ended_connection_was_not_told_goes_to_the_next_in_its_directory(
+    mcp_connect: Connect, cli: Cli, work: Path
+) -> None:
+    elsewhere = work / "elsewhere"
+    elsewhere.mkdir()
+    first, present = mcp_connect(cwd=work), mcp_connect(cwd=work)
+    assert told(present) == []
+    job = start(first, "echo x; exit 5")
+    first.kill()
+    ended(cli, job)
+    until(lambda: not Path(f"/proc/{first.pid}").exists() or processes.state(first.pid) == "Z", what="the end")
+    assert told(mcp_connect(cwd=elsewhere)) == []
+    assert told(present) == [], "it was there before"
+    following = mcp_connect(cwd=work)
+    assert [notice["job_id"] for notice in told(following)] == [job]
+    assert told(following) == told(mcp_connect(cwd=work)) == []
+
+
+@MODERN_FIRST
+@pytest.mark.parametrize("member", ["sessionId", "threadId"])
+def test_a_session_that_the_call_names_is_told_of_its_own_jobs(
+    raw_mcp: Callable[..., RawMcp], cli: Cli, era: str, member: str
+) -> None:
+    raw = raw_mcp(era=era)
+
+    def call(session: str, tool: str, **arguments: Any) -> dict[str, Any]:
+        params = {"name": tool, "arguments": {"detail": "full", **arguments}, "_meta": {member: session}}
+        found: dict[str, Any] = raw.answer(raw.begin("tools/call", params))["structuredContent"]
+        return found
+
+    job = call("a", "exec", command="sleep 0.5; exit 3", background=True)["job_id"]
+    ended(cli, job)
+    news = [call(session, "process", action="list", state="created").get("notices", []) for session in "baab"]
+    assert [[notice["job_id"] for notice in notices] for notices in news] == [[], [job], [], []]
+
+
+@pytest.mark.parametrize("action", ["list", "status"])
+def test_a_hit_is_told_though_the_end_is_known(mcp_session: McpSession, cli: Cli, action: str) -> None:
+    job = start(mcp_session, "echo ERROR seen; exit 1", watch=["ERROR"])
+    ended(cli, job)
+    given = {} if action == "list" else {"job_id": job}
+    found = mcp_session.ok("process", action=action, **given).get("notices", [])
+    news = [*found, *told(mcp_session)]
+    assert [(notice["job_id"], notice["event"]) for notice in news] == [(job, "watch_hit")]
+    assert told(mcp_session) == []
+
+
+def test_hits_that_were_too_many_are_told_as_a_number(mcp_session: McpSession, cli: Cli) -> None:
+    job = start(mcp_session, "for i in $(seq 100); do echo ERROR $i; done; exit 1", watch=["ERROR"])
+    ended(cli, job)
+    until(lambda: not cli.ok("status", job)["supervised"], what="the search is over")
+    hits = [notice for notice in told(mcp_session) if notice["event"] == "watch_hit"]
+    assert [(notice["hits"], notice["last_line"]) for notice in hits] == [(100, "ERROR 100")]
 
 
 @MODERN_FIRST
@@ -172,18 +245,20 @@ def test_a_hit_in_the_last_words_is_told_with_the_end(mcp_session: McpSession) -
 
 
 @MODERN_FIRST
-def test_notices_survive_the_server(mcp_session: McpSession, mcp_connect: Connect, cli: Cli, work: Path) -> None:
+def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli, work: Path) -> None:
     first = mcp_connect()
     job = start(first, "echo ERROR seen; until [ -e go ]; do sleep 0.02; done; echo over; exit 5", watch=["ERROR"],
                 workdir=str(work))  # fmt: skip
     until(lambda: cli.ok("events", job)["events"][1:], what="the hit")
     assert [notice["event"] for notice in told(first)] == ["watch_hit"]
+    assert told(first) == []  # the client has asked since: the server knows that it was told
     first.kill()
     (work / "go").touch()
     ended(cli, job)
-    (notice,) = told(mcp_session)
+    second = mcp_connect()
+    (notice,) = told(second)
     assert (notice["job_id"], notice["event"], notice["exit_code"]) == (job, "finished", 5)
-    assert told(mcp_session) == []
+    assert told(second) == []
 
 
 @MODERN_FIRST

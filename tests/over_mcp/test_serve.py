@@ -345,3 +345,31 @@ def _certificate(place: Path) -> Path:
 )
 def test_a_command_line_that_makes_no_sense_is_an_error_object(cli: Cli, words: tuple[str, ...], field: str) -> None:
     assert cli.error("serve", *words, code="invalid_argument")["details"]["field"] == field
+
+
+def test_each_session_over_http_is_told_of_its_own_jobs_and_the_next_of_what_is_left(
+    serve: Serve, cli: Cli, work: Path
+) -> None:
+    served = serve()
+
+    def session() -> HttpSession:
+        return HttpSession(served, era="legacy")
+
+    def told(of: HttpSession) -> list[str]:
+        return [notice["job_id"] for notice in of.ok("process", action="list", state="created").get("notices", [])]
+
+    with session() as other:
+        with session() as one:
+            jobs = [
+                one.ok("exec", command="sleep 1; exit 3", background=True, workdir=str(work))["job_id"] for _ in "ab"
+            ]
+            cli.ok("wait", jobs[0])
+            cli.ok("wait", jobs[1])
+            assert told(other) == []
+            assert told(one) == jobs
+            left = one.ok("exec", command="sleep 1; exit 3", background=True, workdir=str(work))["job_id"]
+        cli.ok("wait", left)
+        assert told(other) == [], "it was there before"
+        with session() as following:
+            assert told(following) == [left]
+            assert told(following) == []

@@ -69,8 +69,8 @@ def test_a_stdio_client_with_the_name_of_a_token_has_other_jobs_and_other_notice
     cli.ok("wait", theirs)
     assert refused(calls, TOKEN, action="status", job_id=theirs) == "job_not_found"
     assert ask(calls, TOKEN, PROCESS, action="list", owner="ci")["jobs"] == []
-    assert calls.notices(TOKEN, None) == []
-    assert [notice["job_id"] for notice in calls.notices(forged, None)] == [theirs]
+    assert calls.notices(TOKEN, {})[0] == []
+    assert [notice["job_id"] for notice in calls.notices(forged, {})[0]] == [theirs]
 
 
 def test_a_job_that_an_environment_claims_for_a_token_is_not_the_tokens(calls: Calls, cli: Cli) -> None:

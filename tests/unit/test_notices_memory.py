@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,7 @@ from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.jobs.notices import Notices
 from outlive.store.new_job import NewJob
-from outlive.store.pending_notices import PendingNotices
+from outlive.store.pending_notices import Inbox
 from outlive.store.root import Store
 
 
@@ -35,28 +36,70 @@ def job(store: Store) -> Iterator[str]:
     made.dir.write_state(State(job_id=job_id, state="running", phase="running", started_at=timestamp()))
     store.mark_live(job_id)
     made.publish()
-    PendingNotices(store, "me").add(job_id)
     yield job_id
     made.discard()
 
 
-def _context(store: Store) -> Any:
-    return SimpleNamespace(client="me", owner="me", wall=None, store=store)
+@pytest.fixture
+def inbox(store: Store, job: str) -> Iterator[Inbox]:
+    with closing(_inbox(store)) as found:
+        found.add(job, watched=False)
+        yield found
 
 
-def test_a_job_whose_end_an_answer_told_is_forgotten(store: Store, job: str) -> None:
-    notices, ctx = Notices(), _context(store)
-    assert notices.collect(ctx) == []
+def _inbox(store: Store, session: str | None = None) -> Inbox:
+    return Inbox(store, "me", "/", session, new_id(), before="me")
+
+
+def _context(inbox: Inbox) -> Any:
+    return SimpleNamespace(client="me", owner="me", wall=None, store=inbox._store, inbox=inbox)
+
+
+def test_what_was_not_sent_when_the_connection_ended_goes_to_the_next(store: Store, inbox: Inbox, job: str) -> None:
+    ended = {"job_id": job, "state": "exited"}
+    Notices().collect(_context(inbox), ended)
+    with closing(_inbox(store)) as other:
+        Notices().collect(_context(other))
+        assert (other.ids(), inbox.ids()) == ([], [job]), "the first connection is there"
+    inbox.close()  # as the kernel does when the server dies
+    with closing(_inbox(store)) as following:
+        notices = Notices()
+        _, sent = notices.collect(_context(following))
+        assert following.ids() == [job]
+        assert sent is None
+        _, sent = notices.collect(_context(following), ended)
+        assert sent is not None
+        sent()
+        assert following.ids() == []
+
+
+def test_of_two_connections_of_a_session_the_other_tells_nothing_meanwhile(store: Store, job: str) -> None:
+    with closing(_inbox(store, "s")) as one, closing(_inbox(store, "s")) as other:
+        one.add(job, watched=False)
+        assert other.ids() == [job]
+        assert (one.claim(job), other.claim(job)) == (True, False)
+        one.release(job)
+        assert other.ids() == [job]
+    with closing(_inbox(store, "s")) as again:
+        assert again.ids() == [job]
+        again.claim(job)
+        again.settle(job)
+    assert os.listdir(Path(store.path, ".owed")) == []
+
+
+def test_a_job_whose_end_an_answer_told_is_forgotten(inbox: Inbox, store: Store, job: str) -> None:
+    notices, ctx = Notices(), _context(inbox)
+    assert notices.collect(ctx)[0] == []
     assert job in notices._told
     notices.known(ctx, {"job_id": job, "state": "exited"})
     assert not notices._told and not notices._inspected
-    assert PendingNotices(store, "me").ids() == []
+    assert ctx.inbox.ids() == []
 
 
-def test_a_job_that_was_removed_is_forgotten(store: Store, job: str) -> None:
-    notices, ctx = Notices(), _context(store)
-    assert notices.collect(ctx) == []
+def test_a_job_that_was_removed_is_forgotten(inbox: Inbox, store: Store, job: str) -> None:
+    notices, ctx = Notices(), _context(inbox)
+    assert notices.collect(ctx)[0] == []
     os.rename(Path(store.path, job), Path(store.path, ".gc-" + job))
-    assert notices.collect(ctx) == []
+    assert notices.collect(ctx)[0] == []
     assert not notices._told and not notices._inspected
     os.rename(Path(store.path, ".gc-" + job), Path(store.path, job))

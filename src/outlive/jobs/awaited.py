@@ -50,12 +50,12 @@ def own(ctx: Context) -> Iterator[JobDir]:
 
 
 def _untold(ctx: Context) -> Iterator[str]:
-    if ctx.client is None:
+    if ctx.inbox is None:
         return
-    from outlive.store.pending_notices import PendingNotices
-
-    pending = PendingNotices(ctx.store, ctx.client)
-    yield from (job_id for job_id in pending.ids() if not pending.told(job_id)[1])
+    for job_id in ctx.inbox.ids():
+        entry = ctx.inbox.entry(job_id)
+        if entry is not None and not entry[1]:
+            yield job_id
 
 
 def _opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None:

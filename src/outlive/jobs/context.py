@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.config import Config
+    from outlive.store.pending_notices import Inbox
     from outlive.store.root import Store
 
 
@@ -14,14 +15,15 @@ class Context:
     """What a verb knows of its caller.
 
     `owner` is the name that the caller's jobs belong to. `client` is the key of the read position
-    that MCP keeps for each client; with None no position is kept, and reading starts at 0. `scope`
+    that MCP keeps for each client; with None no position is kept, and reading starts at 0. `inbox`
+    holds the notices of the caller's jobs; the command line has none. `scope`
     is recorded with the jobs that the caller makes. `wall` is the scope whose jobs alone exist for
     this caller; with None all jobs do. Jobs are looked up and enumerated in `jobs/lookup.py` alone,
     which keeps the wall.
     """
 
     __slots__ = (
-        *("store", "config", "face", "owner", "client", "scope", "wall"),
+        *("store", "config", "face", "owner", "client", "inbox", "scope", "wall"),
         *("cwd", "env", "launcher", "shell", "job_id", "flags"),
     )
 
@@ -37,6 +39,7 @@ class Context:
         env: dict[str, str],
         launcher: Any,
         shell: tuple[str, ...],
+        inbox: Inbox | None = None,
         scope: str | None = None,
         wall: str | None = None,
         flags: dict[str, Any] | None = None,
@@ -46,6 +49,7 @@ class Context:
         self.face = face  # "cli" | "mcp"
         self.owner = owner
         self.client = client
+        self.inbox = inbox
         self.scope = scope
         self.wall = wall
         self.cwd = cwd  # the directory of a job that names none

@@ -49,6 +49,8 @@ def kill(
         )
     if found.state.finished and not found.supervised:
         return found
+    if ctx.inbox is not None:
+        ctx.inbox.killed.add(job.job_id)
     if wait_ms is None:
         wait_ms = (grace_ms if number in SURE else 0) + limits.KILL_WAIT_EXTRA_MS
     yield from end(ctx, job, number, grace_ms, wait_ms / 1000)

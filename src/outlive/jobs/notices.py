@@ -14,15 +14,16 @@ from outlive.jobs import adoption, lookup, read_cursor
 from outlive.render import window
 from outlive.store import history
 from outlive.store.output.merged import Output
-from outlive.store.pending_notices import PendingNotices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from outlive.jobs.context import Context
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
+    from outlive.store.pending_notices import Inbox
 
     Notice = dict[str, Any]
 
@@ -36,91 +37,144 @@ class Notices:
     """
 
     def __init__(self) -> None:
-        self._told: dict[str, tuple[int, bool]] = {}  # job → as PendingNotices.told
+        self._told: dict[str, tuple[int, bool]] = {}  # job → bytes of its history, and whether its end
         self._inspected: dict[str, float] = {}
+        self._unsent: set[str] = set()  # jobs of which an answer tells that has not been sent yet
 
     def known(self, ctx: Context, result: dict[str, Any]) -> None:
-        """Drop the notices of jobs whose end the answer `result` has told the client."""
-        if ctx.client is None:
-            return
-        told = [result, *(one for one in result.get("jobs") or [] if isinstance(one, dict))]
-        pending = None
-        for one in told:
-            if one.get("state") in FINISHED and one.get("job_id"):
-                pending = pending or PendingNotices(ctx.store, ctx.client)
-                pending.settle(one["job_id"])
-                self._forget(one["job_id"])
+        """Drop the notices of the end of jobs that `result` has told the client already."""
+        _all(self._known(ctx, result))
 
-    def collect(self, ctx: Context, answered: str | None = None) -> list[Notice]:
-        """Return the notices that the client has not been told, and note that it is told them now.
+    def collect(
+        self, ctx: Context, answer: dict[str, Any] | None = None
+    ) -> tuple[list[Notice], Callable[[], None] | None]:
+        """Return the notices that the client has not been told and `answer` does not tell, and what
+        is to be called once all of this has been sent; None if there is nothing to note.
 
         A notice is {job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished",
-        or "watch_hit" with `watch`, `pattern`, `seq` and `hits`. The job `answered` is left out:
+        or "watch_hit" with `watch`, `pattern`, `seq` and `hits`. The job of the answer is left out:
         its answer may be a moment older than the notice, and would seem to contradict it.
         """
-        if ctx.client is None:
-            return []
-        pending = PendingNotices(ctx.store, ctx.client)
+        if ctx.client is None or ctx.inbox is None:
+            return [], None
+        ctx.inbox.take_ended(lambda job_id: _exists(ctx, job_id))
+        answer = answer or {}
         notices: list[Notice] = []
+        sent = self._known(ctx, answer)
         jobs = 0
-        for job_id in pending.ids():
+        for job_id in ctx.inbox.ids():
             if jobs >= limits.NOTICES:
                 break
-            if job_id == answered:
+            if job_id == answer.get("job_id") or job_id in self._unsent:
                 continue
-            try:
-                with lookup.open_known(ctx, job_id) as job:
-                    told = self._of_job(ctx, pending, job, live=ctx.store.is_marked_live(job_id))
-                    notices += told
-                    jobs += bool(told)
-            except OutliveError as error:
-                if error.code == "job_not_found":
-                    pending.settle(job_id)
-                    self._forget(job_id)
-            except OSError:
+            told = self._collected(ctx, ctx.inbox, job_id, sent)
+            notices += told
+            jobs += bool(told)
+        return notices, (lambda: _all(sent)) if sent else None
+
+    def _known(self, ctx: Context, result: dict[str, Any]) -> list[Callable[[], None]]:
+        sent: list[Callable[[], None]] = []
+        if ctx.client is None or ctx.inbox is None:
+            return sent
+        for one in [result, *(one for one in result.get("jobs") or [] if isinstance(one, dict))]:
+            job_id = one.get("job_id")
+            if one.get("state") not in FINISHED or not job_id or job_id in self._unsent:
                 continue
-        return notices
+            entry = ctx.inbox.entry(job_id)
+            if entry is not None and ctx.inbox.claim(job_id):
+                told, _, watched = entry  # hits are told all the same
+                self._note(ctx.inbox, job_id, (told, True) if watched else None, sent)
+        return sent
+
+    def _note(self, inbox: Inbox, job_id: str, told: tuple[int, bool] | None, sent: list[Callable[[], None]]) -> None:
+        """Add to `sent` what notes that this much was told of a job, None: all."""
+        self._unsent.add(job_id)
+
+        def note() -> None:
+            self._unsent.discard(job_id)
+            if told is None:
+                self._forget(job_id)
+                inbox.settle(job_id)
+            else:
+                self._told[job_id] = told
+                inbox.tell(job_id, told[0], end=told[1])
+
+        sent.append(note)
+
+    def _collected(self, ctx: Context, inbox: Inbox, job_id: str, sent: list[Callable[[], None]]) -> list[Notice]:
+        try:
+            with lookup.open_known(ctx, job_id) as job:
+                return self._of_job(ctx, inbox, job, sent, live=ctx.store.is_marked_live(job_id))
+        except OutliveError as error:
+            if error.code == "job_not_found" and inbox.claim(job_id):
+                inbox.settle(job_id)
+                self._forget(job_id)
+        except OSError:
+            pass
+        return []
 
     def _forget(self, job_id: str) -> None:
         self._told.pop(job_id, None)
         self._inspected.pop(job_id, None)
 
-    def _of_job(self, ctx: Context, pending: PendingNotices, job: JobDir, *, live: bool) -> list[Notice]:
+    def _of_job(
+        self, ctx: Context, inbox: Inbox, job: JobDir, sent: list[Callable[[], None]], *, live: bool
+    ) -> list[Notice]:
         job_id = job.job_id
         size = history.size(job)
-        if job_id not in self._told:
-            self._told[job_id] = pending.told(job_id)
-        told, end_told = self._told[job_id]
+        told, end_told = self._told.get(job_id, (-1, False))
         now = time.monotonic()
         # A job whose supervisors were killed stays marked as live until a reader inspects it
         if (live or end_told) and size == told and now - self._inspected.get(job_id, now) < _LIVENESS_CHECK_S:
             self._inspected.setdefault(job_id, now)
             return []
         self._inspected[job_id] = now
-        # Another server of this client may have told it more
-        told, end_told = self._told[job_id] = max(self._told[job_id], pending.told(job_id))
-        found = adoption.inspect_and_adopt(ctx, job)
-        fresh, end = history.read(job, offset=told)
-        notices = _hits(ctx, job, found, fresh)
-        if found.state.finished and not end_told:
-            notices += _end(ctx, job, found)
-        if found.state.finished and not (found.supervised and watches_of(found.definition.notification)):
-            self._forget(job_id)
-            return notices if pending.settle(job_id) else []  # else another server of this client tells it
-        self._told[job_id] = (end, found.state.finished)
-        pending.tell(job_id, end, end=found.state.finished)
+        if not inbox.claim(job_id):
+            return []  # another connection of the session tells of it
+        try:
+            told, end_told, _ = inbox.claimed(job_id) or (0, False, True)
+            found = adoption.inspect_and_adopt(ctx, job)
+            fresh, end = history.read(job, offset=told)
+            notices = _hits(ctx, job, found, fresh)
+            if found.state.finished and not end_told:
+                notices += _end(ctx, job, found)
+        except BaseException:
+            inbox.release(job_id)
+            raise
+        over = found.state.finished and not (found.supervised and watches_of(found.definition.notification))
+        if not over and (end, found.state.finished) == (told, end_told):
+            self._told[job_id] = (end, end_told)
+            inbox.release(job_id)
+        else:
+            self._note(inbox, job_id, None if over else (end, found.state.finished), sent)
         return notices
+
+
+def _all(sent: list[Callable[[], None]]) -> None:
+    for note in sent:
+        note()
+
+
+def _exists(ctx: Context, job_id: str) -> bool:
+    """Return whether a job exists for this caller; to one without a wall, a removed one does."""
+    try:
+        lookup.open_known(ctx, job_id).close()
+    except OutliveError as error:
+        return ctx.wall is None and error.code == "job_not_found"
+    except OSError:
+        return False
+    return True
 
 
 def _hits(ctx: Context, job: JobDir, found: Inspection, fresh: list[history.Event]) -> list[Notice]:
     """Return one notice for each watch, with its latest line; lines that the client has read are
-    left out."""
-    seen = read_cursor.seen(ctx, job)
+    left out. Hits that were too many for events of their own are counted."""
+    seen = read_cursor.seen_here(ctx, job)
     latest: dict[str, Notice] = {}
     for event in fresh:
-        if event["type"] != history.WATCH_HIT or event["seq"] < seen:
+        if event["type"] not in (history.WATCH_HIT, history.WATCH_SUPPRESSED) or event["seq"] < seen:
             continue
-        hits = latest.get(event["watch"], {}).get("hits", 0) + 1
+        hits = latest.get(event["watch"], {}).get("hits", 0) + event.get("count", 1)
         latest[event["watch"]] = {
             **_about(job, found),
             "last_line": event["line"][: limits.LAST_LINE_CHARS],
@@ -137,6 +191,8 @@ def _hits(ctx: Context, job: JobDir, found: Inspection, fresh: list[history.Even
 def _end(ctx: Context, job: JobDir, found: Inspection) -> list[Notice]:
     state = found.state
     killed_itself = state.reason == "kill" and (state.ending or {}).get("by") == ctx.owner
+    # Another session of the client has the same name
+    killed_itself = killed_itself and ctx.inbox is not None and job.job_id in ctx.inbox.killed
     if killed_itself or not ctx.config.get("exec", "notify_on_exit"):
         return []
     with Output(job) as output:

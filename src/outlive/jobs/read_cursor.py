@@ -17,6 +17,9 @@ _TOLD = ".told"  # behind the name of a client's read position
 _MOST_TOLD_BYTES = 1 << 18
 
 
+_WIDTH = 32  # of the position; the key of its connection or session follows
+
+
 def _seen_name(client: str) -> str:
     from outlive.store.pending_notices import mark_of
 
@@ -26,16 +29,28 @@ def _seen_name(client: str) -> str:
 def seen(ctx: Context, job: JobDir) -> int:
     """Return where this client's last answer about the job ended; 0 if there was none, or no
     position is kept."""
+    return _seen(ctx, job)[0]
+
+
+def seen_here(ctx: Context, job: JobDir) -> int:
+    """Return where the last answer about the job ended if it went to this connection or session,
+    not to another one of this client; else 0."""
+    position, key = _seen(ctx, job)
+    return position if ctx.inbox is not None and key == ctx.inbox.key else 0
+
+
+def _seen(ctx: Context, job: JobDir) -> tuple[int, str]:
     if ctx.client is None:
-        return 0
+        return 0, ""
     try:
         fd = job.open_file(_seen_name(ctx.client))
     except OSError:
-        return 0
+        return 0, ""
     try:
-        return int(os.read(fd, 32).strip() or b"0")
+        found = os.read(fd, 64)
+        return int(found[:_WIDTH].strip() or b"0"), found[_WIDTH:].strip().decode("ascii", "replace")
     except ValueError:
-        return 0
+        return 0, ""
     finally:
         os.close(fd)
 
@@ -86,7 +101,9 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int) -> None:
             os.mkdir(SEEN, 0o700, dir_fd=job.fd)
             fd = job.open_file(name, os.O_WRONLY | os.O_CREAT)
         try:
-            os.pwrite(fd, b"%020d\n" % next_seq, 0)  # one write of fixed width: old or new, never between
+            key = "-" * 16 if ctx.inbox is None else ctx.inbox.key
+            # One write of fixed width: old or new, never between
+            os.pwrite(fd, b"%-*d%s\n" % (_WIDTH, next_seq, key.encode()), 0)
         finally:
             os.close(fd)
     except OSError:

@@ -9,6 +9,7 @@ import os
 import time
 
 from outlive import fastjson, limits
+from outlive.core.records import watches_of
 from outlive.errors import OutliveError, argument, from_os
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
@@ -55,10 +56,9 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
             from outlive.core.records import State
 
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
-        if ctx.client is not None:
-            from outlive.store.pending_notices import PendingNotices
-
-            PendingNotices(ctx.store, ctx.client).add(plan.definition.job_id, new.spare())
+        if ctx.inbox is not None:
+            watched = bool(watches_of(plan.definition.notification))
+            ctx.inbox.add(plan.definition.job_id, new.spare(), watched=watched)
         fault_points.at("make_live")
         new.publish()
     except OSError as error:

@@ -18,6 +18,8 @@ UNNAMED_CLIENT = "mcp"
 # Clients put these into the environment of the servers that they start; the first one that is set
 # counts
 SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "CODEX_SESSION_ID")
+_PROJECT = "CLAUDE_PROJECT_DIR"  # several sessions may work in it at once
+_SESSION_MEMBERS = ("sessionId", "threadId")  # of the _meta of each call, which Codex sends
 _NAME_CHARS = 40
 
 
@@ -25,14 +27,17 @@ class Caller(NamedTuple):
     """The caller of a request.
 
     `owner` is shown with its jobs, and lists are filtered by it. `client` is the key of its read
-    positions and notices. `scope` is recorded with its jobs; for a `walled` caller the jobs of
-    other scopes do not exist.
+    positions. `scope` is recorded with its jobs; for a `walled` caller the jobs of other scopes do
+    not exist. Notices go to the connection, or to the `session` if the client names one; what is
+    left of it goes to the next connection of the same `program`.
     """
 
     owner: str
     client: str
     scope: str
     walled: bool = False
+    program: str = ""
+    session: str | None = None
 
     @property
     def wall(self) -> str | None:
@@ -44,14 +49,24 @@ if TYPE_CHECKING:
     CallerOf = Callable[[ServerRequestContext[Any]], Caller]
 
 
-def on_stdio(client_name: str | None, env: Mapping[str, str], *, isolate: bool) -> Caller:
+def on_stdio(
+    client_name: str | None, env: Mapping[str, str], *, isolate: bool, meta: Mapping[str, Any] | None = None
+) -> Caller:
     """Return the client at the other end of stdin as a caller, under the name that it gives itself.
 
     A name that a client may choose contains no colon, so no scope of a stdio client is that of a
-    token.
+    token. `meta` is the _meta of the request.
     """
     owner = owner_of(client_name, env)
-    return Caller(owner, owner, f"stdio:{owner}", walled=isolate)
+    named = next((env[key] for key in SESSION_VARIABLES if key != _PROJECT and env.get(key)), None)
+    session = session_of(meta) or named
+    return Caller(owner, owner, f"stdio:{owner}", walled=isolate, program=owner.split("/")[0], session=session)
+
+
+def session_of(meta: Mapping[str, Any] | None) -> str | None:
+    """Return the session that a request's _meta names."""
+    found = ((meta or {}).get(name) for name in _SESSION_MEMBERS)
+    return next((value for value in found if isinstance(value, str) and value), None)
 
 
 def owner_of(client_name: str | None, env: Mapping[str, str]) -> str:

@@ -14,10 +14,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 
+from outlive import limits
+from outlive.core.ids import new_id
 from outlive.errors import OutliveError
 from outlive.mcp import shown
 from outlive.mcp.caller import on_stdio
@@ -36,7 +39,7 @@ from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import NotificationOptions
@@ -78,8 +81,10 @@ class Handlers:
         found = await self._answer(ctx, params, caller)
         # An answer that becomes a task is not shown: its notices come with the next answer
         becomes_task = found.get("state") == "running" and params.name == EXEC and tasks.declared(ctx)
-        notices = [] if becomes_task else self._calls.notices(caller, found.get("job_id"))
-        found |= {"notices": notices} if notices else {}
+        if not becomes_task:
+            notices, sent = self._calls.notices(caller, found)
+            found |= {"notices": notices} if notices else {}
+            self._note(ctx, sent)
         if self._channel is not None:
             self._channel.told(ctx, caller, found)
         detail = self._calls.tools.detail(params.arguments or {})
@@ -94,6 +99,17 @@ class Handlers:
             job_word=shown.job_word(client),
             in_meta=shown.in_meta(client),
         )
+
+    def _note(self, ctx: ServerRequestContext[Any], sent: Callable[[], None] | None) -> None:
+        """Have `sent` called when the answer has been sent."""
+        if sent is None:
+            return
+        if ctx.request is None and ctx.request_id is not None:
+            self._calls.when_sent(ctx.request_id, sent)
+        else:  # HTTP, of which we do not learn when that is
+            answer = new_id()
+            self._calls.when_sent(answer, sent)
+            ctx.lifespan_context.start_soon(_after_a_while, self._calls, answer)
 
     async def _answer(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller
@@ -127,6 +143,13 @@ class Handlers:
                 yield
 
         return alongside
+
+
+async def _after_a_while(calls: Calls, answer: str) -> None:
+    try:
+        await anyio.sleep(limits.HTTP_SENT_S)
+    finally:
+        calls.sent(answer)
 
 
 def tool_list(tools: Tools, config: Config, *, output_schema: bool = True) -> list[types.Tool]:
@@ -217,7 +240,7 @@ def build(
     `notifications/claude/channel`. `workdir_required`: each job has to say where it runs. `answers`: what
     answers are sent as (shown.py); None leaves it to the name of the client.
     """
-    caller_of = caller_of or (lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate))
+    caller_of = caller_of or (lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate, meta=ctx.meta))
     handlers = Handlers(calls, config, caller_of, Channel(calls) if channel else None, answers)
     resources = Resources(calls, caller_of)
     followers = subscriptions_module.Followers(calls)

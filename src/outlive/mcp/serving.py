@@ -28,7 +28,7 @@ def serve(session: Session) -> None:
     calls, built = build(session)
     built.middleware.append(OwnCode(log_to_stderr))
     try:
-        anyio.run(_serve_until_signalled, built, session)
+        anyio.run(_serve_until_signalled, built, calls, session)
     except* (BrokenPipeError, ConnectionResetError):
         pass  # the client went away during a write: an end like any other
     finally:
@@ -45,10 +45,10 @@ def build(session: Session) -> tuple[Calls, Server[Any]]:
     )
 
 
-async def _serve_until_signalled(built: Server[Any], session: Session) -> None:
+async def _serve_until_signalled(built: Server[Any], calls: Calls, session: Session) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(_end_when_signalled, session.launcher)
-        async with transport.streams(session.wire, session.front) as (received, sent):
+        async with transport.streams(session.wire, session.front, calls.sent) as (received, sent):
             await built.run(received, sent, built.create_initialization_options())
         group.cancel_scope.cancel()
 

@@ -14,7 +14,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
@@ -26,17 +26,18 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def streams(
-    wire: Wire, front: FirstAnswers
+    wire: Wire, front: FirstAnswers, sent_answer: Callable[[int | str], None]
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], MemoryObjectSendStream[SessionMessage]]]:
     """Yield the streams that the SDK's server reads messages from and writes them to.
 
-    The server first gets `front.replay`, whose requests are answered already.
+    The server first gets `front.replay`, whose requests are answered already. `sent_answer` is
+    called with the id of each request whose answer has been written.
     """
     received_to, received = anyio.create_memory_object_stream["Received"]()
     sent, sent_from = anyio.create_memory_object_stream[SessionMessage]()
     async with anyio.create_task_group() as group:
         group.start_soon(_read, wire, front.replay, received_to)
-        group.start_soon(_write, wire, front.repeated, sent_from)
+        group.start_soon(_write, wire, front.repeated, sent_from, sent_answer)
         yield received, sent
 
 
@@ -65,7 +66,12 @@ def line_of(sent: SessionMessage) -> bytes:
     return sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
 
 
-async def _write(wire: Wire, repeated: list[int | str], of: MemoryObjectReceiveStream[SessionMessage]) -> None:
+async def _write(
+    wire: Wire,
+    repeated: list[int | str],
+    of: MemoryObjectReceiveStream[SessionMessage],
+    sent_answer: Callable[[int | str], None],
+) -> None:
     async with of:
         async for one in of:
             if isinstance(one.message, (JSONRPCResponse, JSONRPCError)) and one.message.id in repeated:
@@ -76,3 +82,5 @@ async def _write(wire: Wire, repeated: list[int | str], of: MemoryObjectReceiveS
                 rest = rest[wire.write_some(rest) :]
                 if rest:
                     await anyio.wait_writable(wire.outgoing)
+            if isinstance(one.message, JSONRPCResponse):
+                sent_answer(one.message.id)

@@ -1,24 +1,42 @@
-"""Notices that clients still have to get: `.owed/<client>/<ULID>` under the root.
+"""Notices that clients still have to get: `.owed/<box>/<ULID>` under the root.
 
-The file is made when a client starts a job, and deleted once the client knows how the job ended. It
-holds how many bytes of the job's history the client has been told of, and whether it has been told
-of the end. (Watch hits may follow the end, because output is searched after it was stored.)
+A box belongs to one connection, or to all connections of a session that its client names. Its name
+is `<client and directory>.<connection or session>`. The file `live` in it is locked as long as such
+a connection is there: the kernel drops the lock with the process. A box without a lock is of a
+connection that has ended; the next connection of that client in that directory takes what is left.
+
+The file of a job is made when the job is started, and deleted once the connection has been told how
+the job ended. It holds how many bytes of the job's history were told, whether the end was, and
+whether output is watched for (hits may be found after the end). What an answer tells is written
+down when the answer has been sent, so that the death of the server loses no notice.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
 from outlive import limits
-from outlive.core.ids import is_id
+from outlive.core.ids import is_id, new_id
+from outlive.system import locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from outlive.store.root import Store
 
+    # How many bytes of a job's history were told, whether its end was, whether output is watched
+    Entry = tuple[int, bool, bool]
+
 PENDING = ".owed"
+_LIVE = "live"
+_BYTE = 0  # of the file `live`, which is locked
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
+_FILE = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+_TRIES = 100  # another process has the box for some system calls
+_TRY_S = 0.002
 
 
 def mark_of(client: str) -> str:
@@ -28,43 +46,65 @@ def mark_of(client: str) -> str:
     return hashlib.sha256(client.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-class PendingNotices:
-    """The jobs of one client. A lost entry costs no more than a notice, so nothing here makes a
+class _Box:
+    """One directory of entries. A lost entry costs no more than a notice, so nothing here makes a
     call fail."""
 
-    def __init__(self, store: Store, client: str) -> None:
+    def __init__(self, store: Store, name: str) -> None:
         self._store = store
-        self._place = f"{PENDING}/{mark_of(client)}"
+        self.name = name
+        self.place = f"{PENDING}/{name}"
+        self._live: int | None = None
 
-    def add(self, job_id: str, spare: str | None = None) -> None:
-        """Add a job. `spare`: an empty file below the root that becomes the entry."""
-        if spare is not None:
-            try:
-                os.rename(spare, f"{self._place}/{job_id}", src_dir_fd=self._store.fd, dst_dir_fd=self._store.fd)
-            except OSError:  # the directory does not exist yet
-                pass
-        for _ in range(2):
-            try:
-                self._write(job_id, 0, os.O_CREAT)
-                return
-            except FileNotFoundError:
-                self._make_place()
-            except OSError:
-                return
+    def hold(self, *, again: bool = False) -> None:
+        """Make the directory, and show that it belongs to a live connection."""
+        if again:
+            self.let_go()
+        for _ in range(_TRIES if self._live is None else 0):
+            with suppress(OSError):
+                self._live = self._held()
+                if self._live is not None:
+                    return
+            time.sleep(_TRY_S)
 
-    def _make_place(self) -> None:
-        for place in (PENDING, self._place):
-            try:
-                os.mkdir(place, 0o700, dir_fd=self._store.fd)
-            except FileExistsError:
-                continue
-            except OSError:
-                return
+    def _held(self) -> int | None:
+        """Return the locked file; None if another process is changing the box just now."""
+        try:
+            fd = os.open(f"{self.place}/{_LIVE}", _FILE, dir_fd=self._store.fd)
+        except FileNotFoundError:
+            return self._made()
+        if locks.share(fd, _BYTE) and os.fstat(fd).st_nlink:
+            return fd
+        os.close(fd)
+        return None
+
+    def _made(self) -> int | None:
+        """Make the box under another name, so that it is never seen without its lock."""
+        root = self._store.fd
+        with suppress(FileExistsError):
+            os.mkdir(PENDING, 0o700, dir_fd=root)
+        new = f"{PENDING}/.{new_id()}"
+        os.mkdir(new, 0o700, dir_fd=root)
+        fd = os.open(f"{new}/{_LIVE}", _FILE | os.O_CREAT, 0o600, dir_fd=root)
+        try:
+            locks.share(fd, _BYTE)
+            os.rename(new, self.place, src_dir_fd=root, dst_dir_fd=root)
+        except OSError:  # another connection of the session was faster
+            os.close(fd)
+            os.unlink(f"{new}/{_LIVE}", dir_fd=root)
+            os.rmdir(new, dir_fd=root)
+            return None
+        return fd
+
+    def let_go(self) -> None:
+        if self._live is not None:
+            os.close(self._live)
+            self._live = None
 
     def ids(self) -> list[str]:
         """Return the jobs with pending notices, oldest first."""
         try:
-            fd = os.open(self._place, _DIRECTORY, dir_fd=self._store.fd)
+            fd = os.open(self.place, _DIRECTORY, dir_fd=self._store.fd)
         except OSError:
             return []
         try:
@@ -72,71 +112,189 @@ class PendingNotices:
         finally:
             os.close(fd)
 
-    def told(self, job_id: str) -> tuple[int, bool]:
-        """Return how many bytes of the job's history the client was told of, and whether it was
-        told of the end."""
+    def entry(self, job_id: str) -> Entry | None:
+        """Return what was told of a job; None if it has no entry here."""
         try:
-            fd = os.open(f"{self._place}/{job_id}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._store.fd)
+            fd = os.open(f"{self.place}/{job_id}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._store.fd)
         except OSError:
-            return 0, False
+            return None
         try:
             words = os.read(fd, 32).split()
-            return int(words[0]), words[1:] == [b"1"]
+            return int(words[0]), words[1] == b"1", words[2:] != [b"0"]  # older versions wrote two words
         except (OSError, ValueError, IndexError):
-            return 0, False
+            return 0, False, True
         finally:
             os.close(fd)
 
-    def tell(self, job_id: str, told_bytes: int, *, end: bool) -> None:
-        """Write down what the client has been told of, as `told` returns it."""
+    def write(self, job_id: str, data: bytes, flags: int = 0) -> None:
+        fd = os.open(f"{self.place}/{job_id}", _FILE | flags, 0o600, dir_fd=self._store.fd)
         try:
-            self._write(job_id, told_bytes, 0, end=end)
-        except OSError:
-            return
-
-    def _write(self, job_id: str, told_bytes: int, flags: int, *, end: bool = False) -> None:
-        flags |= os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-        fd = os.open(f"{self._place}/{job_id}", flags, 0o600, dir_fd=self._store.fd)
-        try:
-            os.pwrite(fd, b"%020d %d\n" % (told_bytes, end), 0)
+            os.pwrite(fd, data, 0)
         finally:
             os.close(fd)
 
-    def settle(self, job_id: str) -> bool:
-        """Delete the entry. Return False if another process deleted it first: that one tells the
-        client."""
+    def move(self, job_id: str, to: _Box) -> bool:
+        """Move an entry; return False if it is not here (any more)."""
         try:
-            os.unlink(f"{self._place}/{job_id}", dir_fd=self._store.fd)
+            root = self._store.fd
+            os.rename(f"{self.place}/{job_id}", f"{to.place}/{job_id}", src_dir_fd=root, dst_dir_fd=root)
         except OSError:
             return False
         return True
 
+    def delete(self, job_id: str) -> None:
+        with suppress(OSError):
+            os.unlink(f"{self.place}/{job_id}", dir_fd=self._store.fd)
+
+
+class Inbox:
+    """The notices of one connection, or of a session that the client names.
+
+    `client` is the client without its session, `directory` where it works. `connection` is an id
+    that no other connection has. `key` tells this inbox from others of the client.
+    """
+
+    def __init__(
+        self, store: Store, client: str, directory: str | None, session: str | None, connection: str, *, before: str
+    ) -> None:
+        """`before`: the client's name in the boxes of versions that had one for all its sessions."""
+        self._store = store
+        self._family = mark_of(f"{client}\0{directory or ''}")
+        self._before = mark_of(before)
+        self._home = _Box(store, f"{self._family}.{connection if session is None else mark_of(session)}")
+        # Several servers may serve one session: an entry is moved out of their common box by the
+        # one that tells it, until it has
+        self._own = self._home if session is None else _Box(store, f"{self._family}.{connection}")
+        self.key = mark_of(self._home.name)
+        self.killed: set[str] = set()  # jobs that this connection has sent a signal
+        self._took = False
+
+    def add(self, job_id: str, spare: str | None = None, *, watched: bool) -> None:
+        """Add a job. `spare`: an empty file below the root that becomes the entry."""
+        for again in (False, True):
+            self._home.hold(again=again)
+            with suppress(OSError):
+                if spare is not None:
+                    to = f"{self._home.place}/{job_id}"
+                    with suppress(FileNotFoundError):
+                        os.rename(spare, to, src_dir_fd=self._store.fd, dst_dir_fd=self._store.fd)
+                self._home.write(job_id, b"%020d %d %d\n" % (0, False, watched), os.O_CREAT)
+                return
+
+    def ids(self) -> list[str]:
+        """Return the jobs with pending notices, oldest first."""
+        return self._home.ids()
+
+    def entry(self, job_id: str) -> Entry | None:
+        """Return what was told of a job; None if this inbox does not have it."""
+        return self._home.entry(job_id)
+
+    def claimed(self, job_id: str) -> Entry | None:
+        """Return what was told of a claimed job."""
+        return self._own.entry(job_id)
+
+    def claim(self, job_id: str) -> bool:
+        """Keep other connections of the session from telling of this job. Return False if one of
+        them does so already."""
+        if self._own is self._home:
+            return True
+        self._own.hold()
+        return self._home.move(job_id, self._own)
+
+    def release(self, job_id: str) -> None:
+        """Take back a claim."""
+        if self._own is not self._home:
+            self._home.hold()
+            self._own.move(job_id, self._home)
+
+    def settle(self, job_id: str) -> None:
+        """Delete a claimed entry: all was told."""
+        self.killed.discard(job_id)
+        self._own.delete(job_id)
+
+    def tell(self, job_id: str, told: int, *, end: bool) -> None:
+        """Note in a claimed entry what was told, and take back the claim."""
+        with suppress(OSError):
+            self._own.write(job_id, b"%020d %d" % (told, end))
+        self.release(job_id)
+
+    def take_ended(self, may: Callable[[str], bool]) -> None:
+        """Take the notices that ended connections of this client in this directory were not told,
+        once. `may`: whether the caller may know of a job."""
+        if self._took:
+            return
+        self._took = True
+        for name in _names(self._store):
+            if name not in (self._home.name, self._own.name) and name.startswith((f"{self._family}.", self._before)):
+                with suppress(OSError):
+                    self._take(name, may)
+
+    def _take(self, name: str, may: Callable[[str], bool]) -> None:
+        with _Ended(self._store, name) as ended:
+            for job_id in ended.ids():
+                if may(job_id):
+                    self._home.hold()
+                    ended.move(job_id, self._home)
+
+    def close(self) -> None:
+        for box in {self._home, self._own}:
+            box.let_go()
+            with suppress(OSError), _Ended(self._store, box.name):
+                pass  # it is deleted if it is empty
+
+
+class _Ended:
+    """The box of an ended connection, for this process alone. An empty one is deleted at the end.
+
+    Errors: OSError if the connection is there, or the box is not.
+    """
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store = store
+        self._box = _Box(store, name)
+        self._fd: int | None = None
+
+    def __enter__(self) -> _Box:
+        with suppress(FileNotFoundError):  # boxes of older versions have no such file
+            self._fd = os.open(f"{self._box.place}/{_LIVE}", _FILE, dir_fd=self._store.fd)
+        if self._fd is not None and not locks.take(self._fd, _BYTE):
+            os.close(self._fd)
+            raise BlockingIOError(self._box.name)
+        return self._box
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            if not self._box.ids():
+                if self._fd is not None:
+                    os.unlink(f"{self._box.place}/{_LIVE}", dir_fd=self._store.fd)
+                os.rmdir(self._box.place, dir_fd=self._store.fd)
+        finally:
+            if self._fd is not None:
+                os.close(self._fd)
+
+
+def _names(store: Store) -> list[str]:
+    try:
+        fd = os.open(PENDING, _DIRECTORY, dir_fd=store.fd)
+    except OSError:
+        return []
+    try:
+        return sorted(os.listdir(fd))
+    finally:
+        os.close(fd)
+
 
 def forget_removed(store: Store) -> None:
-    """Delete the entries of jobs that no longer exist: their clients never came back."""
-    try:
-        pending = os.open(PENDING, _DIRECTORY, dir_fd=store.fd)
-    except OSError:
-        return
-    try:
-        known = set(store.ids())
-        for client in os.listdir(pending):
-            try:
-                _forget(pending, client, known)
-                os.rmdir(client, dir_fd=pending)  # succeeds only if it is empty
-            except OSError:
-                continue
-    finally:
-        os.close(pending)
-
-
-def _forget(pending: int, client: str, known: set[str]) -> None:
-    place = os.open(client, _DIRECTORY, dir_fd=pending)
-    try:
-        for name in filter(is_id, os.listdir(place)):
-            made = os.stat(name, dir_fd=place, follow_symlinks=False).st_mtime
-            # Else the job may be in the making
-            if name not in known and time.time() - made > limits.TMP_AGE_S:
-                os.unlink(name, dir_fd=place)
-    finally:
-        os.close(place)
+    """Delete the entries of jobs that no longer exist: their clients never came back. Delete the
+    boxes that are empty then, unless their connections live."""
+    known = set(store.ids())
+    for name in _names(store):
+        box = _Box(store, name)
+        for job_id in box.ids():
+            with suppress(OSError):
+                made = os.stat(f"{box.place}/{job_id}", dir_fd=store.fd, follow_symlinks=False).st_mtime
+                # Else the job may be in the making
+                if job_id not in known and time.time() - made > limits.TMP_AGE_S:
+                    box.delete(job_id)
+        with suppress(OSError), _Ended(store, name):
+            pass

@@ -35,6 +35,17 @@ def take(fd: int, byte: int) -> bool:
     return True
 
 
+def share(fd: int, byte: int) -> bool:
+    """Take a lock that other descriptions may share; return False if one holds the byte alone."""
+    try:
+        fcntl.fcntl(fd, _SETLK, _flock(fcntl.F_RDLCK, byte))
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            return False
+        raise
+    return True
+
+
 def wait_for(fd: int, byte: int) -> None:
     """Wait until no other description holds the lock of one byte, and take it."""
     fcntl.fcntl(fd, _SETLKW, _flock(fcntl.F_WRLCK, byte))

@@ -37,13 +37,15 @@ def app(
     hosts: AllowedHosts,
     *,
     stateless: bool = False,
+    ended: Callable[[str], None] = lambda session: None,
     log: Callable[[str], None] = lambda line: None,
     verbose: bool = False,
 ) -> RequestChecks:
     """Return the ASGI application.
 
     `stateless`: clients of the handshake era get no session either, so that another replica may
-    answer their next request; they then cannot subscribe to resources. `log` and `verbose`: see
+    answer their next request; they then cannot subscribe to resources. `ended` is called with the
+    id of each session that ends. `log` and `verbose`: see
     `RequestChecks`.
     """
     # RequestChecks does both checks, and knows more about where a connection came in
@@ -65,7 +67,7 @@ def app(
         ],
     )
     inside.add_exception_handler(404, _nothing_there)
-    return RequestChecks(Sessions(inside), tokens, hosts, log=log, verbose=verbose)
+    return RequestChecks(Sessions(inside, ended), tokens, hosts, log=log, verbose=verbose)
 
 
 async def _nothing_there(_request: Request, _error: Exception) -> Response:

@@ -166,6 +166,7 @@ def _run(
         tokens,
         hosts,
         stateless=asked["stateless"],
+        ended=calls.end_session,
         log=greeting.log,
         verbose=asked["verbose"],
     )
@@ -224,10 +225,13 @@ async def _until_stopped(serving: uvicorn.Server, listener: socket.socket, envir
 def by_token(ctx: ServerRequestContext[Any]) -> Caller:
     """Return the caller that a request's token names. What the client says of itself does not
     count."""
-    from outlive.mcp.caller import Caller
+    from outlive.mcp.caller import Caller, session_of
     from outlive.store.tokens import EVERYTHING
 
     user: Any = ctx.request.user  # type: ignore[union-attr]  # set by the token check
     (scope,) = user.access_token.scopes
     # No name of a token contains a colon, so no caller of another transport is called like this
-    return Caller(user.username, f"token:{user.username}", f"token:{scope}", walled=scope != EVERYTHING)
+    client = f"token:{user.username}"
+    # A protocol without sessions has no connections either: then all is told to the token
+    session = session_of(ctx.meta) or ctx.request.headers.get("mcp-session-id", "")  # type: ignore[union-attr]
+    return Caller(user.username, client, f"token:{scope}", walled=scope != EVERYTHING, program=client, session=session)

@@ -16,6 +16,8 @@ from outlive import limits
 from outlive.mcp.http.auth import MESSAGES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -42,8 +44,10 @@ class Sessions:
     loses the one that it has not used for longest; its client opens a new one when it comes back.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, ended: Callable[[str], None] = lambda session: None) -> None:
+        """`ended` is called with the id of each session that ends."""
         self._app = app
+        self._ended = ended
         self._open: OrderedDict[str, _Session] = OrderedDict()  # the least recently used first
         self._opening = 0
 
@@ -67,7 +71,7 @@ class Sessions:
         finally:
             self._left(session_id, session)
             if scope["method"] == "DELETE":
-                self._open.pop(session_id, None)
+                self._forget(session_id)
 
     async def _opened(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request that may open a session, and note the session if the answer names
@@ -105,12 +109,18 @@ class Sessions:
         ended = time.monotonic() - limits.HTTP_SESSION_IDLE_S
         for session_id, session in list(self._open.items()):
             if not session.busy and session.used_at < ended:  # the SDK has ended it by itself
-                del self._open[session_id]
+                self._forget(session_id)
         while len(self._open) + self._opening > limits.HTTP_SESSIONS:
             missed = self._least_missed()
             if missed is None:
                 return  # all are busy: the SDK refuses the new one
-            await self._end(missed, self._open.pop(missed))
+            session = self._open[missed]
+            self._forget(missed)
+            await self._end(missed, session)
+
+    def _forget(self, session_id: str) -> None:
+        if self._open.pop(session_id, None) is not None:
+            self._ended(session_id)
 
     def _least_missed(self) -> str | None:
         taken = Counter(session.token for session in self._open.values())

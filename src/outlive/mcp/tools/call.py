@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from outlive import limits
 from outlive import verbs as verbs_module
+from outlive.core.ids import new_id
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs.context import Context
 from outlive.jobs.notices import Notices
@@ -15,6 +16,7 @@ from outlive.mcp import async_driver
 from outlive.mcp.job_environment import job_directory
 from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, WRITING, accepted, defaults_of, shell_of
+from outlive.store.pending_notices import Inbox
 from outlive.store.root import Store
 from outlive.verbs import shared_args
 from outlive.verbs.envelope import answer
@@ -197,6 +199,9 @@ class Calls:
         self._directory = directory
         self._store: Store | None = None
         self._notices = Notices()
+        self._connection = new_id()
+        self._inboxes: dict[tuple[str | None, ...], Inbox] = {}
+        self._unsent: dict[int | str, Callable[[], None]] = {}
         self._readers: dict[str, Reader] = {}
 
     async def run(
@@ -217,16 +222,35 @@ class Calls:
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
         ctx = self._context(caller, env)
         result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))
-        self.mark_told(ctx, result)
         return answer(verb.type, {**result, **report})
 
-    def notices(self, caller: Caller, answered: str | None) -> list[dict[str, Any]]:
-        """Return what happened to this client's jobs, except `answered`, since its last call. It
-        is told only once."""
+    def notices(
+        self, caller: Caller, answered: dict[str, Any]
+    ) -> tuple[list[dict[str, Any]], Callable[[], None] | None]:
+        """Return what happened to this caller's jobs since its last call, except what the answer
+        `answered` tells itself, and what is to be called when both have been sent."""
         try:
             return self._notices.collect(self._context(caller, self._environment.current()), answered)
         except (OSError, OutliveError):  # no store, or a damaged one: the answer to the call says so
-            return []
+            return [], None
+
+    def when_sent(self, request: int | str, sent: Callable[[], None]) -> None:
+        """Call `sent` when the answer to a request has been sent. `request`: its id, or over HTTP
+        one that no other request has."""
+        self._unsent[request] = sent
+
+    def sent(self, request: int | str) -> None:
+        """Take note that the answer to a request has been sent."""
+        then = self._unsent.pop(request, None)
+        if then is not None:
+            then()
+
+    def end_session(self, session: str) -> None:
+        """Take note that a session over HTTP has ended: its notices go to the next one."""
+        for request in list(self._unsent):  # a client that ends its session has its answers
+            self.sent(request)
+        for key in [key for key in self._inboxes if key[1] == session]:
+            self._inboxes.pop(key).close()
 
     def mark_told(self, ctx: Context, found: dict[str, Any]) -> None:
         """Note that the client of `ctx` knows this of a job, so that no notice tells it again."""
@@ -280,12 +304,14 @@ class Calls:
         return self._context(caller, self._environment.current())
 
     def close(self) -> None:
+        self._close_inboxes()
         if self._store is not None:
             self._store.close()
             self._store = None
 
     def _context(self, caller: Caller, env: dict[str, str]) -> Context:
         if self._store is not None and not self._store.is_in_place():  # deleted or replaced meanwhile
+            self._close_inboxes()
             self._store.close_when_unused()
             self._store = None
         if self._store is None:
@@ -293,16 +319,31 @@ class Calls:
                 self._store = Store.open(self._root, env)
             except OutliveError as error:
                 raise spelled(error, MCP, ()) from error.__cause__
+        directory = self._directory(env)
         return Context(
             self._store,
             self._config,
             face="mcp",
             owner=caller.owner,
             client=caller.client,
+            inbox=self._inbox(self._store, caller, directory),
             scope=caller.scope,
             wall=caller.wall,
-            cwd=self._directory(env),
+            cwd=directory,
             env=env,
             launcher=self._launcher,
             shell=shell_of(self._config, env),
         )
+
+    def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:
+        program = caller.program or caller.client
+        key = (program, caller.session, caller.wall, directory)
+        if key not in self._inboxes:
+            found = Inbox(store, program, directory, caller.session, self._connection, before=caller.client)
+            self._inboxes[key] = found
+        return self._inboxes[key]
+
+    def _close_inboxes(self) -> None:
+        for inbox in self._inboxes.values():
+            inbox.close()
+        self._inboxes.clear()
