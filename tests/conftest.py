@@ -47,8 +47,8 @@ os.kill = _kill_one
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes `-n auto` runs tests in: two a core, since most tests wait for other processes."""
-    return min(MOST_WORKERS, 2 * len(os.sched_getaffinity(0)))
+    """Return how many processes `-n auto` runs tests in: three a core, since most tests wait for other processes."""
+    return min(MOST_WORKERS, 3 * len(os.sched_getaffinity(0)))
 
 
 def pytest_configure(config: pytest.Config) -> None:

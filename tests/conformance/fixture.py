@@ -177,9 +177,9 @@ def serve(port: int = 0) -> None:
     warnings.simplefilter("ignore", MCPDeprecationWarning)  # the scenarios of 2025-11-25 want logging and sampling
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn ends by them, and then raises them again
-    launcher = fork_server_client.start()
-    try:
-        with tempfile.TemporaryDirectory(prefix="outlive-conformance-") as root:
-            anyio.run(_serve, Fixture(root, launcher), port)
-    finally:
-        launcher.close()
+    # Closed first: a pair that waits may be making a directory for the next job
+    with (
+        tempfile.TemporaryDirectory(prefix="outlive-conformance-") as root,
+        closing(fork_server_client.start()) as launcher,
+    ):
+        anyio.run(_serve, Fixture(root, launcher), port)

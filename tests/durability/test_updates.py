@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support import pair, tasks_client
+from support import pair, processes, tasks_client
 from support.aged import aged as aged_job
 from support.cli import Cli
 from support.installed import Installed
@@ -41,7 +41,14 @@ def old(tmp_path: Path) -> Installed:
 def server(old: Installed, place: Path) -> Iterator[RawMcp]:
     """A server of the old version, which has answered nothing yet."""
     with RawMcp(log=place / "mcp.log", command=[*old.command, "mcp"], env=old.env) as raw:
-        yield raw.start()
+        yield _holding(raw.start())
+
+
+def _holding(server: RawMcp) -> RawMcp:
+    """A server that holds its code: its first answers come before it does."""
+    until(lambda: processes.descendants(server.pid), what="the fork server, right before the code is held")
+    server.request("tools/list")
+    return server
 
 
 def _start(by: Cli | RawMcp, old: Installed, command: str, **arguments: Any) -> str:
@@ -217,7 +224,7 @@ def test_every_feature_of_a_server_can_be_used_for_the_first_time(
         "write": {"data": "text\n"},
         "tag_set": {"tags": ["tag"]},
         "notify_set": {"watch": ["text"]},
-        "wait": {"until": ["output"]},
+        "wait": {"until": ["output"], "timeout_ms": 100},
         "kill": {},
         "restart": {"background": True},
         "gc": {"dry_run": True},
@@ -242,8 +249,8 @@ def test_tasks_and_progress_can_be_used_for_the_first_time(
     change: str, old: Installed, place: Path, cli: Cli, work: Path
 ) -> None:
     with RawMcp(log=place / "mcp.log", era="modern", command=[*old.command, "mcp"], env=old.env) as server:
-        server.start()
-        server.request("tools/list")
+        server.start().request("tools/list")
+        _holding(server)
         old.change(change)
         meta = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {tasks_client.IDENTIFIER: {}}}}
 

@@ -73,7 +73,7 @@ def test_replicas_over_one_root_answer_the_same_client(served: Served, serve: Se
     one, other = served, serve(again=served)
     job = one.tool("exec", command="echo done; exit 4", workdir=str(work), background=True)["job_id"]
     assert other.tool("process", action="wait", job_id=job)["exit_code"] == 4
-    watched = other.tool("exec", command="sleep 0.2; exit 5", workdir=str(work), background=True)["job_id"]
+    watched = other.tool("exec", command="sleep 1; exit 5", workdir=str(work), background=True)["job_id"]
     seen: list[dict[str, Any]] = []
     asked = {"action": "status", "job_id": job}
     until(lambda: seen.extend(one.tool("process", **asked).get("notices", [])) or seen, what="the notice")
