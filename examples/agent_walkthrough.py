@@ -76,10 +76,9 @@ async def first_session(root: str) -> tuple[str, str]:
         seen = await agent.call("process", action="wait", job_id=build["job_id"], until="output", timeout_ms=5000)
         expect(seen["fired"] is not None, seen)
 
-        print("\n# A job that reads its stdin is started with stdin=open.")
+        print("\n# A job that reads its stdin is started with stdin=open. write answers with what the program says.")
         asking = await agent.call("exec", command=QUESTION, background=True, stdin="open", title="question")
-        await agent.call("process", action="write", job_id=asking["job_id"], data="outlive\n")
-        reply = await agent.call("process", action="wait", job_id=asking["job_id"], until="output", timeout_ms=5000)
+        reply = await agent.call("process", action="write", job_id=asking["job_id"], data="outlive\n", wait_ms=5000)
         expect("hello, outlive" in reply["output"], reply)
     return build["job_id"], asking["job_id"]
 

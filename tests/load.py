@@ -293,7 +293,9 @@ def silent_client(load: Load, many: int) -> str:
     """A client that asks and reads nothing: neither its jobs nor its server wait for it, and all answers come in the end."""
     with load.server() as server:
         loud = server.call("exec", command=["python3", "-c", "print('x' * 99 * 1000)"])["job_id"]
-        calls = [server.begin_call("process", action="poll", job_id=loud, since_seq=0) for _ in range(many)]
+        calls = [
+            server.begin_call("process", action="poll", job_id=loud, since_seq=0, max_bytes=65_536) for _ in range(many)
+        ]
         marks = [load.work / f"mark{n}" for n in range(10)]
         later = [server.begin_call("exec", command=f"touch {mark}; exit 5") for mark in marks]
         began = time.monotonic()

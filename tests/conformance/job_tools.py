@@ -50,8 +50,9 @@ TOOLS = tuple(tool(name, "A job.", {"type": "object"}) for name in JOBS)
 
 
 async def called(ctx: Request, params: types.CallToolRequestParams, product: Call, root: Path) -> Any:
-    """The product's answer to the `exec` that stands behind a tool of JOBS. Two tools add what no command does by
-    itself: `failing_job` calls a non-zero exit an error, and `protocol_error_job` damages the record of its job."""
+    """The product's answer to the `exec` that stands behind a tool of JOBS. Three tools add what no command does by
+    itself: `greet` says what its command printed and none of our words, `failing_job` calls a non-zero exit an error, and
+    `protocol_error_job` damages the record of its job."""
     if params.name in NEEDS_TASKS:
         tasks.require(ctx)
     given = dict(params.arguments or {})
@@ -62,6 +63,9 @@ async def called(ctx: Request, params: types.CallToolRequestParams, product: Cal
         given["name"] = answered.content["name"]
     arguments = JOBS[params.name](given)
     answer = await product(ctx, params.model_copy(update={"name": EXEC, "arguments": arguments}))
+    if params.name == "greet" and isinstance(answer, types.CallToolResult):
+        printed = str((answer.structured_content or {}).get("output", "")).strip()
+        return answer.model_copy(update={"content": [types.TextContent(text=printed)]})
     if params.name == DAMAGED and isinstance(answer, dict):
         job = answer["taskId"]
         waiting = types.CallToolRequestParams(name=PROCESS, arguments={"action": "wait", "job_id": job})

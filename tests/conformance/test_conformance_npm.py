@@ -36,7 +36,7 @@ def test_without_a_registry_the_reason_is_named_and_believed(elsewhere: Path, mo
     with pytest.raises(npm.Unavailable, match="ECONNREFUSED"):
         npm.installed()
     assert not list(elsewhere.glob(".installing-*"))
-    monkeypatch.setattr(npm, "_npm_ci", lambda folder: pytest.fail("another process tries again"))
+    monkeypatch.setattr(npm, "_npm", lambda folder, words: pytest.fail("another process tries again"))
     with pytest.raises(npm.Unavailable, match="ECONNREFUSED"):
         npm.installed()
 
@@ -47,7 +47,7 @@ def test_a_mistake_of_ours_is_no_reason_to_skip(elsewhere: Path, place: Path) ->
         pytest.skip("npm is not installed")
     (place / "package.json").write_text("{}")  # and no lock file
     with pytest.raises(AssertionError, match="EUSAGE"):
-        npm._npm_ci(str(place))
+        npm._npm(str(place), ["ci"])
 
 
 @pytest.mark.slow
