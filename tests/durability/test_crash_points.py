@@ -125,7 +125,7 @@ def run(cli: Cli, raw_mcp: Callable[..., RawMcp], face: str) -> Callable[[dict[s
 def check_never_ran(cli: Cli, root: Path, work: Path) -> None:
     """No trace of a run, then or later; what is left can be seen and deleted."""
     for job in ids(root):
-        until(lambda job=job: not pair.is_supervised(root, job), what="the end of whoever holds it")
+        until(lambda job=job: not pair.is_supervised(root, job), what="the end of its supervisor")
         for _ in range(2):
             found = cli.ok("status", job)
             assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "launch", None)
@@ -393,7 +393,7 @@ def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path,
     # The caller that waits may be fast enough to find both dead, and to start a third that dies as well
     until(lambda: len(crashed(work)) >= 2, what="the end of both")
     assert crashed(work)[:2] == [point, fault_points.SUCCESSOR + seen]
-    until(lambda: not pair.is_supervised(root, job), what="the end of whoever had it")
+    until(lambda: not pair.is_supervised(root, job), what="the end of its supervisor")
     assert cli.ok("status", job)["state"] == "exited"  # this look finds that nobody was told
     check_whole(cli, root, work)
 

@@ -168,7 +168,7 @@ def test_a_job_sees_no_token(served: Served, work: Path, jobs: Jobs) -> None:
 def test_the_first_start_that_succeeds_makes_a_token_that_no_log_shows(serve: Serve, cli: Cli, root: Path) -> None:
     for words in (("--certfile", "/nowhere.pem"), ("--allow-host", "http://x")):
         assert cli.error("serve", "--port", "0", *words, code="invalid_argument")["details"]["field"] == words[0]
-    assert cli.ok("token", "list")["tokens"] == [], "else it would be one that nobody was shown"
+    assert cli.ok("token", "list")["tokens"] == [], "else there would be a token that no answer has shown"
     served = serve(first=True)
     path = root / ".first-token"
     assert "first token" in served.said() and str(path) in served.said()

@@ -26,19 +26,17 @@ def _flock(kind: int, byte: int) -> bytes:
 def take(fd: int, byte: int) -> bool:
     """Take the lock of one byte for the description behind `fd`; return False if another one holds
     it."""
-    try:
-        fcntl.fcntl(fd, _SETLK, _flock(fcntl.F_WRLCK, byte))
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES):
-            return False
-        raise
-    return True
+    return _is_set(fd, fcntl.F_WRLCK, byte)
 
 
 def share(fd: int, byte: int) -> bool:
     """Take a lock that other descriptions may share; return False if one holds the byte alone."""
+    return _is_set(fd, fcntl.F_RDLCK, byte)
+
+
+def _is_set(fd: int, kind: int, byte: int) -> bool:
     try:
-        fcntl.fcntl(fd, _SETLK, _flock(fcntl.F_RDLCK, byte))
+        fcntl.fcntl(fd, _SETLK, _flock(kind, byte))
     except OSError as error:
         if error.errno in (errno.EAGAIN, errno.EACCES):
             return False
