@@ -204,7 +204,7 @@ _OPENCLAW: dict[str, tuple[str, int, int]] = {
 
 def _from_openclaw(env: Mapping[str, str]) -> dict[tuple[str, str], Any]:
     """Return the defaults that OpenClaw's variables for its own tools set. Like OpenClaw, ignore a
-    value that is no number, and cut one that is out of bounds."""
+    value that is no number, and limit a number that is out of bounds."""
     values: dict[tuple[str, str], Any] = {}
     for name, (key, least, most) in _OPENCLAW.items():
         text = env.get(f"OPENCLAW_BASH_{name}") or env.get(f"PI_BASH_{name}") or ""  # the second is the old name

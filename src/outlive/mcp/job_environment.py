@@ -134,7 +134,7 @@ def _printed(shell: subprocess.Popen[bytes]) -> bytes:
 
 
 def _end(shell: subprocess.Popen[bytes]) -> None:
-    """Reap the shell. One that does not end by itself is killed with its process group."""
+    """Reap the shell. If it does not end by itself, kill it with its process group."""
     assert shell.stdout is not None
     with suppress(subprocess.TimeoutExpired):
         shell.wait(_REAP_S / 10)
