@@ -154,7 +154,7 @@ def _print_line(found: dict[str, Any]) -> None:
 
 def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> Any:
     """Return what the verb answers. `start(context)` is run instead of `verb.run`, if given."""
-    from outlive.jobs import context, waiting
+    from outlive.jobs import context
 
     found = _configuration(verb, call)
     call.log(stdio.DEBUG, f"config={found.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
@@ -173,7 +173,12 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> 
     )
     _collect_again()
     try:
-        return waiting.drive(start(call.context) if start else verb.run(call.context, **call.values))
+        answer = start(call.context) if start else verb.run(call.context, **call.values)
+        if isinstance(answer, dict):
+            return answer
+        from outlive.jobs import waiting  # late: most verbs answer at once
+
+        return waiting.drive(answer)
     finally:
         if store:
             store.close()

@@ -282,7 +282,7 @@ def run_answer(
     """
     from outlive.render import window
 
-    others = _living(found, job)
+    others = living(found, job)
     with Output(job) as output:
         budget = None if max_bytes else _budget(ctx)
         room = max_bytes or budget or limits.SHOWN_BYTES
@@ -332,7 +332,7 @@ def shell_hint(found: Inspection, snapshot: dict[str, Any]) -> str | None:
     return None
 
 
-def _living(found: Inspection, job: JobDir) -> int:
+def living(found: Inspection, job: JobDir) -> int:
     """Return how many processes of the job are alive besides its command."""
     if not found.supervised:
         return 0

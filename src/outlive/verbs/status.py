@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.jobs import adoption, job_answer, lookup, processes
+from outlive.jobs import adoption, job_answer, lookup
 from outlive.store.output.merged import Output
 from outlive.verbs.spec import JOB, Verb
 
@@ -43,7 +43,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             "quota_bytes": found.definition.quota_bytes,
             **({"gaps": gaps} if gaps else {}),
             **({"faults": faults} if (faults := _faults(found_job)) else {}),
-            "descendants": len(processes.descendants(found, found_job)),
+            "descendants": job_answer.living(found, found_job),
             "supervised": found.supervised,
             "env_vars": job_answer.env_vars(found),
             **({"notification": notification} if notification else {}),
