@@ -32,6 +32,8 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "quota_bytes": ("integer", limits.QUOTA_BYTES),
         # Each job in a transient scope of its own (systemd.scope(5))
         "systemd_scope": ("boolean", False),
+        # Not set: keep, or kill where exec is the only tool
+        "on_cancel": ("keep|kill", None),
         "notify_on_exit": ("boolean", True),
         "notify_on_exit_empty_success": ("boolean", False),
     },
@@ -252,9 +254,9 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
         "number": isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _FOREVER_S,
         "boolean": isinstance(value, bool),
         "string": isinstance(value, str),
-    }[kind]
+    }.get(kind, value in kind.split("|"))
     if not good:
-        raise _error(f"{where}: {section}.{key} must be {kind}, not {value!r}")
+        raise _error(f"{where}: {section}.{key} must be {kind.replace('|', ' or ')}, not {value!r}")
     if (section, key) == ("exec", "quota_bytes") and 0 < value < limits.MIN_QUOTA_BYTES:
         raise _error(f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}")
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):

@@ -182,7 +182,8 @@ def test_restarted_and_created_jobs_count_as_started(raw: RawMcp, work: Path) ->
 
 
 def test_exec_alone_names_no_tool_that_is_not_there(raw_mcp: Raw, work: Path) -> None:
-    raw = raw_mcp(era="modern", args=("--channel", "--tools", "exec"))
+    keeps = {"OUTLIVE_EXEC_ON_CANCEL": "keep"}
+    raw = raw_mcp(era="modern", args=("--channel", "--tools", "exec"), env=keeps)
     call = raw.begin_call("exec", command=f"touch started; {GATE}")
     until((work / "started").exists, what="the job")
     raw.cancel(call)

@@ -16,7 +16,7 @@ from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.jobs.notices import Notices
 from outlive.store.new_job import NewJob
-from outlive.store.pending_notices import Inbox
+from outlive.store.pending_notices import Entry, Inbox
 from outlive.store.root import Store
 
 
@@ -44,6 +44,7 @@ def job(store: Store) -> Iterator[str]:
 def inbox(store: Store, job: str) -> Iterator[Inbox]:
     with closing(_inbox(store)) as found:
         found.add(job, watched=False)
+        found.answered(job)
         yield found
 
 
@@ -73,6 +74,19 @@ def test_what_was_not_sent_when_the_connection_ended_goes_to_the_next(store: Sto
         assert following.ids() == []
 
 
+def test_older_entries_are_read_with_the_words_that_they_have() -> None:
+    full = Entry(7, end=True, watched=False, unanswered=True)
+    for data, expected in (
+        (full.written(), (7, True, False, True)),
+        (b"7 1 0\n", (7, True, False, False)),
+        (b"7 1", (7, True, True, False)),
+        (b"", (0, False, True, False)),
+        (b"x", (0, False, True, False)),
+    ):
+        entry = Entry.read(data)
+        assert (entry.told, entry.end, entry.watched, entry.unanswered) == expected
+
+
 def test_of_two_connections_of_a_session_the_other_tells_nothing_meanwhile(store: Store, job: str) -> None:
     with closing(_inbox(store, "s")) as one, closing(_inbox(store, "s")) as other:
         one.add(job, watched=False)
@@ -91,7 +105,9 @@ def test_a_job_whose_end_an_answer_told_is_forgotten(inbox: Inbox, store: Store,
     notices, ctx = Notices(), _context(inbox)
     assert notices.collect(ctx)[0] == []
     assert job in notices._told
-    notices.known(ctx, {"job_id": job, "state": "exited"})
+    sent = notices.known(ctx, {"job_id": job, "state": "exited"})
+    assert sent is not None
+    sent()
     assert not notices._told and not notices._inspected
     assert ctx.inbox.ids() == []
 

@@ -8,6 +8,7 @@ import inspect
 import re
 import signal
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -230,3 +231,37 @@ def test_uvicorns_server_sleeps_in_main_loop_and_is_ended_by_handle_exit() -> No
     assert asyncio.run(_exchange(config, server)).startswith(b"HTTP/1.1 204")
     assert ticks == [False]  # nothing ends it yet
     assert made.pop()
+
+
+def test_the_sdk_tells_a_cancelled_request_from_a_connection_that_ended() -> None:
+    found: list[bool] = []
+
+    async def prompts(
+        ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        begun.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            found.append(private_parts.is_cancelled(ctx))
+        raise AssertionError
+
+    async def ask(client: Client, scope: anyio.CancelScope) -> None:
+        with scope:
+            await client.list_prompts()
+
+    async def connect(*, cancels: bool) -> None:
+        nonlocal begun
+        begun = anyio.Event()
+        asking = anyio.CancelScope()
+        with anyio.CancelScope() as whole:
+            server = Server("test", on_list_prompts=prompts)
+            async with Client(server, mode="legacy") as client, anyio.create_task_group() as group:
+                group.start_soon(ask, client, asking)
+                await begun.wait()
+                (asking if cancels else whole).cancel()
+
+    begun = anyio.Event()
+    anyio.run(partial(connect, cancels=True))
+    anyio.run(partial(connect, cancels=False))
+    assert found == [True, False]

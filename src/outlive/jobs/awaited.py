@@ -54,7 +54,7 @@ def _untold(ctx: Context) -> Iterator[str]:
         return
     for job_id in ctx.inbox.ids():
         entry = ctx.inbox.entry(job_id)
-        if entry is not None and not entry[1]:
+        if entry is not None and not entry.end:
             yield job_id
 
 

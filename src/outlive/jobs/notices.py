@@ -6,6 +6,7 @@ They ride along with the next answer, each once.
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from outlive import limits
 from outlive.core.records import FINISHED, watches_of
@@ -14,6 +15,7 @@ from outlive.jobs import adoption, lookup, read_cursor
 from outlive.render import window
 from outlive.store import history
 from outlive.store.output.merged import Output
+from outlive.store.pending_notices import Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +43,16 @@ class Notices:
         self._inspected: dict[str, float] = {}
         self._unsent: set[str] = set()  # jobs of which an answer tells that has not been sent yet
 
-    def known(self, ctx: Context, result: dict[str, Any]) -> None:
-        """Drop the notices of the end of jobs that `result` has told the client already."""
-        _all(self._known(ctx, result))
+    def begin(self, ctx: Context) -> None:
+        """Take over what ended connections of the client were not told."""
+        if ctx.inbox is not None:
+            ctx.inbox.take_ended(lambda job_id: _exists(ctx, job_id))
+
+    def known(self, ctx: Context, result: dict[str, Any]) -> Callable[[], None] | None:
+        """Return what is to be called once the client has `result`, and with it knows the jobs in
+        it; None if there is nothing to note."""
+        sent = self._known(ctx, result)
+        return (lambda: _all(sent)) if sent else None
 
     def collect(
         self, ctx: Context, answer: dict[str, Any] | None = None
@@ -51,13 +60,14 @@ class Notices:
         """Return the notices that the client has not been told and `answer` does not tell, and what
         is to be called once all of this has been sent; None if there is nothing to note.
 
-        A notice is {job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished",
-        or "watch_hit" with `watch`, `pattern`, `seq` and `hits`. The job of the answer is left out:
-        its answer may be a moment older than the notice, and would seem to contradict it.
+        A notice is {job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished";
+        "unanswered" for a job whose call was cancelled or cut off before its answer; or "watch_hit"
+        with `watch`, `pattern`, `seq` and `hits`. The job of the answer is left out: its answer may
+        be a moment older than the notice, and would seem to contradict it.
         """
         if ctx.client is None or ctx.inbox is None:
             return [], None
-        ctx.inbox.take_ended(lambda job_id: _exists(ctx, job_id))
+        self.begin(ctx)
         answer = answer or {}
         notices: list[Notice] = []
         sent = self._known(ctx, answer)
@@ -78,15 +88,18 @@ class Notices:
             return sent
         for one in [result, *(one for one in result.get("jobs") or [] if isinstance(one, dict))]:
             job_id = one.get("job_id")
-            if one.get("state") not in FINISHED or not job_id or job_id in self._unsent:
+            if not job_id or job_id in self._unsent:
+                continue
+            if one.get("state") not in FINISHED:
+                if ctx.inbox.is_unanswered(job_id):
+                    sent.append(partial(ctx.inbox.answered, job_id))
                 continue
             entry = ctx.inbox.entry(job_id)
-            if entry is not None and ctx.inbox.claim(job_id):
-                told, _, watched = entry  # hits are told all the same
-                self._note(ctx.inbox, job_id, (told, True) if watched else None, sent)
+            if entry is not None and ctx.inbox.claim(job_id):  # hits are told all the same
+                self._note(ctx.inbox, job_id, Entry(entry.told, end=True) if entry.watched else None, sent)
         return sent
 
-    def _note(self, inbox: Inbox, job_id: str, told: tuple[int, bool] | None, sent: list[Callable[[], None]]) -> None:
+    def _note(self, inbox: Inbox, job_id: str, told: Entry | None, sent: list[Callable[[], None]]) -> None:
         """Add to `sent` what notes that this much was told of a job, None: all."""
         self._unsent.add(job_id)
 
@@ -96,8 +109,8 @@ class Notices:
                 self._forget(job_id)
                 inbox.settle(job_id)
             else:
-                self._told[job_id] = told
-                inbox.tell(job_id, told[0], end=told[1])
+                self._told[job_id] = (told.told, told.end)
+                inbox.tell(job_id, told)
 
         sent.append(note)
 
@@ -124,29 +137,37 @@ class Notices:
         size = history.size(job)
         told, end_told = self._told.get(job_id, (-1, False))
         now = time.monotonic()
+        is_left = job_id in inbox.left
         # A job whose supervisors were killed stays marked as live until a reader inspects it
-        if (live or end_told) and size == told and now - self._inspected.get(job_id, now) < _LIVENESS_CHECK_S:
+        is_fresh = size == told and now - self._inspected.get(job_id, now) < _LIVENESS_CHECK_S
+        if (live or end_told) and is_fresh and not is_left:
             self._inspected.setdefault(job_id, now)
             return []
         self._inspected[job_id] = now
         if not inbox.claim(job_id):
             return []  # another connection of the session tells of it
         try:
-            told, end_told, _ = inbox.claimed(job_id) or (0, False, True)
+            entry = inbox.claimed(job_id) or Entry()
             found = adoption.inspect_and_adopt(ctx, job)
-            fresh, end = history.read(job, offset=told)
+            fresh, end = history.read(job, offset=entry.told)
             notices = _hits(ctx, job, found, fresh)
-            if found.state.finished and not end_told:
+            # A job that is being ended is told of when it has
+            tells_left = is_left and (found.state.finished or not found.state.ending)
+            if tells_left:
+                notices.append(_told_now(job, found, "unanswered"))
+            elif found.state.finished and not entry.end:
                 notices += _end(ctx, job, found)
         except BaseException:
             inbox.release(job_id)
             raise
         over = found.state.finished and not (found.supervised and watches_of(found.definition.notification))
-        if not over and (end, found.state.finished) == (told, end_told):
-            self._told[job_id] = (end, end_told)
+        if not over and not tells_left and (end, found.state.finished) == (entry.told, entry.end):
+            self._told[job_id] = (end, entry.end)
             inbox.release(job_id)
         else:
-            self._note(inbox, job_id, None if over else (end, found.state.finished), sent)
+            kept = inbox.is_unanswered(job_id) and not tells_left
+            news = Entry(end, end=found.state.finished, watched=entry.watched, unanswered=kept)
+            self._note(inbox, job_id, None if over else news, sent)
         return notices
 
 
@@ -199,8 +220,14 @@ def _end(ctx: Context, job: JobDir, found: Inspection) -> list[Notice]:
         quiet = state.exit_code == 0 and state.reason == "exit" and not output.end
         if quiet and not ctx.config.get("exec", "notify_on_exit_empty_success"):
             return []
+    return [_told_now(job, found, "finished")]
+
+
+def _told_now(job: JobDir, found: Inspection, event: str) -> Notice:
+    with Output(job) as output:
         last = window.last_line(output)
-    return [{**_about(job, found), "last_line": last, "at": state.finished_at, "event": "finished"}]
+    at = found.state.finished_at or found.state.started_at
+    return {**_about(job, found), "last_line": last, "at": at, "event": event}
 
 
 def _about(job: JobDir, found: Inspection) -> Notice:

@@ -13,6 +13,8 @@ too.
 * mcp, `ListenHandler` sends its acknowledgement through `ctx.session.send_notification`: the Tasks
   extension adds the ids of tasks there (push/tasks.py). Test:
   `test_the_sdk_acknowledges_a_stream_through_the_session`.
+* mcp, `session._request_outbound`: see `is_cancelled`. Test:
+  `test_the_sdk_tells_a_cancelled_request_from_a_connection_that_ended`.
 * starlette, `request._send`: see `send_of`. Test: `test_starlette_keeps_the_send_of_a_request`.
 * starlette, `Route.methods` may be assigned: see `serve_get_only`. Test:
   `test_a_route_that_serves_get_only_refuses_head`.
@@ -42,7 +44,15 @@ if TYPE_CHECKING:
     from starlette.types import Send
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ("QUOTING_LOGGER", "H11Protocol", "connection_of", "send_of", "serve_get_only", "terminate_tls_with")
+__all__ = (
+    "QUOTING_LOGGER",
+    "H11Protocol",
+    "connection_of",
+    "is_cancelled",
+    "send_of",
+    "serve_get_only",
+    "terminate_tls_with",
+)
 
 QUOTING_LOGGER = "mcp.server.sse"  # logs each message that is not valid, as an exception with the message in it
 
@@ -54,6 +64,15 @@ def connection_of(ctx: ServerRequestContext[Any]) -> Connection:
     handlers no connection.
     """
     return ctx.session._connection
+
+
+def is_cancelled(ctx: ServerRequestContext[Any]) -> bool:
+    """Return whether the client has taken a request back with `notifications/cancelled`.
+
+    The SDK cancels a handler for this and for the end of the connection alike, and shows the
+    handler neither.
+    """
+    return ctx.session._request_outbound.cancel_requested.is_set()
 
 
 def send_of(request: Request) -> Send:

@@ -18,11 +18,12 @@ import anyio
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from outlive import limits
 from outlive.core.ids import new_id
 from outlive.errors import OutliveError
-from outlive.mcp import shown
+from outlive.mcp import private_parts, shown
 from outlive.mcp.caller import on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable
@@ -81,7 +82,9 @@ class Handlers:
         found = await self._answer(ctx, params, caller)
         # An answer that becomes a task is not shown: its notices come with the next answer
         becomes_task = found.get("state") == "running" and params.name == EXEC and tasks.declared(ctx)
-        if not becomes_task:
+        if becomes_task:
+            self._note(ctx, self._calls.known(caller, found))
+        else:
             notices, sent = self._calls.notices(caller, found)
             found |= {"notices": notices} if notices else {}
             self._note(ctx, sent)
@@ -117,7 +120,12 @@ class Handlers:
         try:
             alongside, handle = self._alongside(ctx, caller), tasks.declared(ctx)
             return await self._calls.run(
-                params.name, params.arguments or {}, caller, handle=handle, alongside=alongside
+                params.name,
+                params.arguments or {},
+                caller,
+                handle=handle,
+                alongside=alongside,
+                cancelled=partial(self._is_cancelled, ctx),
             )
         except OutliveError as error:
             if error.code == "internal_error":
@@ -126,6 +134,12 @@ class Handlers:
         except Exception as error:  # noqa: BLE001 - the server outlives its own faults
             traceback.print_exc(file=sys.stderr)
             return envelope.failure(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
+
+    def _is_cancelled(self, ctx: ServerRequestContext[Any]) -> bool:
+        """Return whether the client has taken back the call whose handler is being cancelled."""
+        if ctx.request is not None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return not self._calls.is_stopping()  # its request was dropped, which is how it is done there
+        return private_parts.is_cancelled(ctx)
 
     def _alongside(self, ctx: ServerRequestContext[Any], caller: Caller) -> Alongside | None:
         """Return what notifies the client while a call runs, None if it wants no notifications."""

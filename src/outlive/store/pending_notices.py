@@ -6,9 +6,10 @@ a connection is there: the kernel drops the lock with the process. A box without
 connection that has ended; the next connection of that client in that directory takes what is left.
 
 The file of a job is made when the job is started, and deleted once the connection has been told how
-the job ended. It holds how many bytes of the job's history were told, whether the end was, and
-whether output is watched for (hits may be found after the end). What an answer tells is written
-down when the answer has been sent, so that the death of the server loses no notice.
+the job ended. It holds how many bytes of the job's history were told, whether the end was, whether
+output is watched for (hits may be found after the end), and whether the call that started the job
+has no answer yet. What an answer tells is written down when the answer has been sent, so that the
+death of the server loses no notice.
 """
 
 from __future__ import annotations
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
     from outlive.store.root import Store
 
-    # How many bytes of a job's history were told, whether its end was, whether output is watched
-    Entry = tuple[int, bool, bool]
-
 PENDING = ".owed"
 _LIVE = "live"
 _BYTE = 0  # of the file `live`, which is locked
@@ -44,6 +42,34 @@ def mark_of(client: str) -> str:
     import hashlib
 
     return hashlib.sha256(client.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+class Entry:
+    """What a client was told of a job: `told` bytes of its history, and its `end` or not.
+
+    `watched`: its output is. `unanswered`: the call that started it got no answer so far.
+    """
+
+    __slots__ = ("end", "told", "unanswered", "watched")
+
+    def __init__(self, told: int = 0, *, end: bool = False, watched: bool = True, unanswered: bool = False) -> None:
+        self.told = told
+        self.end = end
+        self.watched = watched
+        self.unanswered = unanswered
+
+    @classmethod
+    def read(cls, data: bytes) -> Entry:
+        """Return what `data` says, which older versions wrote with fewer words."""
+        words = data.split()
+        try:
+            flags = [word == b"1" for word in words[1:]] + [False] * 3
+            return cls(int(words[0]), end=flags[0], watched=words[2:3] != [b"0"], unanswered=flags[2])
+        except (ValueError, IndexError):
+            return cls()
+
+    def written(self) -> bytes:
+        return b"%020d %d %d %d\n" % (self.told, self.end, self.watched, self.unanswered)
 
 
 class _Box:
@@ -119,17 +145,16 @@ class _Box:
         except OSError:
             return None
         try:
-            words = os.read(fd, 32).split()
-            return int(words[0]), words[1] == b"1", words[2:] != [b"0"]  # older versions wrote two words
-        except (OSError, ValueError, IndexError):
-            return 0, False, True
+            return Entry.read(os.read(fd, 32))
+        except OSError:
+            return Entry()
         finally:
             os.close(fd)
 
-    def write(self, job_id: str, data: bytes, flags: int = 0) -> None:
+    def write(self, job_id: str, entry: Entry, flags: int = 0) -> None:
         fd = os.open(f"{self.place}/{job_id}", _FILE | flags, 0o600, dir_fd=self._store.fd)
         try:
-            os.pwrite(fd, data, 0)
+            os.pwrite(fd, entry.written(), 0)
         finally:
             os.close(fd)
 
@@ -167,6 +192,8 @@ class Inbox:
         self._own = self._home if session is None else _Box(store, f"{self._family}.{connection}")
         self.key = mark_of(self._home.name)
         self.killed: set[str] = set()  # jobs that this connection has sent a signal
+        self._unanswered: set[str] = set()  # jobs whose call has no answer yet
+        self.left: set[str] = set()  # jobs whose call ended without one
         self._took = False
 
     def add(self, job_id: str, spare: str | None = None, *, watched: bool) -> None:
@@ -178,8 +205,34 @@ class Inbox:
                     to = f"{self._home.place}/{job_id}"
                     with suppress(FileNotFoundError):
                         os.rename(spare, to, src_dir_fd=self._store.fd, dst_dir_fd=self._store.fd)
-                self._home.write(job_id, b"%020d %d %d\n" % (0, False, watched), os.O_CREAT)
+                self._home.write(job_id, Entry(watched=watched, unanswered=True), os.O_CREAT)
+                self._unanswered.add(job_id)
                 return
+
+    def is_unanswered(self, job_id: str) -> bool:
+        return job_id in self._unanswered or job_id in self.left
+
+    def leave(self, job_id: str) -> None:
+        """Note that the call that started a job, of this inbox, ended without an answer."""
+        self.left.add(job_id)
+        self._mark(job_id, unanswered=True)
+
+    def answered(self, job_id: str) -> None:
+        """Note that the client knows of a job."""
+        self._knows(job_id)
+        self._mark(job_id, unanswered=False)
+
+    def _mark(self, job_id: str, *, unanswered: bool) -> None:
+        for box in dict.fromkeys((self._home, self._own)):
+            entry = box.entry(job_id)
+            if entry is not None and entry.unanswered != unanswered:
+                entry.unanswered = unanswered
+                with suppress(OSError):
+                    box.write(job_id, entry)
+
+    def _knows(self, job_id: str) -> None:
+        self._unanswered.discard(job_id)
+        self.left.discard(job_id)
 
     def ids(self) -> list[str]:
         """Return the jobs with pending notices, oldest first."""
@@ -209,13 +262,16 @@ class Inbox:
 
     def settle(self, job_id: str) -> None:
         """Delete a claimed entry: all was told."""
+        self._knows(job_id)
         self.killed.discard(job_id)
         self._own.delete(job_id)
 
-    def tell(self, job_id: str, told: int, *, end: bool) -> None:
+    def tell(self, job_id: str, entry: Entry) -> None:
         """Note in a claimed entry what was told, and take back the claim."""
+        if not entry.unanswered:
+            self._knows(job_id)
         with suppress(OSError):
-            self._own.write(job_id, b"%020d %d" % (told, end))
+            self._own.write(job_id, entry)
         self.release(job_id)
 
     def take_ended(self, may: Callable[[str], bool]) -> None:
@@ -225,14 +281,20 @@ class Inbox:
             return
         self._took = True
         for name in _names(self._store):
-            if name not in (self._home.name, self._own.name) and name.startswith((f"{self._family}.", self._before)):
+            if name.startswith((f"{self._family}.", self._before)):
                 with suppress(OSError):
                     self._take(name, may)
 
     def _take(self, name: str, may: Callable[[str], bool]) -> None:
+        """Take what is in the box of an ended connection; the box of this session may be one."""
         with _Ended(self._store, name) as ended:
             for job_id in ended.ids():
-                if may(job_id):
+                if not may(job_id):
+                    continue
+                entry = ended.entry(job_id)
+                if entry is not None and entry.unanswered:
+                    self.left.add(job_id)
+                if name != self._home.name:
                     self._home.hold()
                     ended.move(job_id, self._home)
 

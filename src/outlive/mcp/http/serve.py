@@ -171,6 +171,7 @@ def _run(
         verbose=asked["verbose"],
     )
     serving = _serving(asked, application)
+    calls.is_stopping = lambda: serving.should_exit
     # Last of all: a token made before a fault was found would never be shown
     url = greeting.url(asked, listener)
     greeting.greet(url, greeting.client_url(asked, url), store, tokens, greeting.first_token(tokens))

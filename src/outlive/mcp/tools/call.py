@@ -3,13 +3,16 @@ JSON-RPC."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
+
+import anyio
 
 from outlive import limits
 from outlive import verbs as verbs_module
 from outlive.core.ids import new_id
 from outlive.errors import OutliveError, from_os, invalid
+from outlive.jobs import ending, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.notices import Notices
 from outlive.mcp import async_driver
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     # Notifies a client while an action runs; takes the verb, its context and its arguments
     Alongside = Callable[[Verb, Context, dict[str, Any]], AbstractAsyncContextManager[None]]
 
+KILL = "kill"  # a value of `on_cancel`
 SPAWNING = frozenset({RUN, "start", "restart"})  # these need the job environment
 
 
@@ -203,6 +207,7 @@ class Calls:
         self._inboxes: dict[tuple[str | None, ...], Inbox] = {}
         self._unsent: dict[int | str, Callable[[], None]] = {}
         self._readers: dict[str, Reader] = {}
+        self.is_stopping: Callable[[], bool] = lambda: False  # whether this server is about to end
 
     async def run(
         self,
@@ -212,17 +217,43 @@ class Calls:
         *,
         handle: bool = False,
         alongside: Alongside | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> dict[str, Any]:
-        """Return the full envelope of a call. Errors: OutliveError, and any exception of a faulty
-        action."""
+        """Return the full envelope of a call. `cancelled`: whether the client has taken the call
+        back. Errors: OutliveError, and any exception of a faulty action."""
         verb, args = self.tools.read(tool, given, handle=handle)
         unbounded = tool == EXEC and self.tools.exec_alone and not handle
         args, report = (args, {}) if unbounded else clamp(verb, args)
         args.pop("detail", None)  # the size is a matter of the face
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
         ctx = self._context(caller, env)
-        result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))
+        self._notices.begin(ctx)
+        try:
+            result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))
+        except anyio.get_cancelled_exc_class():
+            await self._leave(ctx, ends=cancelled() and self._ends_cancelled)
+            raise
         return answer(verb.type, {**result, **report})
+
+    @property
+    def _ends_cancelled(self) -> bool:
+        """Whether a job ends with the call that started it. Without the tool process nothing else
+        could end it."""
+        return (self._config.get("exec", "on_cancel") or (KILL if self.tools.exec_alone else None)) == KILL
+
+    async def _leave(self, ctx: Context, *, ends: bool) -> None:
+        """Note that a call ended without an answer: the next answer names the job that it started.
+        `ends`: end the job too."""
+        if ctx.job_id is None or ctx.inbox is None:
+            return
+        ctx.inbox.leave(ctx.job_id)
+        if ends:
+            with (
+                anyio.CancelScope(shield=True),
+                suppress(OSError, OutliveError),
+                lookup.open_known(ctx, ctx.job_id) as job,
+            ):
+                await async_driver.drive(ending.kill(ctx, job, wait_ms=0))
 
     def notices(
         self, caller: Caller, answered: dict[str, Any]
@@ -254,7 +285,16 @@ class Calls:
 
     def mark_told(self, ctx: Context, found: dict[str, Any]) -> None:
         """Note that the client of `ctx` knows this of a job, so that no notice tells it again."""
-        self._notices.known(ctx, found)
+        then = self._notices.known(ctx, found)
+        if then is not None:
+            then()
+
+    def known(self, caller: Caller, answered: dict[str, Any]) -> Callable[[], None] | None:
+        """Return what is to be called when an answer without notices has been sent."""
+        try:
+            return self._notices.known(self._context(caller, self._environment.current()), answered)
+        except (OSError, OutliveError):
+            return None
 
     async def _result(
         self, verb: Verb, ctx: Context, args: dict[str, Any], alongside: Alongside | None, written: Mapping[str, str]

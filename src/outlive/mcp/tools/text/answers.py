@@ -31,10 +31,10 @@ def render(found: Found, *, process: bool = True, members: Found | None = None, 
     `members`: the object, for a client that gets the text alone and asked for every member.
     `job_word`: what the client calls the id of a job."""
     if not found.get("ok"):
-        return "\n".join(map(_one_line, [*_error(found["error"]), *sentences.notices(found)]))
+        return "\n".join(map(_one_line, [*_error(found["error"]), *sentences.notices(found, process)]))
     body, words = _BY_TYPE.get(found["type"], _plain)(found, process)
     body = body.rstrip("\r\n")
-    about = [*sentences.clamped(found), *sentences.notices(found), *_facts(members), *sentences.size(body)]
+    about = [*sentences.clamped(found), *sentences.notices(found, process), *_facts(members), *sentences.size(body)]
     lines = [line for line in map(_one_line, [*words, *about]) if line.strip()]
     if job_word:
         lines = [re.sub(r"\bjob(?:_id)?(?==| [0-9A-Z]{26}\b)", job_word, line) for line in lines]

@@ -184,18 +184,24 @@ def clamped(found: Found) -> list[str]:
     return [f"[one call lasts at most {got}; {asked} were asked for. Call again to go on.]"]
 
 
-def notices(found: Found) -> list[str]:
-    return [_notice(notice) for notice in found.get("notices") or []]
+def notices(found: Found, process: bool) -> list[str]:
+    return [_notice(notice, process) for notice in found.get("notices") or []]
 
 
-def _notice(notice: Found) -> str:
+def _notice(notice: Found, process: bool) -> str:
     """Return what happened to another job, in brackets, since it does not belong to the answer."""
     last = f": {quoted(notice['last_line'])}" if notice.get("last_line") else ""
     job = f"job {notice.get('job_id')} ({command_line(notice.get('name') or '')})"
     if notice.get("event") == "watch_hit":
         times = f", {notice['hits']} times" if notice.get("hits", 1) > 1 else ""
         return f"[{job} matched {notice['pattern']} at seq {notice['seq']}{times}{last}]"
-    return f"[{job}: {short_state(notice)}{last}]"
+    if notice.get("event") != "unanswered":
+        return f"[{job}: {short_state(notice)}{last}]"
+    call = "a call that was cancelled or cut off"
+    if notice.get("state") in FINISHED:
+        return f"[{job}, started by {call}: {short_state(notice)}{last}]"
+    follow = "process wait, log or kill it" if process else f"`outlive kill {notice.get('job_id')}` ends it"
+    return f"[{call} left {job} running; {follow}{last}]"
 
 
 def hint(found: Found) -> list[str]:
