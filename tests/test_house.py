@@ -33,6 +33,7 @@ FLOORS = (
     ("fastjson",),
     ("errors",),
     ("core",),
+    ("policy",),
     ("config",),
     ("system",),
     ("store",),
@@ -51,7 +52,7 @@ LEAN_ROOMS = {
     "supervisor": {"limits", "fastjson", "errors", "core", "system", "store"},
     "system": {"limits", "fastjson", "errors", "core"},
 }
-STDLIB_ONLY = ("limits", "fastjson", "errors", "core", "config", "system", "store", "supervisor", "launch")
+STDLIB_ONLY = ("limits", "fastjson", "errors", "core", "policy", "config", "system", "store", "supervisor", "launch")
 # Never at the top of a module: RE2 is for a job that has a pattern to watch.
 LATE_ONLY = {"re2"}
 HEAVY = {

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from outlive.policy.decide import Policy
+    from outlive.policy.rules import Rule
+
 STRINGS = "array of strings"
+RULES = "array of tables"  # [[policy.rule]]: rules of policy/rules.py, in the file alone
 _FOREVER_S = limits.MAX_DURATION_MS / 1000
 # section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file.
 KEYS: dict[str, dict[str, tuple[str, Any]]] = {
@@ -46,6 +50,11 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "max_bytes": ("integer", None),
         # The other settings of this section are enforced without a call of gc
         "automatic": ("boolean", True),
+    },
+    "policy": {
+        "default": ("string", None),
+        "ask_timeout": ("string", "1h"),
+        "rule": (RULES, None),
     },
 }
 # The name that a key had before → (its name now, what the old values mean). The new name wins where
@@ -94,6 +103,16 @@ class Config:
         found = {"older_than_s": older_than_s, **bounds}
         return found if any(bound is not None for bound in found.values()) else None
 
+    def policy(self) -> Policy | None:
+        """Return the policy for commands; None where none is configured."""
+        if not self.has("policy"):
+            return None
+        from outlive.core.units import duration_ms
+        from outlive.policy.decide import Policy
+
+        ask_timeout_ms = duration_ms(self.get("policy", "ask_timeout"), "policy.ask_timeout")
+        return Policy(self.get("policy", "default"), ask_timeout_ms, self.get("policy", "rule") or ())
+
 
 def default_path(env: Mapping[str, str]) -> str:
     """Return `$XDG_CONFIG_HOME/outlive/config.toml`, else `~/.config/outlive/config.toml`."""
@@ -110,7 +129,13 @@ def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
     values = _from_openclaw(env)
     values.update(_from_file(path, must_exist=bool(explicit or env.get("OUTLIVE_CONFIG"))))
     values.update(_from_env(env))
-    return Config(values, path if os.path.exists(path) else None)
+    found = Config(values, path if os.path.exists(path) else None)
+    if found.has("policy") and not found.is_set("policy", "default"):
+        raise _error(
+            f"{path}: [policy] has no default",
+            'Say what happens to commands that no rule decides: default = "allow", "ask" or "deny".',
+        )
+    return found
 
 
 def _error(message: str, hint: str | None = None) -> OutliveError:
@@ -144,13 +169,34 @@ def _from_file(path: str, *, must_exist: bool) -> dict[tuple[str, str], Any]:
             raise _error(f"{_place(path, written, section)}: {section} is a section; write [{section}]")
         for key, value in entries.items():
             where = _place(path, written, section, key)
-            if (section, key) in _RENAMED:
-                _set_renamed(values, section, key, value, where)
-            elif key not in KEYS[section]:
-                raise _unknown(f"key {key} in [{section}]", key, list(KEYS[section]), where)
+            if (section, key) == ("policy", "rule"):
+                values[section, key] = _rules(value, path, written, where)
             else:
-                values[section, key] = _checked(section, key, value, where)
+                _set(values, section, key, value, where)
     return values
+
+
+def _set(values: dict[tuple[str, str], Any], section: str, key: str, value: Any, where: str) -> None:
+    """Set a key as the file has it. Errors: config_error."""
+    if (section, key) in _RENAMED:
+        _set_renamed(values, section, key, value, where)
+    elif key not in KEYS[section]:
+        raise _unknown(f"key {key} in [{section}]", key, list(KEYS[section]), where)
+    else:
+        values[section, key] = _checked(section, key, value, where)
+
+
+def _rules(value: Any, path: str, text: str, where: str) -> list[Rule]:
+    """Return the rules of a policy. Errors: config_error."""
+    from outlive.policy import rules  # late: most people have none
+
+    if not isinstance(value, list):
+        raise _error(f"{where}: policy.rule is an array of tables; write [[policy.rule]]")
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if "".join(line.split()).startswith(_RULE)]
+    return rules.parsed(value, lambda index: f"{path}, line {lines[index]}" if len(lines) == len(value) else path)
+
+
+_RULE = "[[policy.rule]]"
 
 
 def _mistake(path: str, text: str, said: str) -> str:
@@ -180,7 +226,7 @@ def _place(path: str, text: str, section: str, key: str | None = None) -> str:
 
 def _from_env(env: Mapping[str, str]) -> dict[tuple[str, str], Any]:
     values: dict[tuple[str, str], Any] = {}
-    names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in KEYS.items() for k in keys}
+    names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in KEYS.items() for k in keys if keys[k][0] != RULES}
     old_names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, k in _RENAMED}
     for name, text in env.items():
         if not name.startswith("OUTLIVE_") or name in _OWN:
@@ -246,6 +292,8 @@ def _word(kind: str, text: str) -> Any:
 
 def _checked(section: str, key: str, value: Any, where: str) -> Any:
     kind = KEYS[section][key][0]
+    if (section, key) == ("policy", "ask_timeout") and value == 0 and not isinstance(value, bool):
+        value = "0"
     if key.endswith("_bytes") and isinstance(value, str):
         value = _size(value, f"{section}.{key}", where)
     good = {
@@ -261,11 +309,16 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
         raise _error(f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}")
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
         raise _error(f"{where}: serve.workdir is an absolute path, not {value!r}")
-    if (section, key) == ("gc", "older_than"):
+    if (section, key) == ("policy", "default"):
+        from outlive.policy.rules import DECISIONS
+
+        if value not in DECISIONS:
+            raise _error(f"{where}: policy.default is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}, not {value!r}")
+    if (section, key) in (("gc", "older_than"), ("policy", "ask_timeout")) and (key, value) != ("ask_timeout", "0"):
         from outlive.core.units import duration_ms
 
         try:
-            duration_ms(value, "gc.older_than", bare_unit=None)
+            duration_ms(value, f"{section}.{key}", bare_unit=None)
         except OutliveError as error:
             raise _error(f"{where}: {error.message}", error.hint) from error
     return value

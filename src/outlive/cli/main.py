@@ -37,7 +37,7 @@ PROGRAMS = {
     "demo": "outlive.demo:main",
 }
 # These answer even where the root is unsafe or full
-_STORELESS = frozenset({"schema", "doctor", "install", "uninstall"})
+_STORELESS = frozenset({"schema", "doctor", "install", "uninstall", "policy check"})
 _FORGIVING = frozenset({"doctor"})  # answer even where the configuration is broken
 _WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
 

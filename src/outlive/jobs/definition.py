@@ -53,11 +53,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
 
     Errors: invalid_argument, invalid_tag, io_error.
     """
-    given = args["command"]
-    if ctx.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
-        given = given[0]
-    words = _command(given)
-    wrapper = _wrapper(ctx, args.get("shell"))
+    words, shell = command_of(ctx, args["command"], args.get("shell"))
     cwd = working_directory(ctx, args.get("cwd"))
     env = check_env(args.get("env") or {})
     mask = _mask(args.get("mask") or ())
@@ -78,7 +74,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     definition = Definition(
         job_id=job_id,
         command=words,
-        shell=list(wrapper) if isinstance(given, str) else None,
+        shell=shell,
         cwd=cwd,
         env={name: value for name, value in env.items() if name not in mask},
         env_files=env_files,
@@ -107,6 +103,18 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     hints += _milliseconds_meant(ctx, definition.timeout_ms)
     hint = " ".join(hints) or None
     return Plan(definition, {**from_files, **env}, stdin_data=data, stdin_fd=stdin_fd, hint=hint)
+
+
+def command_of(ctx: Context, given: str | list[str], shell: str | None) -> tuple[list[str], list[str] | None]:
+    """Return the words of a command as they are stored, and the wrapper of a shell string.
+
+    Errors: invalid_argument.
+    """
+    if ctx.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
+        given = given[0]
+    words = _command(given)
+    wrapper = _wrapper(ctx, shell)
+    return words, list(wrapper) if isinstance(given, str) else None
 
 
 def _milliseconds_meant(ctx: Context, timeout_ms: int) -> list[str]:

@@ -38,8 +38,12 @@ if TYPE_CHECKING:
 def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
     """Make the job's directory, complete and visible, with its locks held.
 
-    Errors: io_error; nothing is left then.
+    Errors: denied, io_error; nothing is left then.
     """
+    if ctx.config.has("policy"):
+        from outlive.jobs import permission  # late, as everywhere: most people have no policy
+
+        permission.decided(ctx, plan.definition, plan.overrides)
     new: NewJob | None = None
     ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
     try:

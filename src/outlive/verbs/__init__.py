@@ -43,13 +43,15 @@ VERBS = {
     "token add": ("tokens", "ADD"),
     "token list": ("tokens", "LIST"),
     "token revoke": ("tokens", "REVOKE"),
+    "policy check": ("policy", "CHECK"),
     "schema": ("schema", "VERB"),
     "doctor": ("doctor", "VERB"),
     "demo": ("demo", "VERB"),
 }
 # These are not offered over MCP, whose list of tools is made without loading them
 COMMAND_LINE_ONLY = frozenset(
-    "attach install uninstall mcp serve schema doctor demo".split() + ["token add", "token list", "token revoke"]
+    "attach install uninstall mcp serve schema doctor demo".split()
+    + ["token add", "token list", "token revoke", "policy check"]
 )
 ALIASES = {"exec": "run", "spawn": "run"}
 

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
@@ -50,7 +51,15 @@ def notify_set(
                 found |= {"watches": watches, "last_watch": watch_spec.last_number(watches, number)}
             return found | _on_output_match(ctx, old.get("on_output_match"), match, end)
 
-        definition = lookup.change_meta(found_job, lambda old: old.replace(notification=changed(old.notification)))
+        def redefined(old: Definition) -> Definition:
+            notification = changed(old.notification)
+            if ctx.config.has("policy"):
+                from outlive.jobs import permission  # late: most people have no policy
+
+                permission.check_sinks(ctx, old, notification)
+            return old.replace(notification=notification)
+
+        definition = lookup.change_meta(found_job, redefined)
         found = adoption.inspect_and_adopt(ctx, found_job)
         if found.supervised and (match or remove_watch or args.get("watch")):
             yield from _reload(found_job)

@@ -59,6 +59,10 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
     definition = job.read_meta()
     definition_module.working_directory(ctx, definition.cwd)
     overrides = {**definition_module.read_env_files(definition.env_files), **definition.env}
+    if ctx.config.has("policy"):
+        from outlive.jobs import permission  # late: most people have no policy
+
+        permission.decided(ctx, definition, overrides)
     stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path)
     return definition_module.Plan(definition, overrides, stdin_fd=stdin_fd)
 

@@ -1,0 +1,72 @@
+"""Decide about commands: the strictest rule that matches wins."""
+
+from __future__ import annotations
+
+from outlive.policy import lexer
+from outlive.policy.rules import ALLOW, ASK, DECISIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from outlive.policy.rules import Place, Rule
+
+DEFAULT = "default"
+_UNKNOWN = "it is not known what it runs"
+
+
+class Policy:
+    """`[policy]` of the configuration. `default` decides what no rule does; `ask_timeout_ms` is how
+    long an approval may take, 0: it is denied at once."""
+
+    __slots__ = ("ask_timeout_ms", "default", "rules")
+
+    def __init__(self, default: str, ask_timeout_ms: int, rules: Sequence[Rule]) -> None:
+        self.default = default
+        self.ask_timeout_ms = ask_timeout_ms
+        self.rules = rules
+
+
+class Decision:
+    """What was decided about a command, by which rule, and why."""
+
+    __slots__ = ("command", "decision", "reason", "rule", "unread")
+
+    def __init__(self, command: lexer.Command, decision: str, rule: str, reason: str | None) -> None:
+        self.command = command.argv
+        self.unread = command.unread
+        self.decision = decision
+        self.rule = rule
+        self.reason = reason
+
+    def to_dict(self) -> dict[str, Any]:
+        found = {"command": self.command, "decision": self.decision, "rule": self.rule, "reason": self.reason}
+        return found | ({"unknown": self.unread} if self.unread else {})
+
+
+def decided(policy: Policy, words: list[str], shell: list[str] | None, place: Place) -> list[Decision]:
+    """Return the decision about each command of a job: of `words`, or of the string in it that
+    `shell` runs."""
+    return [_of(policy, command, place) for command in lexer.commands(words, shell)]
+
+
+def strictest(decisions: Sequence[Decision]) -> Decision:
+    """Return the strictest of several decisions; of equal ones the first."""
+    return max(decisions, key=lambda one: _strictness(one.decision))
+
+
+def _strictness(decision: str) -> int:
+    return DECISIONS.index(decision)
+
+
+def _of(policy: Policy, command: lexer.Command, place: Place) -> Decision:
+    matching = [rule for rule in policy.rules if rule.matches(command, place)]
+    if matching:
+        rule = max(matching, key=lambda one: _strictness(one.decision))
+        return Decision(command, rule.decision, rule.name, rule.reason)
+    if command.unread is None:
+        return Decision(command, policy.default, DEFAULT, None)
+    # It might run what a rule asks about or denies
+    restricts = policy.default == ALLOW and any(rule.decision != ALLOW for rule in policy.rules)
+    return Decision(command, ASK if restricts else policy.default, DEFAULT, f"{_UNKNOWN}: {command.unread}")

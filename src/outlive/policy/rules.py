@@ -1,0 +1,246 @@
+"""The rules of `[policy]`: read from tables, checked, and matched with commands."""
+
+from __future__ import annotations
+
+import os
+from fnmatch import fnmatchcase
+
+from outlive.errors import OutliveError, nearest
+from outlive.policy import lexer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+ALLOW, ASK, DENY = DECISIONS = ("allow", "ask", "deny")  # the later, the stricter
+_CONDITIONS = ("prefix", "program", "directory", "sandbox", "unknown")
+_KEYS = (*_CONDITIONS, "env", "decision", "reason", "match", "not_match")
+_EXAMPLE_SHELL = ["sh", "-c"]
+_SHOWN_CHARS = 60
+
+
+class Place:
+    """Where a command is to run: what of a job rules look at besides its words.
+
+    `path`: the PATH that finds its programs. `variables`: the names of those that the call sets.
+    """
+
+    __slots__ = ("cwd", "path", "sandbox", "variables")
+
+    def __init__(self, cwd: str, *, path: str, sandbox: str = "off", variables: Sequence[str] = ()) -> None:
+        self.cwd = cwd
+        self.path = path
+        self.sandbox = sandbox
+        self.variables = variables
+
+
+class Rule:
+    """One rule. Every condition that it has must hold for a command.
+
+    `prefix`: how argv begins, each element a word or alternatives. `program`: patterns of the path of
+    its program. `directory`: the job runs there or below. `sandbox`: the modes for which it holds.
+    `unknown`: it is about commands of which it is not known what they run. `env`: patterns of the
+    variables that a call may set without leaving an `allow` rule.
+    """
+
+    __slots__ = ("decision", "directory", "env", "name", "prefix", "program", "reason", "sandbox", "unknown")
+
+    def __init__(self, number: int, table: Mapping[str, Any]) -> None:
+        self.decision: str = table["decision"]
+        self.reason: str | None = table.get("reason")
+        self.prefix = [_several(one) for one in table.get("prefix", ())]
+        self.program = [os.path.expanduser(one) for one in _several(table.get("program", ()))]
+        self.directory = [os.path.realpath(os.path.expanduser(one)) for one in _several(table.get("directory", ()))]
+        self.sandbox = _several(table.get("sandbox", ()))
+        self.unknown: bool = table.get("unknown", False)
+        self.env = _several(table.get("env", ()))
+        self.name = f"rule {number}" + (f" ({self._shown()})" if self._shown() else "")
+
+    def _shown(self) -> str:
+        words = ["|".join(one) for one in self.prefix] or self.program or self.directory or self.sandbox
+        return " ".join(words)[:_SHOWN_CHARS] or "unknown commands"
+
+    def matches(self, command: lexer.Command, place: Place) -> bool:
+        """Return whether this rule decides the command. A rule that allows takes no command that
+        may be another one; a rule that asks or denies does."""
+        if self.decision == ALLOW and not self._may_allow(command, place):
+            return False
+        if self.unknown and command.unread is None:
+            return False
+        if self.directory and not self._is_inside(command, place):
+            return False
+        if self.sandbox and place.sandbox not in self.sandbox:
+            return False
+        return self._has_prefix(command) and self._has_program(command, place)
+
+    def is_example(self, text: str | list[str]) -> bool:
+        """Return whether `prefix` and `program` match an example, wherever it runs."""
+        words = [text] if isinstance(text, str) else text
+        shell = _EXAMPLE_SHELL if isinstance(text, str) else None
+        place = Place("/", path=os.environ.get("PATH", os.defpath))
+        return any(
+            (self.decision != ALLOW or self.unknown or one.unread is None)
+            and (not self.unknown or one.unread is not None)
+            and self._has_prefix(one)
+            and self._has_program(one, place)
+            for one in lexer.commands(words, shell)
+        )
+
+    def _may_allow(self, command: lexer.Command, place: Place) -> bool:
+        if command.unread is not None and not self.unknown:
+            return False
+        return all(any(fnmatchcase(name, known) for known in (*SAFE_VARIABLES, *self.env)) for name in place.variables)
+
+    def _is_inside(self, command: lexer.Command, place: Place) -> bool:
+        if command.moved:  # it may run anywhere
+            return self.decision != ALLOW
+        cwd = os.path.realpath(place.cwd)
+        return any(one in (cwd, "/") or cwd.startswith(one + os.sep) for one in self.directory)
+
+    def _has_prefix(self, command: lexer.Command) -> bool:
+        if not self.prefix:
+            return True
+        for number, wanted in enumerate(self.prefix):
+            if number in command.globs:  # files may have these names
+                return self.decision != ALLOW
+            if number >= len(command.argv):
+                return False
+            word = command.argv[number]
+            if word in wanted:
+                continue
+            # `/tmp/git` is another program than the `git` that is allowed, and may be the one denied
+            if number or self.decision == ALLOW or os.path.basename(word) not in wanted:
+                return False
+        return True
+
+    def _has_program(self, command: lexer.Command, place: Place) -> bool:
+        if not self.program:
+            return True
+        if command.unread is not None and len(command.argv) == 1:
+            return False
+        paths = program_paths(command, place)
+        return any(fnmatchcase(path, pattern) for path in paths for pattern in self.program)
+
+
+# They change how a program talks, not which one runs
+SAFE_VARIABLES = ("TERM", "LANG", "LC_*", "TZ", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CI",
+    "COLUMNS", "LINES")  # fmt: skip
+
+
+def program_paths(command: lexer.Command, place: Place) -> list[str]:
+    """Return the path of a command's program as PATH finds it, and without links; nothing where it
+    cannot be known."""
+    name = command.argv[0]
+    if os.sep in name:
+        if command.moved and not os.path.isabs(name):
+            return []
+        found = os.path.normpath(os.path.join(place.cwd, name))
+    else:
+        import shutil  # late: few rules name a program
+
+        # A relative element of PATH depends on the directory, which the command may leave
+        absolute = os.pathsep.join(one for one in place.path.split(os.pathsep) if os.path.isabs(one))
+        found = shutil.which(name, path=absolute) or ""
+    if not found:
+        return []
+    directory, name = os.path.split(found)
+    return [found, os.path.join(os.path.realpath(directory), name), os.path.realpath(found)]
+
+
+def _several(given: Any) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def parsed(tables: list[Any], where: Callable[[int], str]) -> list[Rule]:
+    """Return the rules of `[[policy.rule]]`. `where(index)` names the file and line of one. Errors:
+    config_error."""
+    found = []
+    for index, table in enumerate(tables):
+        place = f"{where(index)}: [[policy.rule]] number {index + 1}"
+        _check(table, place)
+        rule = Rule(index + 1, table)
+        _check_examples(rule, table, place)
+        found.append(rule)
+    return found
+
+
+def _check(table: Any, place: str) -> None:
+    if not isinstance(table, dict):
+        raise _error(f"{place}: a rule is a table", "Write [[policy.rule]], and its keys below.")
+    for key, value in table.items():
+        if key not in _KEYS:
+            near = nearest(key, list(_KEYS))
+            raise _error(
+                f"{place}: unknown key {key}", f"Did you mean {near}?" if near else f"Known: {', '.join(_KEYS)}."
+            )
+        if not _is_of_kind(key, value):
+            raise _error(f"{place}: {key} must be {_KINDS[key][0]}, not {value!r}")
+    if table.get("decision") not in DECISIONS:
+        raise _error(f"{place}: decision is allow, ask or deny", 'For example: decision = "ask".')
+    if not any(table.get(key) for key in _CONDITIONS):
+        raise _error(
+            f"{place}: it names no command, so it would decide all of them",
+            "Give it a prefix, program, directory or sandbox, or unknown = true; for all commands there is default.",
+        )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_texts(value: Any) -> bool:
+    return _is_text(value) or (isinstance(value, list) and bool(value) and all(map(_is_text, value)))
+
+
+def _is_of_kind(key: str, value: Any) -> bool:
+    return _KINDS[key][1](value)
+
+
+_TEXTS = ("a string or an array of strings", _is_texts)
+_EXAMPLES = (
+    "an array of commands, each a string or an array of words",
+    lambda value: isinstance(value, list) and all(map(_is_texts, value)),
+)
+_MODES = ("off", "read-only", "workspace-write")
+_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "prefix": (
+        "an array of words; an array in a place holds alternatives",
+        lambda value: isinstance(value, list) and bool(value) and all(map(_is_texts, value)),
+    ),
+    "program": _TEXTS,
+    "directory": (
+        "a path or an array of paths, each absolute or beginning with ~/",
+        lambda value: _is_texts(value) and all(one.startswith(("/", "~/")) or one == "~" for one in _several(value)),
+    ),
+    "sandbox": (f"of {', '.join(_MODES)}", lambda value: _is_texts(value) and set(_several(value)) <= set(_MODES)),
+    "unknown": ("true or false", lambda value: isinstance(value, bool)),
+    "env": _TEXTS,
+    "decision": ("allow, ask or deny", _is_text),
+    "reason": ("a string", _is_text),
+    "match": _EXAMPLES,
+    "not_match": _EXAMPLES,
+}
+
+
+def _check_examples(rule: Rule, table: Mapping[str, Any], place: str) -> None:
+    for key, wanted in (("match", True), ("not_match", False)):
+        for example in table.get(key, ()):
+            if rule.is_example(example) is not wanted:
+                does = "does not match" if wanted else "matches"
+                raise _error(f"{place}: it {does} its example {example!r} of {key}", _why(example))
+
+
+def _why(example: str | list[str]) -> str | None:
+    """Return how an example is read, where that may be the reason that it does not match."""
+    if isinstance(example, list):
+        return None
+    unread = next((one.unread for one in lexer.commands([example], _EXAMPLE_SHELL) if one.unread), None)
+    return f"It is an unknown command: {unread}." if unread else None
+
+
+def _error(message: str, hint: str | None = None) -> OutliveError:
+    return OutliveError("config_error", message, hint=hint)

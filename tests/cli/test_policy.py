@@ -1,0 +1,124 @@
+"""What the policy denies is not run, whichever way it is named; `policy check` tells what would be decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.cli import Cli
+from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST
+
+RULES = """
+[policy]
+default = "allow"
+
+[[policy.rule]]
+prefix = ["touch"]
+decision = "deny"
+reason = "files are made by hand"
+
+[[policy.rule]]
+unknown = true
+decision = "deny"
+"""
+
+
+@pytest.fixture
+def config(place: Path) -> Path:
+    path = place / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(RULES, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "touch made"),
+        ("run", "touch", "made"),
+        ("run", "/bin/touch made"),
+        ("run", "true && touch made"),
+        ("run", "> made"),
+        ("run", "--shell-wrapper", "python3 -c", "open('made', 'w')"),
+        ("run", "--notify-command", "touch made", "true"),
+        ("run", "--watch", "x", "--watch-command", "touch made", "echo x"),
+        ("create", "touch made"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_denied_is_not_run(cli: Cli, config: Path, work: Path, words: tuple[str, ...]) -> None:
+    error = cli.error(*words, code="denied", status=1)
+    assert "the policy denies `" in error["message"]
+    assert error["details"]["rule"] in ("rule 1 (touch)", "rule 2 (unknown commands)")
+    assert cli.ok("list", "--all")["jobs"] == []
+    assert not (work / "made").exists()
+
+
+def test_a_denial_names_the_rule_and_its_reason(cli: Cli, config: Path) -> None:
+    error = cli.error("run", "touch made", code="denied")
+    assert (
+        error["message"] == "the policy denies `touch made` (rule 1 (touch)): files are made by hand; nothing was run"
+    )
+    assert error["details"] == {
+        "rule": "rule 1 (touch)",
+        "reason": "files are made by hand",
+        "command": ["touch", "made"],
+    }
+    assert "Plain words" in cli.error("run", "echo $HOME", code="denied")["hint"]
+
+
+def test_start_and_restart_ask_the_policy_of_now(cli: Cli, config: Path, work: Path) -> None:
+    config.rename(work / "away")
+    created = cli.ok("create", "touch made")["job_id"]
+    ended = cli.ok("run", "--wait", "touch", "made")["job_id"]
+    (work / "made").unlink()
+    (work / "away").rename(config)
+    cli.error("start", created, code="denied")
+    assert cli.ok("status", created)["state"] == "created"
+    cli.error("restart", ended, code="denied")
+    assert not (work / "made").exists()
+
+
+def test_a_notification_command_that_is_added_later_is_decided_too(cli: Cli, config: Path) -> None:
+    job = cli.ok("create", "echo x")["job_id"]
+    for words in (("--command",), ("--watch", "x", "--watch-command"), ("--output-pattern", "x", "--output-command")):
+        cli.error("notify", "set", job, *words, "touch made", code="denied")
+    assert cli.ok("notify", "set", job, "--command", "cat")["notification"] == {"notify_command": "cat"}
+
+
+def test_a_command_that_would_be_asked_about_is_denied_where_asking_is_off(cli: Cli, config: Path) -> None:
+    config.write_text('[policy]\ndefault = "ask"\nask_timeout = 0\n', encoding="utf-8")
+    assert "asking is off" in cli.error("run", "true", code="denied")["message"]
+
+
+def test_policy_check_tells_each_command_and_its_rule(cli: Cli, config: Path, work: Path) -> None:
+    found = cli.ok("policy", "check", "--", "ls; touch made")
+    assert (found["decision"], found["rule"], found["reason"]) == ("deny", "rule 1 (touch)", "files are made by hand")
+    assert [(one["command"], one["decision"], one["rule"]) for one in found["commands"]] == [
+        (["ls"], "allow", "default"),
+        (["touch", "made"], "deny", "rule 1 (touch)"),
+    ]
+    assert (found["config"], found["cwd"]) == (str(config), str(work))
+    (unknown,) = cli.ok("policy", "check", "echo $HOME")["commands"]
+    assert (unknown["decision"], unknown["unknown"]) == ("deny", "it has `$`, which the shell reads")
+
+
+def test_without_a_policy_everything_is_allowed(cli: Cli) -> None:
+    found = cli.ok("policy", "check", "rm", "-rf", "/")
+    assert (found["decision"], found["rule"], found["config"]) == ("allow", None, None)
+
+
+@MODERN_FIRST
+def test_a_model_is_told_what_is_denied_and_why(
+    mcp_connect: Callable[..., McpSession], config: Path, work: Path
+) -> None:
+    session = mcp_connect()
+    denied = {"action": "create", "command": "touch made"}
+    for tool, given in (("exec", {"command": ["touch", "made"]}), ("process", denied)):
+        assert "files are made by hand" in session.error(tool, code="denied", **given).text
+    assert session.ok("exec", command="echo fine")["output"] == "fine\n"
+    assert "policy" not in session.tools()["process"].model_dump_json()
+    assert not (work / "made").exists()
