@@ -150,6 +150,17 @@ def test_a_list_without_jobs_is_empty(cli: Cli, root: Path) -> None:
     assert (found["jobs"], found["truncated"], found["skipped"], found["root"]) == ([], False, 0, str(root))
 
 
+def test_an_empty_list_counts_the_jobs_of_other_directories(cli: Cli, jobs: Jobs, work: Path) -> None:
+    elsewhere = work / "elsewhere"
+    elsewhere.mkdir()
+    cli.ok("run", "--cwd", str(elsewhere), "true")
+    running = cli.ok("run", "--snapshot-after", "0", "--cwd", str(elsewhere), "exec sleep 60")["job_id"]
+    assert cli.ok("list")["hint"] == "None here; 1 running, 1 not running elsewhere: --all shows them."
+    assert cli.ok("list", "--state", "running")["hint"] == "None here; 1 running elsewhere: --all shows them."
+    assert "hint" not in cli.ok("list", "--tag", "no.such")
+    cli.ok("kill", running)
+
+
 def test_an_entry_tells_a_job_apart(cli: Cli, work: Path) -> None:
     job = _finished(cli, "--tag", "a", "--title", "build", "echo one; echo; echo ' last '; exit 2")
     (entry,) = cli.ok("list")["jobs"]

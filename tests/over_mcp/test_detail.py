@@ -70,7 +70,7 @@ def test_the_same_detail_gives_the_same_object_on_both_faces(shared_session: Mcp
 
 def test_a_brief_list_has_one_short_object_a_job(shared_session: McpSession) -> None:
     empty = shared_session.ok("process", action="list")
-    assert set(empty) == {"ok", "type", "jobs", "hint"}
+    assert set(empty) == {"ok", "type", "jobs"}
     shared_session.ok("exec", command="echo last; exit 2", title="one", tags=["a.b"], env={"A": "1"})
     (entry,) = shared_session.ok("process", action="list")["jobs"]
     assert set(entry) == {"job_id", "state", "exit_code", "reason", "name", "started_at", "last_line"}

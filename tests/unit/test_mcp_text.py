@@ -274,7 +274,7 @@ def test_list_is_lines_in_the_order_of_the_answer() -> None:
         "D  running  since 2026-01-02T03:04:05Z  x",
         "C  killed (timeout)  x",
     ]
-    assert said("list", jobs=[], hint="`list` with all").endswith("`list` with all")
+    assert said("list", jobs=[], hint="None of yours.") == "None of yours."
     assert said("list", jobs=[]) == "There is no such job."
 
 

@@ -56,13 +56,15 @@ def _seen(ctx: Context, job: JobDir) -> tuple[int, str]:
 
 
 def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, str | None]:
-    """Return where a caller reads from, and a sentence if its `since_seq` is beyond the end of the
-    output.
+    """Return where a caller reads from, and a sentence if it cannot know that: its `since_seq` is
+    beyond the end of the output, or another session of the client has read what comes before.
 
     Without `since_seq` this is where the client's last answer ended.
     """
     if since_seq is None:
-        return seen(ctx, job), None
+        position, key = _seen(ctx, job)
+        is_own = not position or ctx.inbox is None or key == ctx.inbox.key
+        return position, None if is_own else _read_before(job, position)
     if not since_seq:
         return 0, None
     from outlive.store.output.merged import Output
@@ -70,6 +72,20 @@ def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, st
     with Output(job) as output:
         end = output.end
     return min(since_seq, end), beyond(since_seq, end)
+
+
+def _read_before(job: JobDir, position: int) -> str:
+    """Return the sentence about output that an earlier session has read."""
+    from outlive.store.output.line_index import Lines
+    from outlive.store.output.merged import Output
+
+    with Output(job) as output:
+        lines = Lines(job, output)
+        try:
+            line = lines.before(min(position, output.end)) + 1
+        finally:
+            lines.close()
+    return f"Shown from line {line} (seq {position}) on; since_seq=0 shows what another session has read."
 
 
 def beyond(since_seq: int, end: int) -> str | None:

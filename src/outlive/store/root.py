@@ -207,7 +207,6 @@ def _check(path: str, found: os.stat_result) -> None:
         )
 
 
-EVERY_JOB = "`list` with all shows every job that you may see."
 _REMOVED = (
     "It may have been removed. "
     + per_face("`outlive list --all`", "`process` action=list all=true")

@@ -53,7 +53,7 @@ def events(
         if more:
             behind = "those before" if since_seq is None and since_event is None else f"since_event={last}: those after"
             answer["hint"] = f"There are more: limit=0 shows all, {behind} are left out here."
-        _, beyond = read_cursor.beginning(ctx, found_job, since_seq)
+        beyond = None if since_seq is None else read_cursor.beginning(ctx, found_job, since_seq)[1]
         return read_cursor.with_hint(beyond, answer)
 
 

@@ -381,10 +381,7 @@ NOTICES: Schema = {
             "reason": _maybe_string("Why it ended."),
             "last_line": _maybe_string("The last line it put out; of a watch hit: the line."),
             "at": _maybe_string("When.", **_TIME),
-            "event": _string(
-                "What happened; unanswered: the call that started it was cancelled or cut off before its answer.",
-                enum=["finished", "unanswered", "watch_hit"],
-            ),
+            "event": _string("What happened; unanswered: to its call.", enum=["finished", "unanswered", "watch_hit"]),
         },
         {
             "watch": _string("Which watch."),

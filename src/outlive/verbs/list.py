@@ -13,7 +13,6 @@ from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.render import window
 from outlive.store.output.merged import Output
-from outlive.store.root import EVERY_JOB
 from outlive.verbs.spec import BOOL, INT, PATH, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
@@ -45,13 +44,20 @@ def list_jobs(
         raise invalid("all", message, hint="It shows the jobs of every directory and client.")
     wanted = _Filter(ctx, state, list(tags), cwd, owner, all)
     entries: list[dict[str, Any]] = []
+    elsewhere = _Elsewhere()
     skipped = 0
     truncated = False
     for job_id in _candidates(ctx, state):
         try:
             with lookup.open_known(ctx, job_id) as job:
                 found = adoption.inspect_and_adopt(ctx, job)
-                if not wanted.takes(found):
+                if not wanted.fits(found):
+                    continue
+                if not wanted.is_of_caller(found):
+                    elsewhere.count(found)
+                    continue
+                if not wanted.is_recent(found):
+                    elsewhere.older += 1
                     continue
                 if limit and len(entries) == limit:
                     truncated = True
@@ -60,8 +66,9 @@ def list_jobs(
         except (OSError, OutliveError):  # removed meanwhile, or from a newer version
             skipped += 1
     entries.sort(key=lambda entry: (entry["state"] == "running", entry["job_id"]), reverse=True)
-    hint = {} if entries or all else {"hint": EVERY_JOB}
-    return {"root": ctx.store.path, "jobs": entries, "truncated": truncated, "skipped": skipped, **hint}
+    answer = {"root": ctx.store.path, "jobs": entries, "truncated": truncated, "skipped": skipped}
+    hint = None if entries else elsewhere.hint(ctx, chosen=bool(cwd or owner))
+    return answer | ({"hint": hint} if hint else {})
 
 
 def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
@@ -72,6 +79,33 @@ def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
         yield job_id
     if state != "running":
         yield from (job_id for job_id in lookup.job_ids(ctx) if job_id not in known)
+
+
+class _Elsewhere:
+    """Counts the jobs that were not asked for, for a caller that finds none of its own."""
+
+    def __init__(self) -> None:
+        self.running = self.ended = self.older = 0
+
+    def count(self, found: Inspection) -> None:
+        if found.state.state == "running":
+            self.running += 1
+        else:
+            self.ended += 1
+
+    def hint(self, ctx: Context, *, chosen: bool) -> str | None:
+        """Return the sentence about them; None if there is none. `chosen`: the call named a directory
+        or an owner."""
+        counts = {"running": self.running, "not running": self.ended}
+        others = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+        place = "elsewhere" if chosen or ctx.face == "cli" else "in other sessions"
+        parts = [f"{others} {place}"] if others else []
+        parts += [f"{self.older} that ended long ago"] if self.older else []
+        if not parts:
+            return None
+        none, call = ("None of yours", "all=true") if ctx.face == "mcp" else ("None here", "--all")
+        none = "None such" if chosen else none
+        return f"{none}{' is recent' if self.older else ''}; {', '.join(parts)}: {call} shows them."
 
 
 class _Filter:
@@ -91,19 +125,23 @@ class _Filter:
         keep = ctx.config.get("exec", "cleanup_ms") if ctx.face == "mcp" and not everything and not state else None
         self._oldest = None if keep is None else time.time() - keep / 1000
 
-    def takes(self, found: Inspection) -> bool:
-        definition, state = found.definition, found.state
-        if self._state is not None and state.state != self._state:
+    def fits(self, found: Inspection) -> bool:
+        """Return whether a job has the state and the tags that were asked for."""
+        if self._state is not None and found.state.state != self._state:
             return False
+        return found.damage is not None or self._is_tagged is None or self._is_tagged(found.definition.tags)
+
+    def is_of_caller(self, found: Inspection) -> bool:
+        """Return whether a job is of the owner and the directory that were asked for."""
         if found.damage is not None:  # its owner cannot be read: better shown than hidden
             return True
-        if self._owner is not None and definition.owner != self._owner:
+        if self._owner is not None and found.definition.owner != self._owner:
             return False
-        if self._cwd is not None and os.path.realpath(definition.cwd) != self._cwd:
-            return False
-        if self._is_tagged is not None and not self._is_tagged(definition.tags):
-            return False
-        if self._oldest is None or not state.finished or not state.finished_at:
+        return self._cwd is None or os.path.realpath(found.definition.cwd) == self._cwd
+
+    def is_recent(self, found: Inspection) -> bool:
+        state = found.state
+        if found.damage is not None or self._oldest is None or not state.finished or not state.finished_at:
             return True
         return bool(seconds_of(state.finished_at) >= self._oldest)
 

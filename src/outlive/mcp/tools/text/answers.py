@@ -236,10 +236,7 @@ def _processes(listed: list[Found]) -> list[str]:
 def _list(found: Found, _process: bool) -> tuple[str, list[str]]:
     jobs = found.get("jobs") or []
     if not jobs:
-        return "", [
-            "No running or recent jobs of this client." if found.get("hint") else "There is no such job.",
-            *sentences.hint(found),
-        ]
+        return "", sentences.hint(found) or ["There is no such job."]
     running = sum(job.get("state") == "running" for job in jobs)
     told = sentences.counted(len(jobs), "job") + (f", {running} running" if running else "")
     more = "; there are more, limit=0 shows all" if found.get("truncated") else ""
