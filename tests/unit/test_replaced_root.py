@@ -42,10 +42,10 @@ def replace(root: Path, place: Path) -> Callable[[], None]:
 
 
 def test_a_call_that_is_at_work_keeps_the_old_root_open(calls: Calls, replace: Callable[[], None]) -> None:
-    at_work = calls.context(CALLER)
+    at_work = calls.context(CALLER, "read", "this test")
     fd, inode = at_work.store.fd, os.fstat(at_work.store.fd).st_ino
     replace()
-    next_call = calls.context(CALLER)
+    next_call = calls.context(CALLER, "read", "this test")
     assert next_call.store.fd != fd
     assert os.fstat(at_work.store.fd).st_ino == inode
     assert at_work.store.ids() == []

@@ -30,6 +30,8 @@ else:
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
 REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "launch", "lost", "reboot")
+# What a caller may do, each with what stands before it (core/rights.py)
+READ, CONTROL, EXEC = RIGHTS = ("read", "control", "exec")
 REGEX, CONTAINS = MATCH_TYPES = ("regex", "contains")  # of a watch
 
 _KINDS: dict[str, type] = {"int": int, "bool": bool, "str": str, "list": list, "dict": dict}

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.config import Config
+    from outlive.core.rights import Rights
     from outlive.store.pending_notices import Inbox
     from outlive.store.root import Store
 
@@ -19,11 +20,11 @@ class Context:
     holds the notices of the caller's jobs; the command line has none. `scope`
     is recorded with the jobs that the caller makes. `wall` is the scope whose jobs alone exist for
     this caller; with None all jobs do. Jobs are looked up and enumerated in `jobs/lookup.py` alone,
-    which keeps the wall.
+    which keeps the wall. `rights` bound what the caller may do, and in which directory; None: all.
     """
 
     __slots__ = (
-        *("store", "config", "face", "owner", "client", "inbox", "scope", "wall"),
+        *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
         *("cwd", "env", "launcher", "shell", "job_id", "flags"),
     )
 
@@ -42,6 +43,7 @@ class Context:
         inbox: Inbox | None = None,
         scope: str | None = None,
         wall: str | None = None,
+        rights: Rights | None = None,
         flags: dict[str, Any] | None = None,
     ) -> None:
         self.store = store
@@ -52,6 +54,7 @@ class Context:
         self.inbox = inbox
         self.scope = scope
         self.wall = wall
+        self.rights = rights
         self.cwd = cwd  # the directory of a job that names none
         self.env = env  # what a job inherits
         self.launcher = launcher  # of launch.from_cli or launch.fork_server_client

@@ -11,7 +11,7 @@ import stat
 
 from outlive import limits
 from outlive.core.labels import check_tags, name_of
-from outlive.core.records import Definition
+from outlive.core.records import EXEC, Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 
@@ -168,7 +168,7 @@ _WHERE = f"Give an absolute path with {argument('cwd')}."
 def working_directory(ctx: Context, given: str | None) -> str:
     """Return the absolute directory that a job runs in.
 
-    Errors: invalid_argument if it cannot be entered.
+    Errors: invalid_argument if it cannot be entered, denied if the caller has no right to it.
     """
     if given is None:
         if ctx.cwd is None:
@@ -191,6 +191,8 @@ def working_directory(ctx: Context, given: str | None) -> str:
         raise invalid("cwd", f"{path} is not a directory; nothing was run", hint=_EXISTING)
     if not os.access(path, os.X_OK):
         raise invalid("cwd", f"the directory {path} may not be entered; nothing was run")
+    if ctx.rights is not None:
+        ctx.rights.require_inside(path)
     return path
 
 
@@ -353,9 +355,11 @@ def notification(
 ) -> dict[str, Any]:
     """Return the notification as it is stored.
 
-    `fields` are the caller's names of the two. Errors: invalid_argument.
+    `fields` are the caller's names of the two. Errors: invalid_argument, denied.
     """
     found: dict[str, Any] = {}
+    if ctx.rights is not None and (command is not None or file is not None):  # a shell may read the file later
+        ctx.rights.require(EXEC, fields[1] if command is None else fields[0])
     if command is not None:
         if not command.strip():
             raise invalid(fields[0], "the notification command is empty")

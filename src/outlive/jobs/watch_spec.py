@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive import fastjson, limits
-from outlive.core.records import CONTAINS, MATCH_TYPES, REGEX
+from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX
 from outlive.errors import argument, invalid, nearest
 from outlive.store.output.patterns import Pattern, check_length
 
@@ -88,7 +88,7 @@ def _check_keys(watch: Watch) -> None:
 
 
 def checked(ctx: Context, name: str, watch: Watch, from_seq: int, *, prefix: str | None = None) -> Watch:
-    """Return a watch as it is stored. Errors: invalid_argument.
+    """Return a watch as it is stored. Errors: invalid_argument, denied.
 
     With `prefix` the members of the watch are arguments of their own, whose names begin with it.
     """
@@ -96,6 +96,8 @@ def checked(ctx: Context, name: str, watch: Watch, from_seq: int, *, prefix: str
     def field(member: str) -> str:
         return "watch" if prefix is None else prefix + member
 
+    if ctx.rights is not None and (watch["command"] is not None or watch["file"] is not None):
+        ctx.rights.require(EXEC, "the command or file of a watch")
     pattern, kind, stream = watch.get("pattern"), watch["match_type"], watch["stream"]
     if not isinstance(pattern, str):
         raise invalid(field("pattern"), "a watch needs a pattern (a string)")

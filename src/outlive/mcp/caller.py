@@ -8,6 +8,8 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from outlive.core.rights import Rights
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
@@ -29,7 +31,7 @@ class Caller(NamedTuple):
     `owner` is shown with its jobs, and lists are filtered by it. `client` is the key of its read
     positions. `scope` is recorded with its jobs; for a `walled` caller the jobs of other scopes do
     not exist. Notices go to the connection, or to the `session` if the client names one; what is
-    left of it goes to the next connection of the same `program`.
+    left of it goes to the next connection of the same `program`. `rights` are those of its token.
     """
 
     owner: str
@@ -38,6 +40,7 @@ class Caller(NamedTuple):
     walled: bool = False
     program: str = ""
     session: str | None = None
+    rights: Rights = Rights()
 
     @property
     def wall(self) -> str | None:

@@ -24,14 +24,23 @@ TOOLS_CACHE: tuple[int, Literal["private"]] = (DAY_MS, "private")
 class Introduction:
     """The words of one server.
 
-    `exec_alone`: it offers no other tool. `channel`: it adds notifications/claude/channel.
+    `exec_alone`, `process_alone`: it offers no other tool. `channel`: it adds notifications/claude/channel.
     `workdir_required`: each job has to say where it runs.
     """
 
-    def __init__(self, *, exec_alone: bool = False, channel: bool = False, workdir_required: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        exec_alone: bool = False,
+        process_alone: bool = False,
+        channel: bool = False,
+        workdir_required: bool = False,
+    ) -> None:
         self.server = {"name": NAME, "title": NAME, "version": outlive.__version__}
         self.instructions = instructions.WITH_EXEC_ALONE if exec_alone else instructions.INSTRUCTIONS
-        if workdir_required:
+        if process_alone:
+            self.instructions = instructions.WITH_PROCESS_ALONE
+        elif workdir_required:
             self.instructions += instructions.WITHOUT_DIRECTORY
         # The same in every revision of the protocol. Of changes, only those of resources are told
         self.capabilities: dict[str, Any] = {

@@ -22,6 +22,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from outlive import limits
 from outlive.core.ids import new_id
+from outlive.core.records import EXEC as RUN_COMMANDS
 from outlive.errors import OutliveError
 from outlive.mcp import private_parts, shown
 from outlive.mcp.caller import on_stdio
@@ -65,12 +66,17 @@ class Handlers:
         self._answers = answers
         self._caller_of = caller_of
         self._channel = channel
-        self._tools = {schema: tool_list(calls.tools, config, output_schema=schema) for schema in (False, True)}
+        self._config = config
+        self._tools: dict[tuple[bool, str], list[types.Tool]] = {}
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=self._tools[shown.has_output_schema(client_name(ctx), self._answers)])
+        schema, level = shown.has_output_schema(client_name(ctx), self._answers), self._caller_of(ctx).rights.level
+        if (schema, level) not in self._tools:
+            made = tool_list(self._calls.tools, self._config, output_schema=schema, level=level)
+            self._tools[schema, level] = made
+        return types.ListToolsResult(tools=self._tools[schema, level])
 
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -166,9 +172,11 @@ async def _after_a_while(calls: Calls, answer: str) -> None:
         calls.sent(answer)
 
 
-def tool_list(tools: Tools, config: Config, *, output_schema: bool = True) -> list[types.Tool]:
-    """Return the tools for `tools/list`."""
-    found = listing.tools(tools.run, tools.process, tools.offers, config, output_schema=output_schema)
+def tool_list(
+    tools: Tools, config: Config, *, output_schema: bool = True, level: str = RUN_COMMANDS
+) -> list[types.Tool]:
+    """Return the tools for `tools/list` of a client with this right."""
+    found = listing.tools(tools.run, tools.process, tools.offers, config, output_schema=output_schema, level=level)
     return [types.Tool.model_validate(tool) for tool in found]
 
 
@@ -259,7 +267,12 @@ def build(
     resources = Resources(calls, caller_of)
     followers = subscriptions_module.Followers(calls)
     subscriptions = subscriptions_module.Subscriptions(followers, caller_of)
-    about = Introduction(exec_alone=calls.tools.exec_alone, channel=channel, workdir_required=workdir_required)
+    about = Introduction(
+        exec_alone=calls.tools.exec_alone,
+        process_alone=EXEC not in calls.tools.offers,
+        channel=channel,
+        workdir_required=workdir_required,
+    )
     server = OutliveServer(
         about.server["name"],
         title=about.server["title"],

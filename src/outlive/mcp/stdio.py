@@ -15,7 +15,7 @@ from itertools import islice
 
 from outlive.mcp import first_answers, shown
 from outlive.mcp.introduction import Introduction
-from outlive.mcp.tools.offer import PROCESS, offered
+from outlive.mcp.tools.offer import EXEC, PROCESS, offered
 from outlive.mcp.wire import Wire
 from outlive.system.signals import signal
 
@@ -74,7 +74,9 @@ class Session:
         self.wire = wire
         self.launcher: Any = None  # None until `prepare`
         self.environment: Any = None
-        about = Introduction(exec_alone=PROCESS not in asked["tools"], channel=asked["channel"])
+        about = Introduction(
+            exec_alone=PROCESS not in asked["tools"], process_alone=EXEC not in asked["tools"], channel=asked["channel"]
+        )
         self.front = first_answers.FirstAnswers(about, self._tools)
 
     def serve_first(self) -> bool:

@@ -12,10 +12,12 @@ import fcntl
 import os
 import re
 import stat
+import time
 from contextlib import contextmanager
 
 from outlive import limits
-from outlive.core.records import Record
+from outlive.core.records import EXEC, RIGHTS, Record
+from outlive.core.rights import Rights
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.store import atomic_file
@@ -36,15 +38,34 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,%d}" % (limits.TOKEN_NAME_CHAR
 
 class Token(Record):
     """`name`: the client that the token was made for. `scope`: whose jobs it sees and touches; `*`:
-    all jobs."""
+    all jobs. `level`, `workdir`: its rights (core/rights.py). `expires_at`: None for never."""
 
     name: str = ""
     scope: str = ""
     hash: str = ""
     created_at: str = ""
+    level: str = EXEC  # tokens that were made before there were rights have all
+    workdir: str | None = None
+    expires_at: str | None = None
+
+    @property
+    def rights(self) -> Rights:
+        return Rights(level=self.level, workdir=self.workdir, token=self.name)
+
+    @property
+    def expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timestamp()
 
     def shown(self) -> dict[str, Any]:
-        return {"name": self.name, "scope": self.scope, "created_at": self.created_at}
+        return {
+            "name": self.name,
+            "scope": self.scope,
+            "rights": list(RIGHTS[: RIGHTS.index(self.level) + 1]),
+            "workdir": self.workdir,
+            "created_at": self.created_at,
+            "expires_at": self.expires_at,
+            "expired": self.expired,
+        }
 
 
 class Tokens:
@@ -78,8 +99,8 @@ class Tokens:
         return tokens
 
     def match(self, secret: str) -> Token | None:
-        """Return the token with this secret, or None. Takes as long for a wrong secret as for a
-        right one."""
+        """Return the token with this secret, expired or not, or None. Takes as long for a wrong
+        secret as for a right one."""
         import hmac
 
         wanted = _hash(secret)
@@ -89,7 +110,19 @@ class Tokens:
                 found = token
         return found
 
-    def add(self, name: str, scope: str | None = None) -> tuple[Token, str]:
+    def is_valid(self, hashed: str) -> bool:
+        """Return whether there is a token with this hash that has not expired."""
+        return any(one.hash == hashed and not one.expired for one in self.all())
+
+    def add(
+        self,
+        name: str,
+        scope: str | None = None,
+        *,
+        level: str = EXEC,
+        workdir: str | None = None,
+        lifetime_ms: int | None = None,
+    ) -> tuple[Token, str]:
         """Make a token and return it with its secret, which is stored nowhere. The scope is the
         name unless it is given.
 
@@ -102,7 +135,16 @@ class Tokens:
         if scope != EVERYTHING:
             _check_name("scope", scope)
         secret = PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
-        made: Token = Token(name=name, scope=scope, hash=_hash(secret), created_at=timestamp())
+        expires_at = None if lifetime_ms is None else timestamp(time.time() + lifetime_ms / 1000)
+        made: Token = Token(
+            name=name,
+            scope=scope,
+            hash=_hash(secret),
+            created_at=timestamp(),
+            level=level,
+            workdir=workdir,
+            expires_at=expires_at,
+        )
 
         def added(old: list[Token]) -> list[Token]:
             if any(token.name == name for token in old):
@@ -176,7 +218,8 @@ class Tokens:
         except OSError as error:
             raise from_os(f"reading {self._path}", error, on="store") from error
         if any(
-            Token.misfit(one) or not token.name or not token.hash for one, token in zip(listed, tokens, strict=True)
+            Token.misfit(one) or not token.name or not token.hash or token.level not in RIGHTS
+            for one, token in zip(listed, tokens, strict=True)
         ):
             raise OutliveError("config_error", f"{self._path} holds a token that makes no sense")
         return tokens

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from outlive.core.records import CONTROL
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, ending, lookup
 from outlive.verbs.spec import JOB, Verb
@@ -33,6 +34,7 @@ VERB = Verb(
     "Delete a finished job and its output.",
     clear,
     args=(JOB,),
+    right=CONTROL,
     result="job_id state freed_bytes",
     slow=True,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from outlive import limits
+from outlive.core.records import READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup, read_cursor
 from outlive.jobs.control_client import ControlClient
@@ -116,6 +117,7 @@ VERB = Verb(
         Arg("follow", BOOL, "Print each event as one line of JSON, and new ones as they come, until the job is over.", default=False,
             mcp=""),
     ),
+    right=READ,
     result="job_id state events next_event next_seq truncated hint?",
     follow=follow_events,
 )  # fmt: skip

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.core.records import REASONS, STATES
+from outlive.core.records import REASONS, RIGHTS, STATES
 from outlive.verbs.field_kinds import _count, _flag, _maybe_count, _maybe_string, _object, _of, _string, _strings
 
 TYPE_CHECKING = False
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 _TIME = {"format": "date-time"}
 
+_RIGHTS = {
+    "rights": _of("array", "What its client may do.", items={"enum": [*RIGHTS]}),
+    "workdir": _maybe_string("The directory in which, or below which, the client's jobs run; null: any."),
+    "expires_at": _maybe_string("When it opens nothing any more; null: never.", **_TIME),
+    "expired": _flag("Does it open nothing any more because of its age?"),
+}
 _TAILS = {
     "stdout_tail": _string("The end of stdout, exact text."),
     "stderr_tail": _string("The end of stderr, exact text."),
@@ -282,6 +288,7 @@ FIELDS: dict[str, Schema] = {
         },
     ),
     "token": _string("The secret, shown this once."),
+    **_RIGHTS,
     "revoked": _flag("Does it open nothing any more?"),
     "tokens": {
         "type": "array",
@@ -291,6 +298,7 @@ FIELDS: dict[str, Schema] = {
             {
                 "name": _string("The client it was made for."),
                 "scope": _string("Whose jobs it sees and touches; * is everybody's."),
+                **_RIGHTS,
                 "created_at": _string("When it was made.", **_TIME),
             },
         ),

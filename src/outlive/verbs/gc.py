@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from outlive import limits
+from outlive.core.records import CONTROL
 from outlive.core.units import duration_ms, seconds_of
 from outlive.errors import OutliveError, argument
 from outlive.jobs import lookup
@@ -175,6 +176,7 @@ VERB = Verb(
         Arg("max_bytes", INT, "Keep jobs of at most this many bytes in all; the job that ended first goes first. 0: no limit.", minimum=0,
             hidden="mcp", metavar="SIZE"),
     ),
+    right=CONTROL,
     result="root dry_run older_than older_than_source deleted skipped out_of_scope freed_bytes used_jobs used_bytes "
     "bounds automatic jobs truncated leftovers",
     detail="Running jobs are never touched. --older-than needs a unit: s, m, h, d or w.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.core.ids import short_id
+from outlive.core.records import CONTROL
 from outlive.errors import invalid, nearest
 from outlive.jobs import adoption, ending, job_answer, lookup, processes
 from outlive.system import signals, tree
@@ -123,5 +124,6 @@ VERB = Verb(
         Arg("wait_ms", MS, "How long to wait for the end (default: 1 s, for TERM also the grace).", minimum=0,
             metavar="DURATION", mcp_help="wait for the end"),
     ),
+    right=CONTROL,
     result="job_id state timeout_ms signal already_ended? survivors survivors_count? ended ended_count? exit_code? reason? finished_at? ended_by? ended_signal? hint? requested_ms? effective_ms?",
 )  # fmt: skip

@@ -7,7 +7,7 @@ import time
 
 from outlive import limits
 from outlive.core.ids import short_id
-from outlive.core.records import STATES
+from outlive.core.records import READ, STATES
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, job_answer, lookup
@@ -208,6 +208,7 @@ VERB = Verb(
         Arg("owner", STR, "Only jobs of this client (MCP: the caller by default).", hidden="mcp", metavar="NAME"),
         Arg("all", BOOL, "Jobs of every directory and client.", default=False, mcp_help="other clients' and sessions' too"),
     ),
+    right=READ,
     result="root jobs truncated skipped hint?",
     slow=True,
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.core.records import READ
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, read_cursor
 from outlive.render import window
@@ -192,6 +193,7 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
+    right=READ,
     result="job_id state output since_seq next_seq truncated gaps? first_line last_line total_lines timeout_ms matches? dropped_bytes? missing_bytes? hint?",
     slow=True,
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.core.records import MATCH_TYPES
+from outlive.core.records import CONTROL, MATCH_TYPES
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup, watch_spec
 from outlive.jobs import definition as definition_module
@@ -119,6 +119,7 @@ VERB = Verb(
         Arg("output_command", STR, "Shell command that gets each hit on its stdin.", hidden="mcp", metavar="COMMAND"),
         Arg("output_file", PATH, "File that gets each hit as one line.", hidden="mcp", metavar="FILE"),
     ),
+    right=CONTROL,
     result="job_id state notification hint?",
     slow=True,
     detail="Only output that comes from now on is searched. Hits are events (outlive events), go to the command and the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from outlive.core.records import CONTROL
 from outlive.errors import invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.interaction import stdin
@@ -56,5 +57,6 @@ VERB = Verb(
         ),
         *WRITING,
     ),
+    right=CONTROL,
     result=WRITE_RESULT,
 )

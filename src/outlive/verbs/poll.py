@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from outlive.core.records import READ
 from outlive.jobs import lookup, read_cursor
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import reading
@@ -67,5 +68,6 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
+    right=READ,
     result=f"job_id state {reading.READ} retry_after_ms timeout_ms waited_ms snippet? hint? requested_ms? effective_ms?",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.core.records import CONTROL
 from outlive.jobs import adoption, ending, lookup
 from outlive.system.signals import signal
 from outlive.verbs.spec import JOB, MS, Arg, Verb
@@ -43,6 +44,7 @@ VERB = Verb(
             mcp_help="between TERM and KILL",
         ),
     ),
+    right=CONTROL,
     result="job_id state freed_bytes",
     slow=True,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
 from outlive.jobs.interaction import stdin
 from outlive.verbs.spec import INT, JOB, Arg, Verb
@@ -51,5 +52,6 @@ VERB = Verb(
         ),
         Arg("rows", INT, "Rows.", required=True, minimum=1, maximum=limits.MAX_TERMINAL_ROWS, metavar="N", mcp_help=""),
     ),
+    right=CONTROL,
     result="job_id state timeout_ms cols rows",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.interaction import screen as of_job
 from outlive.jobs.interaction import stdin
@@ -53,6 +54,7 @@ VERB = Verb(
     "Show the terminal of a pty job as a person would see it now.",
     screen,
     args=(JOB,),
+    right=READ,
     result="job_id state timeout_ms lines cursor title alternate_screen cols rows next_seq waiting_for_input prompt? echo? warnings?",
     slow=True,
 )

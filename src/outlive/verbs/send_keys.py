@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from outlive.core.records import CONTROL
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.interaction import keys, stdin
@@ -86,6 +87,7 @@ VERB = Verb(
             metavar="TEXT", mcp_help=TEXT_FIRST),
         *WRITING,
     ),
+    right=CONTROL,
     result=WRITE_RESULT,
     detail="Modifiers C- (or ^), M- and S- in any order. Names: Enter Tab Escape Space BSpace Up Down Left Right Home "
     "End PageUp PageDown Insert Delete F1-F12 KP0-KP9 KPEnter and more. Cursor keys follow the mode the program set.",

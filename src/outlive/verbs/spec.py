@@ -7,6 +7,7 @@ declarations.
 from __future__ import annotations
 
 from outlive import limits
+from outlive.core.records import EXEC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,10 +132,13 @@ class Verb:
     `run` is a function `(ctx, **arguments) -> result`, or a generator function that yields `Pause`s
     and returns the result (see `jobs/waiting.py`). It does not depend on the face. `result` names
     the fields of the answer, each defined once in `verbs/fields.py`; a trailing `?` marks a field
-    that may be absent.
+    that may be absent. `right` is what a caller over MCP needs for it (core/rights.py).
     """
 
-    __slots__ = ("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail", "follow", "program")
+    __slots__ = (
+        *("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail", "follow", "program"),
+        "right",
+    )
 
     def __init__(
         self,
@@ -151,6 +155,7 @@ class Verb:
         detail: str = "",  # a paragraph below the usage line of --help
         follow: Callable[..., Any] | None = None,  # (ctx, emit, **arguments): the CLI's --follow, one object a line
         program: bool = False,  # has no `run`: a function that cli/main.py names takes over the process
+        right: str = EXEC,  # the most, so that a verb which says nothing is offered to nearly none
     ) -> None:
         self.name = name  # as typed: "status", "tag set"
         self.type = type or name.replace(" ", "_").replace("-", "_")
@@ -165,6 +170,7 @@ class Verb:
         self.detail = detail
         self.follow = follow
         self.program = program
+        self.right = right
 
 
 def _answer_nothing(_ctx: Any, **_arguments: Any) -> Any:
@@ -206,7 +212,8 @@ RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten
 TOOLS = Arg(
     "tools",
     STR,
-    "Tools to offer: exec, process, or both. exec alone answers when the command has ended.",
+    "Tools to offer: exec, process, or both. exec alone answers when the command has ended; process alone runs no "
+    "command, and offers neither create, start nor restart.",
     default="exec,process",
     metavar="LIST",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.store.output.merged import Output
 from outlive.verbs.spec import JOB, Verb
@@ -72,6 +73,7 @@ VERB = Verb(
     "Tell what a job is and how it is doing.",
     status,
     args=(JOB,),
+    right=READ,
     result="job_id state stdout_log_path stderr_log_path exit_code finished_at updated_at elapsed_ms idle_ms next_seq "
     "stdout_bytes stderr_bytes stored_bytes quota_bytes gaps? faults? supervised env_vars notification? hint? "
     + job_answer.DESCRIBING.replace("exit_code? ", ""),

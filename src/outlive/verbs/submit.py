@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
 from outlive.jobs.interaction import stdin
 from outlive.verbs.shared_args import TEXT_FIRST, WRITE_RESULT, WRITING
@@ -40,5 +41,6 @@ VERB = Verb(
         ),
         *WRITING,
     ),
+    right=CONTROL,
     result=WRITE_RESULT,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive.core.labels import check_tags
+from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
 from outlive.verbs.spec import JOB, STRS, Arg, Verb
 
@@ -39,6 +40,7 @@ VERB = Verb(
             mcp_help="all of its tags from now on",
         ),
     ),
+    right=CONTROL,
     result="job_id state tags",
     slow=True,
 )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
+from outlive.core.records import CONTROL, EXEC, READ
+from outlive.core.units import duration_ms
+from outlive.errors import argument, invalid
 from outlive.store.tokens import EVERYTHING, Tokens
-from outlive.verbs.spec import STR, Arg, Verb
+from outlive.verbs.spec import BOOL, PATH, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,9 +20,26 @@ _SHOWN_ONCE = "The token is shown this once, and stored as a hash. Clients send 
 _NAME = Arg("name", STR, "Name of the token: the client that it is for.", required=True, cli="NAME")
 
 
-def token_add(ctx: Context, *, name: str, scope: str | None = None) -> dict[str, Any]:
+def token_add(
+    ctx: Context,
+    *,
+    name: str,
+    scope: str | None = None,
+    read_only: bool = False,
+    no_exec: bool = False,
+    workdir: str | None = None,
+    expires: str | None = None,
+) -> dict[str, Any]:
     """Make a token. Errors: invalid_argument, config_error, io_error."""
-    made, secret = Tokens(ctx.store).add(name, scope)
+    level = READ if read_only else CONTROL if no_exec else EXEC
+    if workdir is not None and level != EXEC:
+        raise invalid("workdir", "a token that runs no commands has no directory for them", usage=True)
+    if workdir is not None and not os.path.isdir(workdir):
+        raise invalid("workdir", f"not a directory: {workdir}", usage=True)
+    lifetime_ms = None if expires is None else duration_ms(expires, argument("expires"), bare_unit=None)
+    if lifetime_ms == 0:
+        raise invalid("expires", "a token that expires at once opens nothing", usage=True)
+    made, secret = Tokens(ctx.store).add(name, scope, level=level, workdir=workdir, lifetime_ms=lifetime_ms)
     return {**made.shown(), "token": secret, "hint": _SHOWN_ONCE}
 
 
@@ -44,11 +66,19 @@ ADD = Verb(
             "Default: the name of the token.",
             metavar="SCOPE",
         ),
+        Arg("read_only", BOOL, "The client only reads: output, states and events, and it waits for them.", default=False),
+        Arg("no_exec", BOOL, "The client reads and controls jobs (write, kill, remove, …), and runs no commands: no exec, "
+            "create, start or restart, no command or file that is notified.", default=False),
+        Arg("workdir", PATH, "The client's jobs run in this directory or below it, by default in it.", metavar="DIR"),
+        Arg("expires", STR, "The token opens nothing after this long, such as 12h or 30d (default: it does not expire).",
+            metavar="DURATION"),
     ),
-    result="name scope created_at token hint",
+    result="name scope rights workdir created_at expires_at expired token hint",
     mcp=False,
-    detail="The answer shows the token once; only its hash is stored. Running servers accept it at once.",
-)
+    detail="The answer shows the token once; only its hash is stored. Running servers accept it at once. A call beyond "
+    "its rights is the error denied. A running shell obeys what is written to it, so a token that may write to one can run "
+    "commands in it; a command can leave the directory in which it starts.",
+)  # fmt: skip
 LIST = Verb(
     "token list",
     "List the tokens of this root, without their secrets.",
@@ -61,7 +91,7 @@ REVOKE = Verb(
     "Revoke a token: servers refuse it from now on.",
     token_revoke,
     args=(_NAME,),
-    result="name scope created_at revoked",
+    result="name scope rights workdir created_at expires_at expired revoked",
     mcp=False,
     detail="Running servers refuse the token at once and end its open streams within seconds. Its jobs stay; a new token "
     "of the same scope sees them.",

@@ -6,6 +6,7 @@ import time
 
 from outlive import limits
 from outlive.core.ids import short_id
+from outlive.core.records import CONTROL, READ
 from outlive.jobs import awaited, job_answer, processes, read_cursor
 from outlive.jobs.conditions import job_wait, parse
 from outlive.render import window
@@ -41,6 +42,8 @@ def wait(
     A time-out is a normal answer and ends no job.
     """
     wanted = parse.parsed(until)
+    if ctx.rights is not None and any(one.name in parse.EXTERNAL for one in wanted):
+        ctx.rights.require(CONTROL, "until with port, http or file")
     began = time.monotonic()
     jobs: list[_Waited] = []
     try:
@@ -185,6 +188,7 @@ VERB = Verb(
         MAX_BYTES,
         RAW,
     ),
+    right=READ,
     result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated gaps? alternate_screen? cursor? idle_ms waiting_for_input prompt? echo? supervisor? supervisor_pid? snippet? "
     "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? hint? name? jobs? "
     "requested_ms? effective_ms?",

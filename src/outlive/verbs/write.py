@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
 from outlive.jobs.interaction import stdin
 from outlive.verbs.shared_args import WRITE_RESULT, WRITING
@@ -60,5 +61,6 @@ VERB = Verb(
         Arg("eof", BOOL, "End the input after the data.", default=False, mcp_help="end the input after the data"),
         *WRITING,
     ),
+    right=CONTROL,
     result=WRITE_RESULT,
 )

@@ -28,6 +28,7 @@ OBJECTS: dict[str, tuple[str, ...]] = {
     "idle_ms": (),
 }
 NAMES = (*WORDS, *OBJECTS)
+EXTERNAL = frozenset({"port", "http", "file"})  # they look at the machine, not at the job
 _STREAMS = ("both", "stdout", "stderr")
 # What models and people write instead; the edit distance would lead from `text` to `exit`.
 _MEANT = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
@@ -82,6 +82,12 @@ def _plain(name: str) -> str:
     return str(mapped or address)
 
 
+class Admission(AccessToken):
+    """What the SDK knows of a token, and its rights."""
+
+    rights: Any
+
+
 class TokenVerifier:
     """Tells the SDK whose token a request carries. The SDK binds sessions to the answer, so that
     no token can continue the session of another."""
@@ -91,10 +97,12 @@ class TokenVerifier:
 
     async def verify_token(self, token: str) -> AccessToken | None:
         found = self._tokens.match(token)
-        if found is None:
+        if found is None or found.expired:
             return None
         # The hash stands in for the secret, which nothing after this point needs
-        return AccessToken(token=found.hash, client_id=found.name, subject=found.hash, scopes=[found.scope])
+        return Admission(
+            token=found.hash, client_id=found.name, subject=found.hash, scopes=[found.scope], rights=found.rights
+        )
 
 
 class RequestChecks:

@@ -96,13 +96,25 @@ class TokenQuotas:
         room_s = bucket.take()
         if room_s:  # without a line: strangers could fill the log
             return refused(429, "Too many requests without a valid token.", retry_s=room_s)
-        given = any(name == b"authorization" for name, _ in scope["headers"])
-        self._log(f"refused {peer or 'a client'}: {'not a token of this root' if given else 'no token'}")
-        what = "This is not a token of this server" if given else "This server asks for a token"
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), None)
+        expired = self._expired(given)
+        why = "no token" if given is None else expired or "not a token of this root"
+        self._log(f"refused {peer or 'a client'}: {why}")
+        what = "This is not a token of this server" if given is not None else "This server asks for a token"
+        if expired:
+            what = f"T{expired[1:]}"
         answer = refused(401, f"{what}. Send `Authorization: Bearer TOKEN`; `outlive token add NAME` makes one.")
         # RFC 6750, 3.1: a request without a token is told no error
-        answer.headers["WWW-Authenticate"] = 'Bearer error="invalid_token"' if given else 'Bearer realm="outlive"'
+        answer.headers["WWW-Authenticate"] = (
+            'Bearer realm="outlive"' if given is None else 'Bearer error="invalid_token"'
+        )
         return answer
+
+    def _expired(self, given: bytes | None) -> str | None:
+        """Return the sentence about an expired token in an Authorization header; else None."""
+        kind, _, secret = (given or b"").decode("latin-1").partition(" ")
+        found = self._tokens.match(secret.strip()) if kind.lower() == "bearer" else None
+        return f"the token {found.name} expired at {found.expires_at}" if found is not None and found.expired else None
 
     async def _served(self, token: str, scope: Scope, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group:
@@ -117,11 +129,11 @@ class TokenQuotas:
             tell(scope, ABORT)  # a close would wait until the client has taken the rest
 
     async def _until_revoked(self, token: str, scope: anyio.CancelScope) -> None:
-        """End a request when its token is revoked."""
+        """End a request when its token is revoked or expires."""
         while True:
             await anyio.sleep(limits.HTTP_REVOKED_S)
             try:
-                if any(one.hash == token for one in self._tokens.all()):
+                if self._tokens.is_valid(token):
                     continue
             except OutliveError:
                 pass  # a new request would be refused as well

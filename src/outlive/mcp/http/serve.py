@@ -235,4 +235,12 @@ def by_token(ctx: ServerRequestContext[Any]) -> Caller:
     client = f"token:{user.username}"
     # A protocol without sessions has no connections either: then all is told to the token
     session = session_of(ctx.meta) or ctx.request.headers.get("mcp-session-id", "")  # type: ignore[union-attr]
-    return Caller(user.username, client, f"token:{scope}", walled=scope != EVERYTHING, program=client, session=session)
+    return Caller(
+        user.username,
+        client,
+        f"token:{scope}",
+        walled=scope != EVERYTHING,
+        program=client,
+        session=session,
+        rights=user.access_token.rights,
+    )

@@ -39,6 +39,7 @@ from pydantic import TypeAdapter
 
 from outlive import limits
 from outlive.core.ids import is_id
+from outlive.core.records import CONTROL, READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.interaction import stdin
@@ -166,7 +167,7 @@ class Tasks(Extension):
         """Kill the job in the caller's name. The answer does not wait for the end, which may
         take the grace."""
         check(ctx, params.task_id)
-        about = self._context(ctx)
+        about = self._context(ctx, CONTROL)
         with _opened(about, params.task_id) as job:
             # What it left behind is not the task's any more
             if not adoption.inspect_and_adopt(about, job).state.finished:
@@ -181,7 +182,7 @@ class Tasks(Extension):
         the question open.
         """
         check(ctx, params.task_id)
-        about = self._context(ctx)
+        about = self._context(ctx, CONTROL)
         answering = self._answering.setdefault(params.task_id, anyio.Lock())
         async with answering:  # the same answer sent twice is typed once
             with _opened(about, params.task_id) as job, Output(job) as output:
@@ -252,11 +253,13 @@ class Tasks(Extension):
 
     # --- the job ---
 
-    def _context(self, ctx: Request) -> Context:
+    def _context(self, ctx: Request, right: str = READ) -> Context:
         try:
-            return self._calls.context(self._caller_of(ctx))
+            return self._calls.context(self._caller_of(ctx), right, ctx.method)
         except OutliveError as error:
-            raise MCPError(types.INTERNAL_ERROR, error.message) from error
+            denied = error.code == "denied"
+            words = f"denied: {error.message}. {error.hint}" if denied else error.message
+            raise MCPError(types.INVALID_REQUEST if denied else types.INTERNAL_ERROR, words) from error
 
     def _of(self, about: Context, task_id: str, ctx: Request) -> dict[str, Any]:
         with _opened(about, task_id) as job:

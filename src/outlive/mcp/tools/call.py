@@ -11,6 +11,9 @@ import anyio
 from outlive import limits
 from outlive import verbs as verbs_module
 from outlive.core.ids import new_id
+from outlive.core.records import CONTROL, READ
+from outlive.core.records import EXEC as EXEC_RIGHT
+from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import ending, lookup
 from outlive.jobs.context import Context
@@ -51,6 +54,7 @@ class Tools:
         self.run = run
         self.process = dict(process) if PROCESS in self.offers else {}
         self.exec_alone = PROCESS not in self.offers
+        self.level = EXEC_RIGHT if EXEC in self.offers else CONTROL
         self._actions = {fold(name).replace(" ", ""): name for name in self.process}
         self._limited = config.is_set("exec", "timeout_sec")
         elsewhere = self._owners_of_arguments()
@@ -131,12 +135,16 @@ class Tools:
         from outlive.verbs import meaning  # late, as in every error
 
         if wanted in ("help", "?", "actions", "usage"):
-            return f"Actions: {', '.join(self.process)}."
-        known = [*self.process, RUN] if EXEC in self.offers else [*self.process]
+            return f"Actions: {', '.join(self._allowed())}."
+        known = [*self.process, RUN] if EXEC in self.offers else self._allowed()
         near = RUN if wanted == EXEC else meaning.verb(given[:60], known)
         if near == RUN and EXEC in self.offers:
             return "Use the tool exec; process spawn starts a job in the background."
         return f"Did you mean {near}?" if near else 'action="help" lists the actions.'
+
+    def _allowed(self) -> list[str]:
+        rights = Rights(level=self.level)
+        return [action for action, verb in self.process.items() if rights.allows(verb.right)]
 
     def _owners_of_arguments(self) -> dict[str, list[str]]:
         """Return the calls that take an argument, by the fold of its name."""
@@ -166,6 +174,11 @@ def clamp(verb: Verb, args: dict[str, Any]) -> tuple[dict[str, Any], dict[str, i
         return args, {}
     report = {} if wanted is None else {"requested_ms": wanted, "effective_ms": limits.MCP_CALL_MS}
     return {**args, name: limits.MCP_CALL_MS}, report
+
+
+def shown_as(tool: str, verb: Verb) -> str:
+    """Return how a caller writes this call."""
+    return EXEC if tool == EXEC else f"{PROCESS} {verb.name.replace(' ', '_')}"
 
 
 def waiting_argument(verb: Verb, args: dict[str, Any]) -> str | None:
@@ -226,7 +239,7 @@ class Calls:
         args, report = (args, {}) if unbounded else clamp(verb, args)
         args.pop("detail", None)  # the size is a matter of the face
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
-        ctx = self._context(caller, env)
+        ctx = self._context(caller, env, verb.right, shown_as(tool, verb))
         self._notices.begin(ctx)
         try:
             result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))
@@ -261,7 +274,7 @@ class Calls:
         """Return what happened to this caller's jobs since its last call, except what the answer
         `answered` tells itself, and what is to be called when both have been sent."""
         try:
-            return self._notices.collect(self._context(caller, self._environment.current()), answered)
+            return self._notices.collect(self.context(caller, READ, "a notice"), answered)
         except (OSError, OutliveError):  # no store, or a damaged one: the answer to the call says so
             return [], None
 
@@ -292,7 +305,7 @@ class Calls:
     def known(self, caller: Caller, answered: dict[str, Any]) -> Callable[[], None] | None:
         """Return what is to be called when an answer without notices has been sent."""
         try:
-            return self._notices.known(self._context(caller, self._environment.current()), answered)
+            return self._notices.known(self.context(caller, READ, "a notice"), answered)
         except (OSError, OutliveError):
             return None
 
@@ -334,14 +347,16 @@ class Calls:
             raise from_os(f"answering {name}", error, on="store") from error
 
     def observer(self, caller: Caller) -> Context:
-        """Return a context that moves no read position. Errors: store_unsafe, io_error."""
-        ctx = self._context(caller, self._environment.current())
+        """Return a context that only reads and moves no read position. Errors: store_unsafe,
+        io_error."""
+        ctx = self.context(caller, READ, "this")
         ctx.client = None
         return ctx
 
-    def context(self, caller: Caller) -> Context:
-        """Return a context in the caller's name. Errors: store_unsafe, io_error."""
-        return self._context(caller, self._environment.current())
+    def context(self, caller: Caller, right: str, doing: str) -> Context:
+        """Return a context in the caller's name for what needs this right. Errors: denied,
+        store_unsafe, io_error."""
+        return self._context(caller, self._environment.current(), right, doing)
 
     def close(self) -> None:
         self._close_inboxes()
@@ -349,7 +364,11 @@ class Calls:
             self._store.close()
             self._store = None
 
-    def _context(self, caller: Caller, env: dict[str, str]) -> Context:
+    def _context(self, caller: Caller, env: dict[str, str], right: str, doing: str) -> Context:
+        """Return a context. No request touches a job without one, so this is the one place that
+        checks the rights of a caller."""
+        rights = caller.rights.within(self.tools.level)
+        rights.require(right, doing)
         if self._store is not None and not self._store.is_in_place():  # deleted or replaced meanwhile
             self._close_inboxes()
             self._store.close_when_unused()
@@ -359,7 +378,7 @@ class Calls:
                 self._store = Store.open(self._root, env)
             except OutliveError as error:
                 raise spelled(error, MCP, ()) from error.__cause__
-        directory = self._directory(env)
+        directory = rights.workdir or self._directory(env)
         return Context(
             self._store,
             self._config,
@@ -369,6 +388,7 @@ class Calls:
             inbox=self._inbox(self._store, caller, directory),
             scope=caller.scope,
             wall=caller.wall,
+            rights=rights,
             cwd=directory,
             env=env,
             launcher=self._launcher,

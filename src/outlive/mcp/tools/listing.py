@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from outlive.core.records import CONTROL, READ
+from outlive.core.records import EXEC as EXEC_RIGHT
+from outlive.core.rights import Rights
 from outlive.limits import MAX_SHOWN_BYTES
 from outlive.mcp import instructions
 from outlive.mcp.tools import schemas
@@ -20,14 +23,23 @@ _MOST_CHARS = MAX_SHOWN_BYTES + 20_000
 
 
 def tools(
-    run: Verb, process: Mapping[str, Verb], offers: Collection[str], config: Config, *, output_schema: bool = True
+    run: Verb,
+    process: Mapping[str, Verb],
+    offers: Collection[str],
+    config: Config,
+    *,
+    output_schema: bool = True,
+    level: str = EXEC_RIGHT,
 ) -> list[dict[str, Any]]:
     """Return the tools among `offers`: exec, which is the verb `run`, and process, which is the
-    verbs `process` by their actions. `output_schema`: the client gets answers as objects."""
+    verbs `process` by their actions. `output_schema`: the client gets answers as objects. `level`:
+    the right of the client, which is offered nothing beyond it."""
     found = []
     of_answers = {"outputSchema": schemas.of_answer()} if output_schema else {}
     alone = PROCESS not in offers
-    if EXEC in offers:
+    rights = Rights(level=level).within(EXEC_RIGHT if EXEC in offers else CONTROL)
+    runs = rights.allows(EXEC_RIGHT)
+    if runs:
         found.append(
             {
                 "name": EXEC,
@@ -40,22 +52,24 @@ def tools(
             }
         )
     if PROCESS in offers:
+        reads = rights.level == READ
+        allowed = {action: verb for action, verb in process.items() if rights.allows(verb.right)}
         found.append(
             {
                 "name": PROCESS,
-                "title": "Follow and control jobs",
-                "description": instructions.PROCESS_DESCRIPTION,
-                "inputSchema": schemas.of_actions(process, run if EXEC in offers else None, config),
+                "title": "Follow jobs" if reads else "Follow and control jobs",
+                "description": instructions.process_description(rights.level),
+                "inputSchema": schemas.of_actions(allowed, run if runs else None, config),
                 **of_answers,
-                "annotations": _annotations(open_world=False),
+                "annotations": _annotations(open_world=False, reads=reads),
                 "_meta": _meta(instructions.PROCESS_SEARCH),
             }
         )
     return found
 
 
-def _annotations(*, open_world: bool) -> dict[str, bool]:
-    return {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": open_world}
+def _annotations(*, open_world: bool, reads: bool = False) -> dict[str, bool]:
+    return {"readOnlyHint": reads, "destructiveHint": not reads, "idempotentHint": False, "openWorldHint": open_world}
 
 
 def _meta(search: str) -> dict[str, Any]:

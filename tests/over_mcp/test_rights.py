@@ -1,0 +1,229 @@
+"""What a token without all rights may do: less than is asked of it, on every path that leads to a job."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import MCPError
+
+from outlive.mcp.tools.offer import process_verbs
+from outlive.store import atomic_file
+from support.cli import Cli, Jobs
+from support.mcp_client import McpSession
+from support.serve import HttpSession, Served
+from support.tasks_client import TasksClient, tell
+from support.wait import until
+
+Connect = Callable[..., McpSession]
+ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
+READING = {"status", "poll", "log", "tail", "wait", "events", "screen", "list"}
+STARTING = {"create", "start", "restart"}
+# What an action needs besides the job, to come as far as its right
+NEEDS: dict[str, dict[str, Any]] = {
+    "create": {"command": "true"},
+    "write": {"data": "x"},
+    "send-keys": {"keys": ["Enter"]},
+    "paste": {"text": "x"},
+    "resize": {"cols": 80, "rows": 24},
+    "tag_set": {"tags": ["taken"]},
+}
+
+
+@pytest.fixture
+def served(shared_serve: Served) -> Iterator[Served]:
+    shared_serve.begin_test()
+    yield shared_serve
+    shared_serve.end_test()
+
+
+def limited(served: Served, *words: str) -> Callable[..., dict[str, Any]]:
+    """Return what makes a tool call with a token of these rights, in the scope of the token `tests`."""
+    secret = served.token("limited", "--scope", "tests", *words)
+    return lambda name, /, **arguments: served.tool(name, token=secret, **arguments)
+
+
+def actions(served: Served, name: str) -> tuple[list[str], list[str], dict[str, Any]]:
+    """Return the tools that a token is offered, the actions of process, and its annotations."""
+    tools = served.rpc("tools/list", {}, token=served.tokens[name]).json["result"]["tools"]
+    process = next(tool for tool in tools if tool["name"] == "process")
+    names = [tool["name"] for tool in tools]
+    return names, process["inputSchema"]["properties"]["action"]["enum"], process["annotations"]
+
+
+def test_every_action_says_which_right_it_needs() -> None:
+    by_right: dict[str, set[str]] = {}
+    for action, verb in process_verbs().items():
+        by_right.setdefault(verb.right, set()).add(action)
+    assert by_right["read"] == READING
+    assert by_right["exec"] == STARTING
+
+
+def test_a_token_that_only_reads_is_offered_and_may_do_nothing_else(served: Served, work: Path, jobs: Jobs) -> None:
+    job = served.tool("exec", command="echo seen; exec sleep 300", workdir=str(work), background=True)["job_id"]
+    call = limited(served, "--read-only")
+    names, offered, annotations = actions(served, "limited")
+    assert (names, set(offered)) == (["process"], READING)
+    assert (annotations["readOnlyHint"], annotations["destructiveHint"]) == (True, False)
+    assert call("process", action="wait", job_id=job, until="output", since_seq=0)["output"] == "seen\n"
+    assert [one["job_id"] for one in call("process", action="list", all=True)["jobs"]] == [job]
+    for action, verb in process_verbs().items():
+        if action in READING:
+            continue
+        about = {"job_id": job} if any(arg.mcp == "job_id" for arg in verb.args) else {}
+        found = call("process", action=action, **about, **NEEDS.get(action, {}))
+        assert found["error"]["code"] == "denied", (action, found)
+    denied = call("exec", command="touch made", workdir=str(work))["error"]
+    assert denied["details"] == {"right": "exec", "token": "limited"}
+    assert "outlive token add" in denied["hint"] and "--read-only" in denied["hint"]
+    assert call("process", action="wait", job_id=job, until=[{"port": 1}])["error"]["details"]["right"] == "control"
+    assert not (work / "made").exists()
+    assert served.tool("process", action="status", job_id=job)["state"] == "running"
+    served.tool("process", action="kill", job_id=job)
+    jobs.end()
+
+
+@ONE_ERA
+def test_a_task_is_not_cancelled_and_not_answered_by_a_token_that_only_reads(
+    served: Served, work: Path, era: str, jobs: Jobs
+) -> None:
+    job = served.tool("exec", command="exec sleep 300", workdir=str(work), background=True)["job_id"]
+    served.token("limited", "--scope", "tests", "--read-only")
+    with HttpSession(served, token="limited", era=era, extensions=(TasksClient(),)) as client:
+        with pytest.raises(MCPError, match="denied: tasks/cancel needs the right to control jobs"):
+            tell(client, "tasks/cancel", job)
+        with pytest.raises(MCPError, match="denied: tasks/update"):
+            tell(client, "tasks/update", job, inputResponses={})
+        read = client.ask(lambda sdk: sdk.read_resource(f"job://{job}"))
+        assert json.loads(read.contents[0].text)["state"] == "running"
+    served.tool("process", action="kill", job_id=job)
+    jobs.end()
+
+
+def test_a_token_without_exec_controls_jobs_and_finds_no_way_to_a_command(
+    served: Served, work: Path, jobs: Jobs
+) -> None:
+    ended = served.tool("exec", command="true", workdir=str(work))["job_id"]
+    job = served.tool("exec", command="exec cat", workdir=str(work), background=True, stdin="open")["job_id"]
+    call = limited(served, "--no-exec")
+    names, offered, _ = actions(served, "limited")
+    assert names == ["process"]
+    assert set(process_verbs()) - set(offered) == STARTING
+    run = f"touch {work}/made"
+    watch = {"pattern": ".", "command": run}
+    for tool, asked in (
+        ("exec", {"command": run, "workdir": str(work)}),
+        ("process", {"action": "spawn", "command": run, "workdir": str(work)}),
+        ("process", {"action": "create", "command": run, "workdir": str(work)}),
+        ("process", {"action": "restart", "job_id": ended}),
+        ("process", {"action": "notify_set", "job_id": job, "notify_command": run}),
+        ("process", {"action": "notify_set", "job_id": job, "notify_file": f"{work}/made"}),
+        ("process", {"action": "notify_set", "job_id": job, "watch": [watch]}),
+        ("process", {"action": "notify_set", "job_id": job, "watch": [{**watch, "command": None, "file": "made"}]}),
+        ("process", {"action": "notify_set", "job_id": job, "output_pattern": ".", "output_command": run}),
+    ):
+        assert call(tool, **asked)["error"]["details"]["right"] == "exec", asked
+    assert call("process", action="notify_set", job_id=job, watch=["typed"])["ok"]
+    assert call("process", action="write", job_id=job, data="typed\n")["output"] == "typed\n"
+    assert call("process", action="kill", job_id=job)["state"] == "killed"
+    assert not (work / "made").exists()
+    jobs.end()
+
+
+def test_the_jobs_of_a_token_with_a_directory_run_in_it_or_below(served: Served, work: Path) -> None:
+    inside, outside = work / "inside", work / "inside-not"
+    (inside / "deep").mkdir(parents=True)
+    outside.mkdir()
+    (inside / "out").symlink_to(outside)
+    call = limited(served, "--workdir", str(inside))
+    assert call("exec", command="pwd")["output"] == f"{inside}\n"
+    assert call("exec", command="pwd", workdir=f"{inside}/deep")["output"] == f"{inside}/deep\n"
+    assert call("exec", command="pwd", workdir="deep")["output"] == f"{inside}/deep\n"
+    for directory in (str(outside), f"{inside}/out", f"{inside}/../inside-not", "/"):
+        denied = call("exec", command="touch made", workdir=directory)["error"]
+        assert (denied["code"], denied["details"]["right"]) == ("denied", "workdir"), directory
+    elsewhere = served.tool("exec", command="touch made", workdir=str(work))["job_id"]
+    (work / "made").unlink()
+    assert call("process", action="restart", job_id=elsewhere)["error"]["code"] == "denied"
+    assert not list(work.rglob("made"))
+
+
+def test_an_expired_token_opens_nothing_and_the_log_says_why(served: Served, cli: Cli) -> None:
+    secret = served.token("brief", "--expires", "1s")
+    stream = until(lambda: served.rpc("tools/list", {}, token=secret).status == 401, what="the refusal")
+    assert stream
+    answer = served.rpc("tools/list", {}, token=secret)
+    assert "The token brief expired at " in answer.json["error"]["message"]
+    assert "invalid_token" in answer.headers["www-authenticate"]
+    assert "the token brief expired at " in served.said()
+    (shown,) = [one for one in cli.ok("token", "list")["tokens"] if one["name"] == "brief"]
+    assert shown["expired"] is True
+
+
+def test_the_open_streams_of_a_token_end_when_it_expires(served: Served) -> None:
+    secret = served.token("brief", "--expires", "2s")
+    job = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+    wanted = {"notifications": {"resourceSubscriptions": [f"job://{job}"]}}
+    with pytest.raises(httpx2.RemoteProtocolError):  # read to its end, at which the server cuts it off
+        served.rpc("subscriptions/listen", wanted, token=secret)
+    assert served.rpc("tools/list", {}, token=secret).status == 401
+
+
+def test_a_list_of_tokens_shows_their_rights_and_old_files_have_all(cli: Cli, root: Path) -> None:
+    cli.ok("token", "add", "all")
+    cli.ok("token", "add", "reader", "--read-only", "--expires", "30d")
+    cli.ok("token", "add", "controller", "--no-exec")
+    cli.ok("token", "add", "here", "--workdir", str(root))
+    shown = {one["name"]: one for one in cli.ok("token", "list")["tokens"]}
+    rights = {name: one["rights"] for name, one in shown.items()}
+    everything = ["read", "control", "exec"]
+    assert rights == {"all": everything, "reader": ["read"], "controller": ["read", "control"], "here": everything}
+    assert shown["here"]["workdir"] == str(root)
+    assert (shown["all"]["expires_at"], shown["reader"]["expired"]) == (None, False)
+    assert shown["reader"]["expires_at"] > shown["reader"]["created_at"]
+    path = root / ".tokens.json"
+    written = atomic_file.load(path.read_bytes())
+    old = ("name", "scope", "hash", "created_at")
+    written["tokens"] = [{name: token[name] for name in old} for token in written["tokens"]]
+    path.write_bytes(atomic_file.dump(written))
+    assert {tuple(one["rights"]) for one in cli.ok("token", "list")["tokens"]} == {tuple(everything)}
+    written["tokens"][0]["level"] = "some right of a later version"
+    path.write_bytes(atomic_file.dump(written))
+    cli.error("token", "list", code="config_error")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--expires", "30"),
+        ("--expires", "0s"),
+        ("--workdir", "/nonexistent"),
+        ("--workdir", "/tmp", "--no-exec"),
+    ],
+)
+def test_rights_that_make_no_sense_make_no_token(cli: Cli, words: tuple[str, ...]) -> None:
+    cli.error("token", "add", "odd", *words, code="invalid_argument")
+    assert cli.ok("token", "list")["tokens"] == []
+
+
+@ONE_ERA
+def test_a_server_with_process_alone_runs_nothing(mcp_connect: Connect, cli: Cli, work: Path) -> None:
+    session = mcp_connect(args=("--tools=process",))
+    process = session.tools()["process"]
+    assert set(process_verbs()) - set(process.input_schema["properties"]["action"]["enum"]) == STARTING
+    made, ended = cli.ok("create", "touch made")["job_id"], cli.ok("run", "echo seen")["job_id"]
+    for asked in (
+        {"action": "create", "command": "touch made"},
+        {"action": "start", "job_id": made},
+        {"action": "restart", "job_id": ended},
+        {"action": "notify_set", "job_id": made, "notify_command": "touch made"},
+        {"action": "notify_set", "job_id": made, "watch": [{"pattern": ".", "command": "touch made"}]},
+    ):
+        error = session.error("process", code="denied", **asked)["error"]
+        assert "--tools process" in error["hint"], asked
+    assert session.ok("process", action="log", job_id=ended)["output"] == "seen\n"
+    assert not (work / "made").exists()
