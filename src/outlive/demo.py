@@ -134,7 +134,7 @@ class _Demo:
         answer = await _call(client, "exec", command=["sh", "-c", _SCRIPT], **how)
         self.seen.job_id, self.seen.log_path = answer["job_id"], answer["stdout_log_path"]
         self.say(
-            f"The client starts a job in the background; the answer takes {answer['waited_ms']} ms.",
+            f"The client starts a job in the background; its start takes {answer['waited_ms']} ms.",
             f"The job prints {LINES} lines in about 3 s, then exits with code {EXIT_CODE}.",
         )
 

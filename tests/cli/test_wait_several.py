@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support import processes
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.mcp_client import McpSession, ToolAnswer
@@ -104,6 +108,17 @@ def test_without_a_job_it_waits_for_whichever_of_the_callers_ends_first(
     assert cli.ok("wait", foreign)["exit_code"] == 9
 
 
+def test_a_first_wait_sees_what_an_ended_connection_left(era: str, place: Path, cli: Cli, work: Path) -> None:
+    with McpSession(log=place / "first.log", era=era, client_name="again") as first:
+        job = background(first, f"{GATE}; exit 4")
+    (work / "go").touch()
+    assert cli.ok("wait", job)["exit_code"] == 4
+    with McpSession(log=place / "second.log", era=era, client_name="again") as second:
+        found = wait(second)
+        assert (found["job_id"], found["exit_code"]) == (job, 4)
+        assert "notices" not in found.result
+
+
 def test_an_end_before_the_call_is_not_missed(shared_session: McpSession, root: Path, work: Path) -> None:
     job = background(shared_session, f"{GATE}; exit 4")
     other = background(shared_session, "exec sleep 600")
@@ -112,6 +127,22 @@ def test_an_end_before_the_call_is_not_missed(shared_session: McpSession, root: 
     found = wait(shared_session)
     assert (found["job_id"], found["exit_code"]) == (job, 4)
     assert wait(shared_session, timeout_ms=50)["job_id"] == other
+
+
+def test_an_interrupted_wait_names_the_jobs_that_it_waited_for(cli: Cli, jobs: Jobs) -> None:
+    started = [cli.ok("run", "--snapshot-after", "0", "sleep", "60")["job_id"] for _ in range(2)]
+    waiting = cli.spawn("wait", stderr=subprocess.PIPE)
+
+    def is_connected() -> bool:  # with the supervisors of both
+        return "".join(processes.open_files(waiting.pid).values()).count("socket:") >= 2
+
+    until(is_connected, what="the wait")
+    waiting.send_signal(signal.SIGINT)
+    said = waiting.communicate(timeout=60)[1].decode()
+    assert waiting.returncode == 130
+    assert sorted(re.findall(r"[0-9A-Z]{26}", said)) == sorted(started)
+    assert said.endswith(" go on\n")
+    jobs.end()
 
 
 def test_on_the_command_line_it_waits_for_the_jobs_of_this_directory(cli: Cli, jobs: Jobs, place: Path) -> None:

@@ -125,6 +125,16 @@ def test_nobody_is_told_what_an_answer_told(raw: RawMcp, work: Path) -> None:
 
 
 @MODERN_FIRST
+def test_a_kill_by_another_session_of_the_client_is_told(raw: RawMcp, raw_mcp: Raw) -> None:
+    other = raw_mcp(era=raw.era)
+    job = _begin(raw, "exec sleep 1000")
+    assert raw.call("process", action="status", job_id=job)["owner"] == "tests"
+    other.call("process", action="kill", job_id=job)
+    found = _next_message(raw)
+    assert (found["meta"]["job_id"], found["meta"]["state"]) == (job, "killed")
+
+
+@MODERN_FIRST
 def test_an_end_that_a_notice_told_is_not_told_again(raw: RawMcp, work: Path) -> None:
     job = _begin(raw, f"{GATE}; echo out", title="noticed")
     (work / "go").touch()

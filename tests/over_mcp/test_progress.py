@@ -75,6 +75,18 @@ def test_nothing_is_told_without_a_token_and_nothing_after_the_answer(shared_raw
     assert len(raw.others) == before
 
 
+@MODERN_FIRST
+def test_a_wait_without_a_job_tells_the_last_line_of_the_job_that_printed_last(
+    mcp_session: McpSession, work: Path
+) -> None:
+    jobs = [mcp_session.ok("exec", command=f"echo {name}; {GATE}", background=True)["job_id"] for name in "ab"]
+    call, told = mcp_session.begin_told("process", action="wait", timeout_ms=30_000)
+    until(lambda: told, what="the first progress")
+    (work / "go").touch()
+    assert call.result(60)["state"] == "exited"
+    assert told[0].message == f"{jobs[1][-8:]}: b"
+
+
 @ONE_ERA
 def test_a_call_that_fails_while_it_tells_fails_as_ever(mcp_session: McpSession) -> None:
     job = mcp_session.ok("exec", command="true")["job_id"]

@@ -40,6 +40,7 @@ PROGRAMS = {
 _STORELESS = frozenset({"schema", "doctor", "install", "uninstall", "policy check"})
 _FORGIVING = frozenset({"doctor"})  # answer even where the configuration is broken
 _WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
+_NAMED = 5  # jobs that the message about ^C names
 
 
 class _Call:
@@ -306,9 +307,13 @@ def _interrupted(call: _Call) -> int:
     """
     text = "interrupted"
     if call.verb and call.verb.name in _WAITING:
-        job = getattr(call.context, "job_id", None) or call.values.get("job") or call.values.get("jobs")
-        name = ", ".join(job) if isinstance(job, list) else job
-        text += f"; job {name} goes on" if name else "; a job that was started goes on (`outlive list` shows it)"
+        job = getattr(call.context, "job_id", None) or call.values.get("job") or getattr(call.context, "awaited", None)
+        names = job if isinstance(job, list) else [job] if job else []
+        some = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        if len(names) > 1:
+            text += f"; jobs {some} go on"
+        else:
+            text += f"; job {some} goes on" if some else "; a job that was started goes on (`outlive list` shows it)"
     stdio.note(f"outlive: {text}\n")
     return INTERRUPTED
 

@@ -25,7 +25,7 @@ class Context:
 
     __slots__ = (
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
-        *("cwd", "env", "launcher", "shell", "job_id", "flags"),
+        *("cwd", "env", "launcher", "shell", "job_id", "awaited", "flags"),
     )
 
     def __init__(
@@ -61,3 +61,4 @@ class Context:
         self.shell = shell  # wrapper for shell strings
         self.flags = flags or {}  # --root and --config as typed; None where they were not
         self.job_id: str | None = None  # the job that this call started, once known: ^C names it
+        self.awaited: list[str] = []  # the jobs that this call waits for, once known: ^C names them too

@@ -49,6 +49,7 @@ def wait(
     try:
         opened = awaited.named(ctx, job) if job else awaited.own(ctx)
         jobs.extend(_Waited(ctx, one, since_seq) for one in opened)
+        ctx.awaited = [one.job.job_id for one in jobs]
         # A wait for any of several goes on to the next: what it told before does not fire again
         remembers = len(job) != 1 and mode == "any" and since_seq is None
         for one in jobs:

@@ -118,13 +118,14 @@ class Channel:
                     await self._tell_hits(caller, found, job, followed)
                     if found["state"] in FINISHED:
                         break
+            # Another session of the client has the same name as owner
+            inbox = self._calls.context(caller).inbox
+            followed.signalled |= inbox is not None and job.job_id in inbox.killed
             # A call that waits for the job is answered in this moment; `told` then cancels this
             # task
             await anyio.sleep(_CHANNEL_EVERY_S)
-            by_client = found.get("ended_by") == caller.owner or (
-                followed.signalled and found.get("reason") == "signal"
-            )
-            if "name" in found and not by_client:
+            asked = found.get("ended_by") == caller.owner or found.get("reason") == "signal"
+            if "name" in found and not (followed.signalled and asked):
                 await _send(followed.session, self._words(found, job), _meta(found, history.FINISHED))
 
     async def _status(self, caller: Caller, job: JobDir) -> Found:

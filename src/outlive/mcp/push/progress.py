@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from outlive import limits
+from outlive.core.ids import short_id
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.mcp.tools.call import SPAWNING, waiting_argument
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     Report = Callable[[float, float | None, str], Awaitable[None]]
 
 NOTHING_YET = "running, no output yet"
+_LOOKED_AT = 32  # of the jobs that a call waits for; each look opens some files
 
 
 def reporter(ctx: ServerRequestContext[Any]) -> Report | None:
@@ -74,14 +76,25 @@ async def _report(report: Report, verb: Verb, ctx: Context, args: dict[str, Any]
 
 
 def message_of(ctx: Context, args: dict[str, Any]) -> str:
-    """Return the last line of the job that the call is about, of several jobs of the first."""
-    named = args.get("job")
-    job_id = ctx.job_id or (named[0] if isinstance(named, list) and named else named)
-    try:
-        with lookup.open_job(ctx, str(job_id)) as job, Output(job) as output:
-            return window.last_line(output) or ("running" if output.end else NOTHING_YET)
-    except (OSError, OutliveError):  # not made yet, or removed
+    """Return the last line of the job that the call is about; of several jobs that of the one that
+    printed last, behind its short id."""
+    jobs = [ctx.job_id] if ctx.job_id else ctx.awaited[:_LOOKED_AT] or [str(args.get("job"))]
+    found = [line for line in (_last_line(ctx, job) for job in jobs) if line is not None]
+    if not found:
         return NOTHING_YET
+    _, job_id, line = max(found)
+    return f"{short_id(job_id)}: {line}" if len(jobs) > 1 else line
+
+
+def _last_line(ctx: Context, named: str) -> tuple[float, str, str] | None:
+    """Return when a job printed last, its id, and its last line; None if it printed nothing."""
+    try:
+        with lookup.open_job(ctx, named) as job, Output(job) as output:
+            if not output.end:
+                return None
+            return output.last_time() or 0.0, job.job_id, window.last_line(output) or "running"
+    except (OSError, OutliveError):  # not made yet, or removed
+        return None
 
 
 def total_s(verb: Verb, args: dict[str, Any]) -> float | None:
