@@ -119,7 +119,7 @@ class Channel:
                     if found["state"] in FINISHED:
                         break
             # Another session of the client has the same name as owner
-            inbox = self._calls.context(caller).inbox
+            inbox = self._calls.observer(caller).inbox
             followed.signalled |= inbox is not None and job.job_id in inbox.killed
             # A call that waits for the job is answered in this moment; `told` then cancels this
             # task
