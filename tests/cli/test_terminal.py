@@ -160,7 +160,7 @@ def test_a_question_is_answered_early_and_told(cli: Cli, work: Path, flags: tupl
     )
     found = cli.ok("run", *flags, "--snapshot-after", "60s", "--", sys.executable, "-c", ask, timeout=50)
     assert (found["state"], found["waiting_for_input"], found["prompt"]) == ("running", True, "Your name?")
-    assert "write" in found["hint"]
+    assert "Answer with" in found["hint"]
     job = found["job_id"]
     assert cli.ok("list")["jobs"][0]["waiting_for_input"]
     fired = cli.ok("wait", job, "--until", "input")["fired"]

@@ -167,7 +167,12 @@ def test_a_command_may_clean_up_within_the_grace(cli: Cli) -> None:
     job = _started(cli, "trap 'echo bye; exit 4' TERM; echo up; while :; do sleep 0.02; done")
     killed = cli.ok("kill", job)
     assert (killed["state"], killed["exit_code"], killed["reason"]) == ("exited", 4, "kill")
-    assert cli.ok("tail", job)["stdout_tail"] == "up\nbye\n"
+    assert killed["output"] == "bye\n"
+    assert "output" not in cli.ok("kill", job)
+    for verb in ("tail", "log"):
+        ended = cli.ok(verb, job)
+        assert (ended["state"], ended["exit_code"], ended["reason"]) == ("exited", 4, "kill")
+        assert "up\nbye\n" in (ended.get("stdout_tail"), ended.get("output"))
 
 
 @pytest.mark.fault("F39")

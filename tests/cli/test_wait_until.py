@@ -55,7 +55,7 @@ def test_a_match_before_the_call_counts(cli: Cli, jobs: Jobs) -> None:
     cli.ok("wait", job, "--until", "regex=more")
     fired = wait(cli, job, {"regex": r"^Ready on port (\d+)"}, "exit")["fired"]
     assert (fired["condition"], fired["match"], fired["line"]) == ("regex", "Ready on port 80", "Ready on port 80")
-    assert (fired["seq"], fired["stream"], fired["job_id"]) == (0, "stdout", job)
+    assert (fired["seq"], fired["stream"], fired["job_id"], fired["earlier"]) == (0, "stdout", job, True)
     jobs.end()
 
 
@@ -67,6 +67,7 @@ def test_a_match_is_looked_for_from_a_cursor_on(cli: Cli, work: Path) -> None:
     (work / "go").touch()
     again = wait(cli, job, "regex=hit", since_seq=6)
     assert (first["fired"]["line"], again["fired"]["line"], again["fired"]["seq"]) == ("hit 1", "hit 2", 6)
+    assert "earlier" not in again["fired"]
     cli.ok("kill", job)
 
 

@@ -31,7 +31,8 @@ def test_a_brief_answer_has_what_to_act_on_and_nothing_twice(shared_session: Mcp
     silent = shared_session.ok("exec", command="true")
     assert set(silent) == RUN - {"output"}
     tail = shared_session.ok("process", action="tail", job_id=found["job_id"])
-    assert tail == {"ok": True, "type": "tail", "job_id": found["job_id"], "state": "exited", "stdout_tail": "red\n"}
+    ended = {"state": "exited", "exit_code": 3, "reason": "exit"}
+    assert tail == {"ok": True, "type": "tail", "job_id": found["job_id"], **ended, "stdout_tail": "red\n"}
 
 
 def test_how_a_job_ended_stands_before_its_output_in_both_sizes(shared_session: McpSession, cli: Cli) -> None:

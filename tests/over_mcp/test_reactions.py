@@ -129,6 +129,26 @@ def test_a_program_that_fills_the_screen_is_shown_as_its_screen(session: McpSess
     assert found["exit_code"] == 0
 
 
+def test_a_program_that_repaints_the_main_screen_is_shown_as_its_screen(session: McpSession, cli: Cli) -> None:
+    paint = r"for n in 1 2 3; do printf '\033[H\033[2J'; seq -f row.$n.%02g 29; done; printf last; read -r a; "
+    found = session.call("exec", command=paint, pty=True, yield_ms=LONG_MS)
+    rows = found["output"].splitlines()
+    assert (rows[0], rows[-2:], len(rows)) == ("row.3.01", ["row.3.29", "last"], 30)
+    assert found["cursor"] == {"row": 29, "column": 4, "visible": True}
+    assert found["waiting_for_input"]
+    assert {"alternate_screen", "prompt"}.isdisjoint(found.result)
+    job = found["job_id"]
+    assert cli.ok("poll", job)["output"] == found["output"]
+    assert "row.1.01" in cli.ok("poll", job, "--raw")["output"]
+
+
+def test_a_repaint_that_scrolls_lines_away_is_shown_as_its_text(session: McpSession) -> None:
+    paint = r"for n in 1 2; do printf '\033[H\033[2J'; seq 40; done; printf 'go on? '; read -r a"
+    found = session.call("exec", command=paint, pty=True, yield_ms=LONG_MS)
+    assert found["output"].count("\n7\n") == 2
+    assert (found["prompt"], "cursor" in found.result) == ("go on?", False)
+
+
 def test_a_program_that_takes_keys_has_not_reacted_before_it_prompts(session: McpSession, work: Path) -> None:
     """It seems to wait for keys while it also waits for a timer, as node does while a promise is open."""
     script = (

@@ -32,7 +32,7 @@ def test_a_model_is_told_what_a_job_asks_and_how_to_answer(session: McpSession) 
         "exec", command="printf 'Continue? [y/N] '; read a; echo you said $a", pty=True, yield_ms=30_000
     )
     assert 'It is waiting for input (prompt: "Continue? [y/N]").' in found.text
-    assert "Answer with write" in found.text
+    assert "Answer with submit" in found.text
     assert (found["waiting_for_input"], found["prompt"], found["echo"]) == (True, "Continue? [y/N]", True)
     job = found["job_id"]
     waited = session.call("process", action="wait", job_id=job, timeout_ms=20_000)

@@ -52,8 +52,14 @@ def test_a_directory_that_is_gone_is_none(place: Path) -> None:
 
 def test_the_login_path_goes_first_and_loses_nothing() -> None:
     assert merged_path("/opt/bin:/usr/bin", "/usr/bin:/mine") == "/opt/bin:/usr/bin:/mine"
+    assert merged_path("/usr/bin", "/mine") == "/usr/bin:/mine"
     assert merged_path("", ":/bin::") == "/bin"
     assert merged_path("", "") == os.defpath
+
+
+def test_what_an_activated_environment_puts_first_in_the_path_stays_first() -> None:
+    activated = "/project/.venv/bin:/usr/bin:/bin:/mine"
+    assert merged_path("/opt/bin:/usr/bin:/bin", activated) == "/project/.venv/bin:/opt/bin:/usr/bin:/bin:/mine"
 
 
 def environment_of(place: Path, profile: str) -> dict[str, str]:

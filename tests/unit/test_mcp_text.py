@@ -69,7 +69,7 @@ def test_words_of_a_program_are_in_quotes_where_we_quote_them() -> None:
 def test_how_much_follows_is_said_of_long_output_alone() -> None:
     assert "follow" not in said("run", state="exited", exit_code=0, output="x\n" * 900)
     found = said("run", state="exited", exit_code=0, output="x\n" * 2_000)
-    assert found.startswith("rc=0\n2000 lines, 3,999 characters follow:\n\nx\nx")
+    assert found.startswith("rc=0\n2,000 lines, 3,999 characters follow:\n\nx\nx")
 
 
 def test_a_running_command_says_how_to_go_on() -> None:
@@ -79,8 +79,8 @@ def test_a_running_command_says_how_to_go_on() -> None:
     assert "ends after" not in said("run", state="running", pid=7, timeout_ms=0)
     asks = said("run", state="running", pid=7, waiting_for_input=True, prompt="Password: ")
     assert 'It is waiting for input (prompt: "Password:"). Use process' in asks
-    told = said("run", state="running", waiting_for_input=True, hint="It waits for input. Answer with write.")
-    assert "It is waiting for input.\nIt waits for input. Answer with write.\n" in told
+    told = said("run", state="running", waiting_for_input=True, hint="Answer with write.")
+    assert "It is waiting for input.\nAnswer with write.\n" in told
     assert "process" not in said("run", process=False, state="running", pid=7)
 
 
@@ -124,10 +124,10 @@ def test_every_way_to_end_has_its_sentence(fields: dict[str, Any], words: str) -
 
 
 def test_what_was_left_out_names_the_call_that_shows_it() -> None:
-    gap = {"from_seq": 100, "to_seq": 900, "bytes": 800, "lines": 20}
+    gap = {"from_seq": 100, "to_seq": 8100, "bytes": 8000, "lines": 20}
     found = said("run", state="exited", exit_code=0, output="x", truncated=gap, stdout_log_path="/j/stdout.log")
-    shows = f"process action=log job_id={ID} since_seq=100 shows them."
-    told = f"20 lines, 800 bytes in the middle of the output are not shown; {shows}"
+    shows = f"process action=log job_id={ID} since_seq=100 shows them, search=PATTERN finds lines."
+    told = f"20 lines, 8,000 bytes in the middle of the output are not shown; {shows}"
     assert found == f"rc=0\n{told}\n\nx"
     found = said("run", process=False, state="exited", exit_code=0, output="x", truncated=gap, stdout_log_path="/j/s")
     assert "all of it is in /j/s" in found
@@ -216,15 +216,31 @@ def test_an_event_is_a_line_without_python_in_it() -> None:
     assert said("events", state="running", events=[]) == "running; no events yet"
 
 
+@pytest.mark.parametrize("type_", ["run", "wait"])
+def test_that_it_waits_for_input_is_said_once(type_: str) -> None:
+    fired = {"condition": "input", "line": "Name?"}
+    asks = {"state": "running", "waiting_for_input": True, "prompt": "Name?", "output": "Name? "}
+    assert said(type_, **asks, fired=fired, hint="Answer with write.").count("input") == 1
+    assert "It waits for input." in said(type_, state="running", output="", fired=fired)
+
+
+def test_a_match_that_was_there_before_the_wait_says_how_to_wait_for_the_next() -> None:
+    match = {"condition": "regex", "pattern": "epoch", "line": "epoch 1", "seq": 0, "stream": "stdout"}
+    found = said("wait", state="running", output="epoch 1\nepoch 2\n", next_seq=16, fired=match | {"earlier": True})
+    assert "It was printed before this call; since_seq=16 waits for the next." in found
+    assert "before this call" not in said("wait", state="running", output="epoch 1\n", next_seq=8, fired=match)
+
+
 def test_log_and_tail() -> None:
-    found = said("log", state="exited", output="a\nb\n", first_line=9, last_line=10, total_lines=10, truncated=False)
-    assert found == "exited; lines 9-10 of 10, offset (from 0) and limit show others\n\na\nb"
+    some = {"first_line": 9, "last_line": 10, "total_lines": 10, "truncated": False}
+    found = said("log", state="exited", exit_code=3, output="a\nb\n", **some)
+    assert found == "exited 3; lines 9-10 of 10 (line N is offset N-1)\n\na\nb"
     whole = said("log", state="running", output="a\n", first_line=1, last_line=1, total_lines=1)
     assert whole == "running; lines 1-1 of 1\n\na"
     assert said("log", state="running", output="", total_lines=0) == "running\n(no output yet)"
-    assert said("tail", state="exited", stdout_tail="a\n", stderr_tail="") == "exited; 1 line of stdout\n\na"
-    both = said("tail", state="exited", stdout_tail="a\nb\n", stderr_tail="c\n")
-    assert both == "exited; 2 lines of stdout, then 1 line of stderr\n\na\nb\nc"
+    assert said("tail", state="killed", signal="SIGTERM", stdout_tail="a\n") == "killed SIGTERM; 1 line of stdout\n\na"
+    both = said("tail", state="exited", exit_code=0, stdout_tail="a\nb\n", stderr_tail="c\n")
+    assert both == "exited 0; 2 lines of stdout, then 1 line of stderr\n\na\nb\nc"
     cut = said("tail", state="exited", stdout_tail="z", stderr_tail="", truncated=True, stdout_observed_bytes=99)
     assert "[the end of 99 bytes; process action=log" in cut
     assert cut.endswith("\n\nz")
@@ -241,6 +257,7 @@ def test_write_kill_and_remove() -> None:
     tree = [{"pid": 5, "command": "make"}, {"pid": 6, "command": "cc"}]
     both = said("kill", state="killed", reason="kill", survivors=[], ended=tree)
     assert both.endswith("2 processes of it ended:\n  5 make\n  6 cc")
+    assert said("kill", state="killed", reason="kill", output="saved\n").endswith("on request.\n\nsaved")
 
 
 def test_a_write_says_the_reaction_and_the_state() -> None:
@@ -255,7 +272,9 @@ def test_a_write_says_the_reaction_and_the_state() -> None:
 def test_a_screen_in_the_output_says_so_and_where_its_cursor_is() -> None:
     where = {"row": 4, "column": 2, "visible": False}
     found = said("poll", state="running", output="menu\n", alternate_screen=True, cursor=where)
-    assert "[the screen that a program fills; cursor at row 4, column 2 (from 0) (hidden)]" in found
+    told = "The output ends with the screen of a full-screen program; cursor at row 4, column 2 (from 0) (hidden)"
+    assert told in found.splitlines()
+    assert told in said("poll", state="running", output="menu\n", cursor=where)
     assert said("remove", freed_bytes=12) == f"Removed job {ID}; 12 bytes freed."
 
 

@@ -104,14 +104,12 @@ def input_hint(found: Inspection, answer: dict[str, Any]) -> str | None:
         return None
     if answer.get("echo") is False:
         return (
-            "It waits for a password (what is typed is not shown). Have a person type it: "
-            f"`outlive attach {short_id(found.definition.job_id)}` in a terminal."
+            "It asks for a password (what is typed is not shown). Have a person type it: "
+            f"`outlive attach {short_id(found.definition.job_id)}` in a terminal; submit types one that you were given."
         )
     if found.definition.pty:
-        return (
-            "It waits for input. Answer with write (a line needs its newline) or send-keys; screen shows the terminal."
-        )
-    return "It waits for input. Answer with write (a line needs its newline); eof ends the input."
+        return "Answer with submit (types text and Enter) or send-keys (C-c, Up, q); screen shows the terminal."
+    return "Answer with write (a line needs its newline); eof ends the input."
 
 
 def advice(found: Inspection, job: JobDir, output: Output, answer: dict[str, Any]) -> str | None:
@@ -139,13 +137,20 @@ def _prompt(found: Inspection, output: Output) -> str:
     if found.state.terminal:
         from outlive.jobs.interaction import screen  # late, as below: most jobs have no terminal
 
-        if screen.alternate_since(found, output, output.end) is not None:
+        if screen.alternate_since(found, output, output.end) is not None or screen.is_painted(found, output):
             return ""
     from outlive.render.decode import decode  # late, as below: `status` and `list` show no output
     from outlive.render.plain_text import readable
 
     text, _ = decode(output.pieces(max(0, output.end - limits.PROMPT_BYTES), output.end), more=False)
     return readable(text).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]
+
+
+def state_and_end(found: Inspection) -> dict[str, Any]:
+    """Return the state of a job, and how it ended if it has."""
+    state = found.state
+    ended = {"exit_code": state.exit_code, "signal": state.signal, "reason": state.reason} if state.finished else {}
+    return {"state": state.state, **ended}
 
 
 def outcome(found: Inspection) -> dict[str, Any]:

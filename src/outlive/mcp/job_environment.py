@@ -89,11 +89,15 @@ class JobEnvironment:
 
 
 def merged_path(login: str, own: str) -> str:
-    """Return a PATH of the login shell's entries and then of our other ones.
+    """Return a PATH of the login shell's entries and of our other ones.
 
-    Empty entries are left out: they would mean the current directory.
+    Ours go last, but those stay first that stand before all that we share with the login shell: an
+    activated virtual environment puts its own there. Empty entries are left out: they would mean
+    the current directory.
     """
-    return ":".join(dict.fromkeys(entry for entry in f"{login}:{own}".split(":") if entry)) or os.defpath
+    of_login, ours = ([entry for entry in path.split(":") if entry] for path in (login, own))
+    shared = next((place for place, entry in enumerate(ours) if entry in of_login), 0)
+    return ":".join(dict.fromkeys([*ours[:shared], *of_login, *ours])) or os.defpath
 
 
 def job_directory(env: Mapping[str, str]) -> str | None:

@@ -26,9 +26,9 @@ class Shown:
     and except for `gaps`, of which nothing is left.
 
     With `cursor` it ends with the screen that a program fills, instead of what draws it
-    (jobs/interaction/screen.py)."""
+    (jobs/interaction/screen.py); with `alternate` that is the alternate screen."""
 
-    __slots__ = ("cursor", "gaps", "next_seq", "since_seq", "text", "truncated")
+    __slots__ = ("alternate", "cursor", "gaps", "next_seq", "since_seq", "text", "truncated")
 
     def __init__(self, text: str, since_seq: int, next_seq: int, truncated: Any, gaps: list[dict[str, Any]]) -> None:
         self.text = text
@@ -37,6 +37,7 @@ class Shown:
         self.truncated = truncated
         self.gaps = gaps
         self.cursor: dict[str, Any] | None = None
+        self.alternate = False
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -45,7 +46,8 @@ class Shown:
             "next_seq": self.next_seq,
             "truncated": self.truncated,
             **({"gaps": self.gaps} if self.gaps else {}),
-            **({"alternate_screen": True, "cursor": self.cursor} if self.cursor else {}),
+            **({"alternate_screen": True} if self.alternate else {}),
+            **({"cursor": self.cursor} if self.cursor else {}),
         }
 
 
@@ -218,9 +220,9 @@ def _joined(*texts: str) -> str:
     return found
 
 
-def snippet(output: Output) -> str:
-    """Return the last two KiB of the output as readable text."""
-    start = max(0, output.end - limits.SNIPPET_BYTES)
+def snippet(output: Output, since: int = 0) -> str:
+    """Return the last two KiB of the output from `since` on as readable text."""
+    start = max(since, output.end - limits.SNIPPET_BYTES)
     pieces = output.pieces(start, output.end)
     text, _ = decode(pieces, more=False)
     return readable(text.lstrip("\N{REPLACEMENT CHARACTER}") if start else text)

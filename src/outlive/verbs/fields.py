@@ -167,7 +167,8 @@ FIELDS: dict[str, Schema] = {
     "elapsed_ms": _count("How long ago the job started; once it ended, how long it ran."),
     "env_vars": _strings("NAME=VALUE as given; masked values are ***."),
     "output": _string(
-        "Both streams in the order of arrival, rendered for reading unless raw; with alternate_screen it ends with the screen."
+        "Both streams in the order of arrival, rendered for reading unless raw; with cursor it ends with the screen. "
+        "kill: the end of what the job printed after the signal."
     ),
     "since_seq": _count("Position at which output starts."),
     "next_seq": _count("Pass this as since_seq to go on."),
@@ -208,6 +209,7 @@ FIELDS: dict[str, Schema] = {
             "match": _string("The text that matched."),
             "line": _string("The line it stands in; of input: the prompt."),
             "seq": _count("Where that line begins."),
+            "earlier": _flag("Was it printed before this call?"),
             "stream": _string("Where it stands.", enum=["stdout", "stderr"]),
             "port": _count("The port that is listened on."),
             "host": _maybe_string("As asked for."),

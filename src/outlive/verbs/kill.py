@@ -40,8 +40,27 @@ def kill(
         raise _unknown(signal)
     with lookup.open_job(ctx, job) as found_job:
         before = _Tree(adoption.inspect_before_kill(ctx, found_job), found_job)
+        printed = _printed(found_job)
         found = yield from ending.kill(ctx, found_job, number, grace_ms=grace_ms, wait_ms=wait_ms)
-        return _answer(found, found_job, number, before)
+        answer = _answer(found, found_job, number, before)
+        said = "" if answer.get("already_ended") else _last_words(found_job, printed)
+        return answer | ({"output": said} if said else {})
+
+
+def _printed(job: JobDir) -> int:
+    from outlive.store.output.merged import Output  # late, as below: the tests of a start-up count modules
+
+    with Output(job) as output:
+        return output.end
+
+
+def _last_words(job: JobDir, since: int) -> str:
+    """Return the end of what the job printed from this position on: how it took the signal."""
+    from outlive.render import window
+    from outlive.store.output.merged import Output
+
+    with Output(job) as output:
+        return window.snippet(output, since)
 
 
 def _unknown(signal: str) -> OutliveError:
@@ -125,5 +144,5 @@ VERB = Verb(
             metavar="DURATION", mcp_help="wait for the end"),
     ),
     right=CONTROL,
-    result="job_id state timeout_ms signal already_ended? survivors survivors_count? ended ended_count? exit_code? reason? finished_at? ended_by? ended_signal? hint? requested_ms? effective_ms?",
+    result="job_id state timeout_ms signal already_ended? output? survivors survivors_count? ended ended_count? exit_code? reason? finished_at? ended_by? ended_signal? hint? requested_ms? effective_ms?",
 )  # fmt: skip

@@ -62,7 +62,8 @@ def log(
         read_cursor.mark_seen(ctx, found_job, answer["next_seq"]) if stream == "both" and search is None else None
         if answer.get("hint") and losses:  # how to read on goes first
             losses["hint"] = f"{answer['hint']} {losses['hint']}"
-        about = {"job_id": found_job.job_id, "state": found.state.state, "timeout_ms": found.definition.timeout_ms}
+        ended = job_answer.state_and_end(found)
+        about = {"job_id": found_job.job_id, **ended, "timeout_ms": found.definition.timeout_ms}
         return read_cursor.with_hint(beyond, {**about, **answer, **losses})
 
 
@@ -194,6 +195,6 @@ VERB = Verb(
         RAW,
     ),
     right=READ,
-    result="job_id state output since_seq next_seq truncated gaps? first_line last_line total_lines timeout_ms matches? dropped_bytes? missing_bytes? hint?",
+    result="job_id state exit_code? signal? reason? output since_seq next_seq truncated gaps? first_line last_line total_lines timeout_ms matches? dropped_bytes? missing_bytes? hint?",
     slow=True,
 )  # fmt: skip

@@ -25,7 +25,7 @@ def tail(ctx: Context, *, job: str, tail_lines: int, max_bytes: int) -> dict[str
             lost = job_answer.losses(found, output)
         return {
             "job_id": found_job.job_id,
-            "state": found.state.state,
+            **job_answer.state_and_end(found),
             "timeout_ms": found.definition.timeout_ms,
             **tails,
             **job_answer.paths(found_job),
@@ -46,6 +46,6 @@ VERB = Verb(
             maximum=limits.MAX_SHOWN_BYTES, metavar="N", mcp_help=MAX_BYTES.mcp_help),
     ),
     right=READ,
-    result="job_id state timeout_ms stdout_tail stderr_tail truncated encoding stdout_observed_bytes stderr_observed_bytes "
+    result="job_id state exit_code? signal? reason? timeout_ms stdout_tail stderr_tail truncated encoding stdout_observed_bytes stderr_observed_bytes "
     "stdout_included_bytes stderr_included_bytes gaps? stdout_log_path stderr_log_path dropped_bytes? missing_bytes? hint?",
 )  # fmt: skip

@@ -92,12 +92,16 @@ class _Waited:
         self.job = job
         self._output_since, self._beyond = read_cursor.beginning(ctx, job, since_seq)
         self._match_since = 0 if since_seq is None else self._output_since
+        self._printed = 0  # before this call, if that can match
 
     def connect(self, ctx: Context, wanted: list[parse.Condition], told: dict[str, int]) -> None:
         self.wait = job_wait.JobWait(
             ctx, self.job, wanted, output_since=self._output_since, match_since=self._match_since, told=told
         )
         self._told = told
+        if not self._match_since and any(one.name in ("regex", "fail_regex") for one in wanted):
+            with Output(self.job) as output:
+                self._printed = output.end
 
     def answer(self, ctx: Context, max_bytes: int, raw: bool, *, done: bool) -> dict[str, Any]:
         found = self.wait.found
@@ -110,6 +114,9 @@ class _Waited:
             unresponsive = job_answer.unresponsive(found)
             advised = job_answer.advice(found, self.job, output, {**waiting, **unresponsive})
         read_cursor.mark_seen(ctx, self.job, shown.next_seq)
+        fired = self.wait.fired
+        if fired and "pattern" in fired and fired["seq"] < self._printed:
+            fired["earlier"] = True
         answer = {
             "job_id": self.job.job_id,
             "state": found.state.state,

@@ -1,7 +1,8 @@
 """The screen of a job's terminal, which stands in for the output while a program fills it.
 
 An editor or a menu prints cells at places, not lines. Read as text they are thousands of characters
-without sense, so an answer shows the screen that they make.
+without sense, so an answer shows the screen that they make. Most such programs switch to the
+alternate screen; some, like `top`, paint the main screen again and again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 # To the alternate screen and back (xterm's ctlseqs); a full reset leads back too
 _SWITCH = re.compile(rb"\x1bc|\x1b\[\?(?:[0-9]+;)*(?:47|1047|1049)(?:;[0-9]+)*([hl])")
-_SEARCHED_BYTES = 4_194_304  # so much of the end is searched for a switch
+_HOME = re.compile(rb"\x1bc|\x1b\[(?:1?;?1?)H")  # a repaint begins at the upper left
+_SEARCHED_BYTES = 4_194_304  # so much of the end is searched for a switch or a repaint
+_REPAINT_BYTES = 65_536  # one repaint is not longer
 
 
 def drawn(found: Inspection, output: Output) -> Screen:
@@ -61,6 +64,36 @@ def _alternate_since(terminal: dict[str, Any], output: Output, since: int) -> in
     return None if entered is None else max(since, entered)
 
 
+def repainted_since(found: Inspection, output: Output, since: int) -> int | None:
+    """Return where after `since` a running program began to paint the main screen more than once;
+    None if it did not, or if a repaint scrolled lines away, which the screen cannot show."""
+    if found.state.finished or not found.state.terminal:
+        return None
+    start = max(since, output.end - _SEARCHED_BYTES, output.gap.merged.stop)
+    data = output.read(start, output.end)
+    homes = [home.start() for home in _HOME.finditer(data)]
+    if len(homes) < 2:
+        return None
+    rows = _rows(found.state.terminal)
+    paints = zip(homes, [*homes[1:], len(data)], strict=True)
+    if any(data.count(b"\n", begin, end) >= rows for begin, end in paints):
+        return None
+    return start + homes[0]
+
+
+def is_painted(found: Inspection, output: Output) -> bool:
+    """Return whether the last repaint fills exactly the rows of the main screen: its last line is
+    not a prompt then."""
+    data = output.read(max(0, output.end - _REPAINT_BYTES), output.end)
+    homes = list(_HOME.finditer(data))
+    return bool(homes) and data.count(b"\n", homes[-1].end()) == _rows(found.state.terminal or {}) - 1
+
+
+def _rows(terminal: dict[str, Any]) -> int:
+    sizes = terminal.get("sizes") or []
+    return int(sizes[-1][2]) if sizes else limits.TERMINAL_ROWS
+
+
 def instead_of_output(
     found: Inspection, job: JobDir, output: Output, since: int, max_bytes: int
 ) -> window.Shown | None:
@@ -69,6 +102,9 @@ def instead_of_output(
     if since >= output.end:
         return None
     entered = alternate_since(found, output, since)
+    alternate = entered is not None
+    if entered is None:
+        entered = repainted_since(found, output, since)
     if entered is None:
         return None
     screen = drawn(found, output)
@@ -78,7 +114,7 @@ def instead_of_output(
     above = f"{before.text}\n" if before.text and not before.text.endswith("\n") else before.text
     cursor = {"row": screen.row, "column": screen.column, "visible": screen.cursor_visible}
     shown = window.Shown(f"{above}{rows}\n", since, output.end, before.truncated, before.gaps)
-    shown.cursor = cursor
+    shown.cursor, shown.alternate = cursor, alternate
     return shown
 
 

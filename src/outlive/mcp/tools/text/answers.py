@@ -71,9 +71,7 @@ def _run(found: Found, process: bool) -> tuple[str, list[str]]:
         lines.append("A job with this dedupe_key was running already: this is that job, nothing was started.")
     if found.get("restarted_from"):
         lines.append(f"Restart of job {found['restarted_from']}; this is job {found['job_id']}.")
-    fired = found.get("fired")
-    if fired and not sentences.is_exit(fired):
-        lines.append(sentences.condition(fired))
+    lines += sentences.came_true(found)
     if found.get("timed_out"):
         lines.append(f"Not yet, after {sentences.duration_of(found, 'waited_ms')}; the job goes on.")
     return _with_output(found, process, [*lines, *sentences.masked(found)], "(no output)")
@@ -103,9 +101,7 @@ def _poll(found: Found, process: bool) -> tuple[str, list[str]]:
 
 def _wait(found: Found, process: bool) -> tuple[str, list[str]]:
     lines = []
-    fired = found.get("fired")
-    if fired and not sentences.is_exit(fired):
-        lines.append(sentences.condition(fired))
+    lines += sentences.came_true(found)
     if found.get("timed_out"):
         advice = "." if found.get("state") == "created" else "; the job goes on."
         lines.append(f"Not yet, after {sentences.duration_of(found, 'waited_ms')}{advice}")
@@ -162,11 +158,10 @@ def _status(found: Found, process: bool) -> tuple[str, list[str]]:
 
 def _log(found: Found, process: bool) -> tuple[str, list[str]]:
     first, last, total = (found.get(key) for key in ("first_line", "last_line", "total_lines"))
-    told = [str(found.get("state"))]
+    told = [sentences.short_state(found)]
     if first and last and total:
-        advice = (
-            "" if found.get("hint") or (first == 1 and last == total) else ", offset (from 0) and limit show others"
-        )
+        # The numbers shown count from 1, as grep's do
+        advice = "" if found.get("hint") or (first == 1 and last == total) else " (line N is offset N-1)"
         told.append(f"lines {first}-{last} of {total}{advice}")
     if found.get("matches") is not None:
         told.append(f"{sentences.counted(found['matches'], 'line')} matched")
@@ -183,7 +178,7 @@ def _tail(found: Found, _process: bool) -> tuple[str, list[str]]:
         for name, text in (("stdout", out), ("stderr", err))
         if text
     ]
-    lines = [f"{found.get('state')}; {', then '.join(told) or '(no output)'}"]
+    lines = [f"{sentences.short_state(found)}; {', then '.join(told) or '(no output)'}"]
     observed = (found.get("stdout_observed_bytes") or 0) + (found.get("stderr_observed_bytes") or 0)
     if found.get("truncated") is True:
         lines.append(
@@ -226,7 +221,7 @@ def _kill(found: Found, _process: bool) -> tuple[str, list[str]]:
     if count > 1:  # that the command itself ended is said above
         lines += [f"{count} processes of it ended:", *_processes(found["ended"])]
     hint = sentences.hint(found)
-    return "", [*lines, *hint, *(_processes(found.get("survivors") or []) if hint else [])]
+    return sentences.output(found), [*lines, *hint, *(_processes(found.get("survivors") or []) if hint else [])]
 
 
 def _processes(listed: list[Found]) -> list[str]:

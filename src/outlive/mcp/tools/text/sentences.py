@@ -107,10 +107,11 @@ def gap(found: Found, process: bool) -> list[str]:
     if not isinstance(gap, dict):
         return removed_by_quota(found)
     size = f"{counted(gap['lines'], 'line')}, " if gap.get("lines") else ""
-    line = f"{size}{gap.get('bytes')} bytes in the middle of the output are not shown"
+    line = f"{size}{gap.get('bytes') or 0:,} bytes in the middle of the output are not shown"
     if process:
-        call = f"process action=log job_id={found.get('job_id')} since_seq={gap.get('from_seq')}"
-        return [f"{line}; {call} shows them.", *removed_by_quota(found)]
+        call = f"process action=log job_id={found.get('job_id')}"
+        ways = f"{call} since_seq={gap.get('from_seq')} shows them, search=PATTERN finds lines"
+        return [f"{line}; {ways}.", *removed_by_quota(found)]
     where = found.get("stdout_log_path")
     whole = "they are" if found.get("gaps") else "all of it is"
     return [
@@ -142,9 +143,9 @@ def quoted(text: str) -> str:
 
 def drawn(found: Found) -> list[str]:
     """Return the line that says that the output ends with a screen, and where its cursor is."""
-    if not found.get("alternate_screen"):
+    if not found.get("cursor"):
         return []
-    return [f"[{'; '.join(['the screen that a program fills', *cursor(found.get('cursor'))])}]"]
+    return ["; ".join(["The output ends with the screen of a full-screen program", *cursor(found["cursor"])])]
 
 
 def cursor(where: Found | None) -> list[str]:
@@ -157,7 +158,7 @@ def cursor(where: Found | None) -> list[str]:
 def removed_by_quota(found: Found) -> list[str]:
     """Return the lines about output that no call can show any more."""
     return [
-        f"{counted(gap['lines'], 'line')}, {gap['bytes']} bytes of output are gone: it passed the job's quota, and only its head "
+        f"{counted(gap['lines'], 'line')}, {gap['bytes']:,} bytes of output are gone: it passed the job's quota, and only its head "
         f"and tail are kept."
         for gap in found.get("gaps") or []
     ]
@@ -219,6 +220,17 @@ def is_exit(fired: Any) -> bool:
     return fired == "exit" or (isinstance(fired, dict) and fired.get("condition") == "exit")
 
 
+def came_true(found: Found) -> list[str]:
+    """Return the line about the condition that came true, unless the state line tells it."""
+    fired = found.get("fired")
+    if not fired or is_exit(fired) or (fired.get("condition") == "input" and found.get("waiting_for_input")):
+        return []
+    line = condition(fired)
+    if fired.get("earlier"):
+        line += f" It was printed before this call; since_seq={found.get('next_seq')} waits for the next."
+    return [line]
+
+
 def condition(fired: Found) -> str:
     """Return the condition that came true, as a sentence."""
     name = fired.get("condition")
@@ -246,7 +258,7 @@ def command_line(command: Any) -> str:
 
 def counted(number: int, noun: str) -> str:
     plural = noun + ("es" if noun.endswith("s") else "s")
-    return f"{number} {noun if number == 1 else plural}"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def duration_of(found: Found, key: str) -> str:
