@@ -79,6 +79,8 @@ DELETE_S = 20.0
 TMP_AGE_S = 3_600.0  # gc removes half-made directories after this
 # Of a job's events.ndjson, and of its notification_events.ndjson; then the older half goes
 EVENTS_BYTES = 16 * 1024**2
+# Of one record (meta.json, state.json and the like); what is longer was not written by outlive
+RECORD_BYTES = 32 * 1024**2
 
 # --- output watches, notifications, conditions ------------------------------------------------------------------
 HIT_LINE_BYTES = 500  # of a matching line that is shown
@@ -86,6 +88,7 @@ HIT_MATCH_BYTES = 200
 HITS_A_MINUTE = 30  # of one watch; further ones are counted and reported once
 JOB_HITS_A_MINUTE = 120  # of all watches of a job
 SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
+DELIVERIES = 3  # of a job's end: a delivery whose supervisor ended this often is given up
 SINK_STRIKES = 3  # a watch's command that ran into that limit this often in a row is run no more
 SINK_QUEUE = 100  # notification commands that wait for their turn
 HTTP_S = 5.0  # one request of the condition `http`

@@ -16,7 +16,7 @@ from __future__ import annotations
 from outlive import verbs
 from outlive.cli import values
 from outlive.errors import OutliveError, invalid, nearest
-from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, PATH, STRS, WORDS, Arg
+from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, PATH, STRS, WORDS, Arg, check_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +96,11 @@ def arguments(verb: Verb, words: list[str], options: dict[str, Any], cwd: str | 
     """
     reader = _Reader(verb.args, options, cwd, verb=verb.name)
     reader.read(words)
-    return {} if asks_only(options) else reader.finish()
+    if asks_only(options):
+        return {}
+    found = reader.finish()
+    check_texts(verb.args, found, escaped=True)
+    return found
 
 
 def asks_only(options: dict[str, Any]) -> bool:

@@ -55,14 +55,17 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
 
     found = inspect_and_adopt(ctx, job)
     if found.state.finished and not found.supervised and survivors(found, job):
-        _adopt(ctx, job, found)
+        _adopt(ctx, job, found, asked=True)
         found = inspect.inspect_job(ctx.store, job)
     return found
 
 
-def _adopt(ctx: Context, job: JobDir, found: Inspection) -> None:
+def _adopt(ctx: Context, job: JobDir, found: Inspection, *, asked: bool = False) -> None:
     """Start a supervisor that goes on with the job, or only tells its sinks of an end that no
-    process saw."""
+    process saw. The job is given up instead if too many supervisors in a row died of that, unless
+    the caller `asked` for one."""
+    from outlive.store import adoptions  # rare
+
     try:
         locks = Locks(job)
     except OSError:
@@ -71,6 +74,10 @@ def _adopt(ctx: Context, job: JobDir, found: Inspection) -> None:
     # supervisor
     try:
         fault_points.at("adopt_locked")
+        if not asked and adoptions.count(job) >= adoptions.MOST:
+            inspect.give_up(ctx.store, job, found, adoptions.given_up(job))
+            return
+        adoptions.begin(job)
         _give_to_adopter(ctx, job, found, locks)
     except OSError as error:
         raise from_os(f"starting a new supervisor for job {job.job_id}", error, on="process") from error

@@ -8,7 +8,7 @@ import time
 from outlive import fastjson, limits
 from outlive.errors import OutliveError
 from outlive.jobs.waiting import Pause
-from outlive.store.job_dir import CONTROL, IO, JobDir
+from outlive.store.job_dir import CONTROL, JobDir
 from outlive.system import fds, process
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ class ControlClient:
 
     def _connect(self) -> bool:
         try:
-            io = self._job.open_file(IO, os.O_RDONLY | os.O_DIRECTORY)
+            io = self._job.open_io()
         except OSError:
             return False
         sock = fds.new_socket()

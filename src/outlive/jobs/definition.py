@@ -135,8 +135,6 @@ def _command(given: str | list[str]) -> list[str]:
             "command", "the command is empty", hint="Give a shell string, or an array of program and arguments."
         )
     for word in words:
-        if "\0" in word:
-            raise invalid("command", "the command holds a NUL character, which no argument may")
         if len(word.encode("utf-8", "surrogateescape")) > limits.MAX_COMMAND_BYTES:
             raise invalid(
                 "command",
@@ -175,7 +173,7 @@ def working_directory(ctx: Context, given: str | None) -> str:
             why = "the current one was deleted" if ctx.face == "cli" else "this server has none for jobs"
             raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint=_WHERE)
         given = ctx.cwd
-    if not given.strip() or "\0" in given:
+    if not given.strip():
         raise invalid("cwd", f"not a directory: {given!r}; nothing was run")
     if ctx.cwd is None and not os.path.isabs(given):
         raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint=_WHERE)
@@ -278,6 +276,9 @@ def _stdin(ctx: Context, args: dict[str, Any], *, start_now: bool) -> tuple[str,
         raise invalid("stdin_data", f"{argument('stdin_data')} goes with {argument('stdin')} open or closed only")
     if data is not None:
         encoded = data.encode("utf-8", "surrogateescape")
+        if len(encoded) > limits.MAX_STDIN_WRITE_BYTES:
+            message = f"{argument('stdin_data')} is longer than {limits.MAX_STDIN_WRITE_BYTES:,} bytes"
+            raise invalid("stdin_data", message, hint="Put it into a file, and let the command read that.")
         return ("open" if given == "open" else "data"), encoded, None, None
     if given in ("open", "closed"):
         return given, None, None, None
@@ -367,8 +368,20 @@ def notification(
     if file is not None:
         if not file.strip():
             raise invalid(fields[1], "the notification file is empty")
-        found["notify_file"] = os.path.normpath(os.path.join(ctx.cwd or "/", file))
+        found["notify_file"] = sink_file(ctx, file, fields[1])
     return found
+
+
+def sink_file(ctx: Context, given: str, field: str) -> str:
+    """Return the absolute path of a file that gets events. Errors: invalid_argument if it is inside
+    the job root."""
+    from outlive.store.root import is_inside
+
+    path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
+    if is_inside(path, ctx.store.path):
+        message = f"{argument(field)} {path} is inside the job root {ctx.store.path}, whose files are outlive's own"
+        raise invalid(field, message, hint="Name a file outside of it.")
+    return path
 
 
 def refuse_unstored(definition: Definition, env: dict[str, str]) -> None:

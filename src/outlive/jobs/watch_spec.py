@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from outlive import fastjson, limits
 from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX
 from outlive.errors import argument, invalid, nearest
+from outlive.jobs import definition
 from outlive.store.output.patterns import Pattern, check_length
 
 TYPE_CHECKING = False
@@ -127,7 +126,7 @@ def checked(ctx: Context, name: str, watch: Watch, from_seq: int, *, prefix: str
 def _command(given: Any, field: str) -> str | None:
     if given is None:
         return None
-    if not isinstance(given, str) or not given.strip() or "\0" in given:
+    if not isinstance(given, str) or not given.strip():
         raise invalid(field, "the command of a watch is a shell command (a string that is not empty)")
     return given
 
@@ -135,9 +134,9 @@ def _command(given: Any, field: str) -> str | None:
 def _file(ctx: Context, given: Any, field: str) -> str | None:
     if given is None:
         return None
-    if not isinstance(given, str) or not given.strip() or "\0" in given:
+    if not isinstance(given, str) or not given.strip():
         raise invalid(field, "the file of a watch is a path (a string that is not empty)")
-    return os.path.normpath(os.path.join(ctx.cwd or "/", given))
+    return definition.sink_file(ctx, given, field)
 
 
 def last_number(watches: list[Watch], before: int) -> int:

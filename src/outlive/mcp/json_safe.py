@@ -1,11 +1,69 @@
-"""Values that the SDK can encode as JSON."""
+"""Values that the SDK can encode as JSON, and messages that it can decode.
+
+JavaScript cuts text between the two halves of a surrogate pair, and its JSON then holds a half as
+an escape. The parser of the SDK refuses that, so that a call would get no answer, or one without
+reason. A half in the arguments of a call therefore becomes a mark that no text contains, and the
+check of the arguments gets the half back (`restored`) and refuses it by name.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+import secrets
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+_HALF_ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")
+_HALF = re.compile("[\ud800-\udfff]")
+_MARK = f"<half {secrets.token_hex(16)} "
+_MARKED = re.compile(f"{_MARK}([0-9a-f]{{4}})>")
+_met: list[bool] = []  # not empty once any half was marked
+
+
+def decodable(message: bytes) -> bytes:
+    """Return a message of a client in a form that the SDK can decode. What is wrong with it in
+    other ways stays as it is."""
+    if not _HALF_ESCAPED.search(message):
+        return message
+    try:
+        found = json.loads(message)
+        params = found["params"]
+        whole = _texts_mapped({**params, "arguments": None}, lambda text: _HALF.sub("\ufffd", text))
+        if "arguments" in params:
+            whole["arguments"] = _texts_mapped(params["arguments"], lambda text: _HALF.sub(_mark, text))
+        else:
+            del whole["arguments"]
+    except (ValueError, TypeError, KeyError, RecursionError):  # no JSON, or no request with parameters
+        return message
+    return message if whole == params else json.dumps({**found, "params": whole}).encode()
+
+
+def _mark(half: re.Match[str]) -> str:
+    _met[:] = [True]
+    return f"{_MARK}{ord(half[0]):04x}>"
+
+
+def restored(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of a call with the halves that `decodable` marked."""
+    if not _met or _MARK not in str(arguments):
+        return arguments
+    found: dict[str, Any] = _texts_mapped(arguments, lambda text: _MARKED.sub(lambda half: chr(int(half[1], 16)), text))
+    return found
+
+
+def _texts_mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """Return the value with every text in it changed, names of members too."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(name): _texts_mapped(one, change) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_texts_mapped(one, change) for one in value]
+    return value
 
 
 def encodable(value: Any) -> Any:

@@ -27,7 +27,7 @@ from outlive.errors import OutliveError
 from outlive.mcp import private_parts, shown
 from outlive.mcp.caller import on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
-from outlive.mcp.json_safe import encodable
+from outlive.mcp.json_safe import encodable, restored
 from outlive.mcp.push import progress, tasks
 from outlive.mcp.push import subscriptions as subscriptions_module
 from outlive.mcp.push.channel import Channel
@@ -127,7 +127,7 @@ class Handlers:
             alongside, handle = self._alongside(ctx, caller), tasks.declared(ctx)
             return await self._calls.run(
                 params.name,
-                params.arguments or {},
+                restored(params.arguments or {}),
                 caller,
                 handle=handle,
                 alongside=alongside,

@@ -13,6 +13,8 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 
+from outlive.mcp.json_safe import decodable
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
@@ -57,7 +59,8 @@ async def _read(wire: Wire, replay: list[bytes], to: MemoryObjectSendStream[Rece
 
 def message_of(line: bytes) -> Received:
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False))
+        text = decodable(line).decode("utf-8", "replace")
+        return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
     except ValueError as error:  # no JSON, or no message: the SDK drops it
         return error
 

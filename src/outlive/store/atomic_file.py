@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import zlib
 
-from outlive import fastjson
+from outlive import fastjson, limits
 from outlive.errors import OutliveError
 from outlive.system import fault_points
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _counter = 0
+# A regular file ignores O_NONBLOCK
+_SAFE = os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 _SEAL = b',"checksum":"'
 _SEAL_BYTES = len(_SEAL) + len('01234567"}\n')  # what `dump` puts behind the other members
 
@@ -85,7 +88,7 @@ def write_reserved(dir_fd: int, reserved: str, name: str, data: bytes, unrenamed
     of the reserve. (A file that write_atomic made is written out by ext4 and btrfs when it replaces
     another one.)
     """
-    fd = os.open(reserved, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
+    fd = open_regular(dir_fd, reserved, os.O_WRONLY)
     try:
         written = os.pwrite(fd, data, 0)
         if written < len(data):
@@ -98,13 +101,44 @@ def write_reserved(dir_fd: int, reserved: str, name: str, data: bytes, unrenamed
     os.replace(reserved, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
 
-def read(dir_fd: int, name: str) -> bytes:
-    """Return the content of a file. Errors: OSError; a symbolic link is refused (ELOOP)."""
-    fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
+class NotOurs(OSError):
+    """What stands in the place of a file of ours cannot be one: it is no regular file, or longer
+    than any that we write. A job may put anything into its directory."""
+
+
+def open_regular(dir_fd: int, name: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+    """Open a regular file in the directory behind `dir_fd`. This never waits, as opening a FIFO
+    would. Errors: NotOurs, also for a symbolic link; OSError."""
+    return _opened(dir_fd, name, flags, mode)[0]
+
+
+def _opened(dir_fd: int, name: str, flags: int, mode: int) -> tuple[int, int]:
+    """Return the fd of a regular file, and its size."""
     try:
-        pieces = []
-        while piece := os.read(fd, 1 << 20):
+        fd = os.open(name, flags | _SAFE, mode, dir_fd=dir_fd)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotOurs(f"{name} is a symbolic link") from error
+        if error.errno == errno.ENXIO:  # a FIFO without a reader, or a socket
+            raise NotOurs(f"{name} is not a regular file") from error
+        raise
+    found = os.fstat(fd)
+    if stat.S_ISREG(found.st_mode):
+        return fd, found.st_size
+    os.close(fd)
+    raise NotOurs(f"{name} is not a regular file")
+
+
+def read(dir_fd: int, name: str, most: int = limits.RECORD_BYTES) -> bytes:
+    """Return the content of a file. Errors: NotOurs, also for more than `most` bytes; OSError."""
+    fd, size = _opened(dir_fd, name, os.O_RDONLY, 0)
+    try:
+        if size > most:
+            raise NotOurs(f"{name} has {size:,} bytes, and none of ours more than {most:,}")
+        pieces, left = [], most
+        while left and (piece := os.read(fd, min(left, 1 << 20))):
             pieces.append(piece)
+            left -= len(piece)
         return b"".join(pieces)
     finally:
         os.close(fd)
@@ -115,7 +149,7 @@ def sync(dir_fd: int, names: tuple[str, ...] = ()) -> None:
     files are skipped."""
     for name in names:
         try:
-            fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=dir_fd)
+            fd = open_regular(dir_fd, name)
         except OSError:
             continue
         try:
@@ -141,7 +175,7 @@ def load(data: bytes) -> dict[str, Any]:
     """Return what `dump` was given. Errors: Damaged."""
     try:
         found = fastjson.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Damaged(_damage(data)) from error
     if not isinstance(found, dict):
         raise Damaged("it is not a JSON object")

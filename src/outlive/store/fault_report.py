@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _FACTS = ("process", "at", "error")
 _TRACE_BYTES, _ERROR_CHARS = 32_768, 400
+_MOST = 20  # reports that are read; there are five kinds of processes
 
 
 def write(job: JobDir, process: str, error: BaseException) -> None:
@@ -59,15 +60,25 @@ def write_for(root: str, job_id: str, process: str, error: BaseException) -> Non
 def read(job: JobDir) -> list[dict[str, str]]:
     """Return `process`, `at`, `error` and the `path` of each report, the oldest first."""
     found = []
-    for name in job.fault_names():
+    for name in job.fault_names()[:_MOST]:
         try:
-            head = atomic_file.read(job.fd, name).partition(b"\n\n")[0].decode("utf-8", "replace")
+            head = atomic_file.read(job.fd, name, 2 * _TRACE_BYTES).partition(b"\n\n")[0].decode("utf-8", "replace")
         except OSError:
             continue
         facts = dict(line.partition(": ")[::2] for line in head.splitlines())
         if all(fact in facts for fact in _FACTS):
             found.append({fact: facts[fact] for fact in _FACTS} | {"path": os.path.join(job.path, name)})
     return sorted(found, key=lambda fault: fault["at"])
+
+
+def cause(job: JobDir) -> str:
+    """Return a clause about the newest traceback of a supervisor or guardian, "" if there is none:
+    a process that ended so was not killed."""
+    found = [fault for fault in read(job) if fault["process"] in ("supervisor", "guardian")]
+    if not found:
+        return ""
+    newest = found[-1]
+    return f"its {newest['process']} failed with {newest['error']} ({os.path.basename(newest['path'])} has more)"
 
 
 def untold(job: JobDir) -> list[dict[str, Any]]:

@@ -55,10 +55,12 @@ FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, message
 # file goes on
 LEFT_OUT = "events_left_out"
 
+_READ_BYTES = 2 * limits.EVENTS_BYTES  # at most so much of the file is read: its end
 _HELD_BYTES = 65_536  # at most so much waits for room on a full disk; no line is longer
 # Written first in every line, so that a reader finds its place without parsing everything before it
 _N, _SEQ, _TYPE = b'{"n":', b'"seq":', b'"type":"'
 _STATES = frozenset({STARTED, ADOPTED, SIGNAL, MISSING, DROPPED, GAP, WATCH_FAILED, DESCENDANTS, FAULT, FINISHED})
+_DIGITS = 40  # of `n` and `seq` together: both have 63 bits
 _STATE_PART = 8  # those that are kept of an older half take at most an eighth of the bound
 _NOTE_BYTES = 512  # longer than any `events_left_out` line
 _COPY = ".events.new"  # always the same name: the next copy replaces one whose writer was killed
@@ -261,7 +263,10 @@ def read(
         if note is not None and offset < note["to_byte"]:
             lines = _lines_before_hole(fd, note["to_byte"])[: 1 if offset else None]
             offset = note["to_byte"]
-        data = os.pread(fd, max(0, os.fstat(fd).st_size - offset), offset)
+        size = os.fstat(fd).st_size
+        # More than this was written by an older version, which set no bound, or by the job itself
+        offset = max(offset, size - _READ_BYTES)
+        data = os.pread(fd, max(0, size - offset), offset)
     finally:
         os.close(fd)
     whole = data.rfind(b"\n") + 1
@@ -272,7 +277,7 @@ def read(
             continue
         try:
             found.append(fastjson.loads(line))
-        except ValueError:  # cut off by a kill
+        except (ValueError, RecursionError):  # cut off by a kill, or nothing of ours
             continue
     return sorted(found, key=lambda event: event["n"]) if lines else found, offset + whole
 
@@ -289,4 +294,4 @@ def _place(line: bytes) -> tuple[int, int] | None:
     if not (comma and first.startswith(_N) and second.startswith(_SEQ)):
         return None
     n, seq = first[len(_N) :], second[len(_SEQ) :]
-    return (int(n), int(seq)) if n.isdigit() and seq.isdigit() else None
+    return (int(n), int(seq)) if n.isdigit() and seq.isdigit() and len(n + seq) <= _DIGITS else None

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
     from outlive.store.root import Store
 
-LOST = "its supervisor and its guardian were killed, and no process of outlive saw the command end"
+LOST = ", and no process of outlive saw the command end"
 REBOOT = "the machine went down while it ran"
 NEVER = "its launcher was killed before the command started; it never ran"
 GONE = "it ran, and its state.json is gone"
-MAYBE = "its supervisor was killed while it started; it may have run"
+MAYBE = " while it started; it may have run"
 
 
 class Inspection:
@@ -86,7 +86,7 @@ def _read(job: JobDir) -> tuple[State | None, bool]:
 def _is_supervised(job: JobDir) -> bool:
     try:
         return job.is_supervised()
-    except FileNotFoundError:
+    except (FileNotFoundError, atomic_file.NotOurs):
         return False
 
 
@@ -144,7 +144,12 @@ def _judge(job: JobDir, state: State) -> tuple[str, str] | None:
         return None
     if tree.with_cookie(job.job_id):
         return None
-    return "lost", MAYBE if state.pid is None else LOST + _with_what(state)
+    from outlive.store import fault_report  # rare
+
+    failed = fault_report.cause(job)
+    if state.pid is None:
+        return "lost", (failed or "its supervisor was killed") + MAYBE
+    return "lost", (failed or "its supervisor and its guardian were killed") + LOST + _with_what(state)
 
 
 def _with_what(state: State) -> str:
@@ -162,12 +167,51 @@ def _with_what(state: State) -> str:
     return f"; {whole} in which it ran has ended since, and what ends that ends everything in it (see outlive doctor)"
 
 
+def give_up(store: Store, job: JobDir, found: Inspection, why: str) -> None:
+    """Write down that no supervisor is started any more for a job whose command still runs, or
+    whose sinks were still to be told of its end. `why`: one sentence. The caller holds the locks."""
+    state = found.state
+    if not state.finished:
+        message = f"{why}; its command may still run, and kill ends it"
+        ended: State = state.replace(
+            state="failed", phase="finished", reason="lost", message=message, finished_at=timestamp()
+        )
+        state = _written(store, job, ended, found.definition)
+    if state.finished:
+        _give_up_sinks(store, job, found.definition, why)
+
+
+def _give_up_sinks(store: Store, job: JobDir, definition: Definition, why: str) -> None:
+    """Record that the end of the job is delivered no more."""
+    try:
+        known = fastjson.loads(atomic_file.read(job.fd, COMPLETION))
+        event = known if isinstance(known, dict) else {}
+    except (OSError, ValueError, RecursionError):
+        event = {"job_id": job.job_id}
+    event |= {"delivered": True, "given_up": why}
+    try:
+        if has_sinks(definition):
+            content = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
+            atomic_file.write_atomic(job.fd, COMPLETION, content)
+        store.unmark_live(job.job_id)
+    except OSError:  # full, or read-only: the next look tries again
+        return
+
+
 def _write_down(store: Store, job: JobDir, ended: State, definition: Definition) -> State:
     try:
         taken = Locks(job)
     except (BlockingIOError, OSError):
         return ended  # another process is at it, or the store is read-only: the answer is the same
     fault_points.at("lost_locked")
+    try:
+        return _written(store, job, ended, definition)
+    finally:
+        taken.close()
+
+
+def _written(store: Store, job: JobDir, ended: State, definition: Definition) -> State:
+    """Write the end down, and return the state that counts. The caller holds the job's locks."""
     try:
         now = job.read_state()
         if now is not None and now.finished:
@@ -181,8 +225,6 @@ def _write_down(store: Store, job: JobDir, ended: State, definition: Definition)
             store.unmark_live(job.job_id)
     except (OSError, OutliveError):
         return ended
-    finally:
-        taken.close()
     return written
 
 
@@ -220,5 +262,5 @@ def is_end_untold(store: Store, job: JobDir, definition: Definition) -> bool:
     # No delivery has begun. A sink that was added after the end is not for this end
     except FileNotFoundError:
         return store.is_marked_live(job.job_id)
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return False

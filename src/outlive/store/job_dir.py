@@ -82,14 +82,37 @@ class JobDir:
         return os.path.join(self.path, LOGS[stream])
 
     def open_file(self, name: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
-        return os.open(name, flags | os.O_CLOEXEC | os.O_NOFOLLOW, mode, dir_fd=self.fd)
+        """Open a regular file of the job. Everything that reads or writes one goes through here, or
+        through atomic_file. Errors: atomic_file.NotOurs, OSError."""
+        return atomic_file.open_regular(self.fd, name, flags, mode)
+
+    def open_fifo(self, name: str, flags: int) -> int:
+        """Open an end of a FIFO of the job without waiting for the other end. Errors:
+        atomic_file.NotOurs, OSError."""
+        fd = os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
+        if stat.S_ISFIFO(os.fstat(fd).st_mode):
+            return fd
+        os.close(fd)
+        raise atomic_file.NotOurs(f"{name} is not a FIFO")
+
+    def open_io(self) -> int:
+        """Open the directory of the FIFOs and the control socket. Errors: OSError."""
+        return os.open(IO, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
+
+    def _record(self, name: str) -> dict[str, Any]:
+        """Return a record of the job. Errors: atomic_file.Damaged, FileNotFoundError, OSError,
+        OutliveError for a newer format."""
+        try:
+            return _known_format(atomic_file.load(atomic_file.read(self.fd, name)), self.path)
+        except atomic_file.NotOurs as error:
+            raise atomic_file.Damaged(str(error).replace(name, "it", 1)) from error
 
     # --- definition and state ---
 
     def read_meta(self) -> Definition:
         """Return the job's definition. Errors: atomic_file.Damaged, OSError, OutliveError for a
         newer format."""
-        return _checked(Definition, _known_format(atomic_file.load(atomic_file.read(self.fd, META)), self.path))
+        return _checked(Definition, self._record(META))
 
     def write_meta(self, definition: Definition) -> None:
         atomic_file.write_atomic(self.fd, META, atomic_file.dump(definition.to_dict()))
@@ -111,10 +134,10 @@ class JobDir:
         """Return the job's state, or None if none was ever written. Errors: atomic_file.Damaged,
         OutliveError for a newer format."""
         try:
-            data = atomic_file.read(self.fd, STATE)
+            found = self._record(STATE)
         except FileNotFoundError:
             return None
-        state = _checked(State, _known_format(atomic_file.load(data), self.path))
+        state = _checked(State, found)
         self._log_bytes = state.log_bytes or self._log_bytes
         return state
 

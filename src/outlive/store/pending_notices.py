@@ -20,6 +20,7 @@ from contextlib import suppress
 
 from outlive import limits
 from outlive.core.ids import is_id, new_id
+from outlive.store import atomic_file
 from outlive.system import locks
 
 TYPE_CHECKING = False
@@ -141,7 +142,7 @@ class _Box:
     def entry(self, job_id: str) -> Entry | None:
         """Return what was told of a job; None if it has no entry here."""
         try:
-            fd = os.open(f"{self.place}/{job_id}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self._store.fd)
+            fd = atomic_file.open_regular(self._store.fd, f"{self.place}/{job_id}")
         except OSError:
             return None
         try:

@@ -7,7 +7,7 @@ import os
 import stat
 
 from outlive import limits
-from outlive.core.ids import is_id, is_id_part
+from outlive.core.ids import is_id, is_id_part, new_id
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
 
 TYPE_CHECKING = False
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LIVE = ".live"
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
+_TRASH_CHARS = 6  # behind the id of what is being deleted
+_LINKS = 40  # on the way to a root, as in path_resolution(7)
 COLLECTED = ".collected"  # its time says when automatic gc last ran
 
 
@@ -45,11 +47,13 @@ class Store:
     @classmethod
     def open(cls, path: str | None, env: Mapping[str, str]) -> Store:
         """Open the root; create it (0700) if it does not exist. Errors: store_unsafe, io_error."""
-        wanted = os.path.realpath(path or default_path(env))
+        wanted = os.path.abspath(path or default_path(env))
         try:
-            os.makedirs(wanted, mode=0o700, exist_ok=True)
+            wanted = _walked(wanted)
             fd = os.open(wanted, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except FileExistsError as error:
+        except NotADirectoryError as error:
+            if not os.path.exists(wanted):  # something above it is none
+                raise from_os(f"opening the job root {wanted}", error, on="root") from error
             raise OutliveError("io_error", f"the job root {wanted} is not a directory") from error
         except OSError as error:
             raise from_os(f"opening the job root {wanted}", error, on="root") from error
@@ -64,6 +68,8 @@ class Store:
     def existing(cls, path: str) -> Store:
         """Open a root by the real path that it had when it was opened before. Errors: OSError if
         it is gone or a link, store_unsafe."""
+        if _walked(path, make=False) != path:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             _check(path, os.fstat(fd))
@@ -187,7 +193,83 @@ class Store:
         """Yield the names of half-made and half-deleted job directories."""
         from outlive.store import id_cache
 
-        yield from (name for name in id_cache.names_in(self.fd) if name.startswith((TEMPORARY, TRASH)))
+        yield from filter(_is_leftover, id_cache.names_in(self.fd))
+
+
+def _is_leftover(name: str) -> bool:
+    """Return whether this is a name that outlive made: `.tmp-<ULID>` or `.gc-<ULID>-<6 characters>`.
+    Another program's directory may begin like that."""
+    if name.startswith(TEMPORARY):
+        return is_id(name[len(TEMPORARY) :])
+    job_id, dash, end = name[len(TRASH) :].partition("-")
+    return name.startswith(TRASH) and is_id(job_id) and bool(dash) and len(end) == _TRASH_CHARS and end.isalnum()
+
+
+def trash_name(job_id: str) -> str:
+    """Return a name for a directory that is being deleted, which no other one has."""
+    return f"{TRASH}{job_id}-{new_id()[-_TRASH_CHARS:]}"
+
+
+def _walked(path: str, *, make: bool = True) -> str:
+    """Return the real path of the root `path`; make what is missing of it (0700).
+
+    Each directory on the way is checked before a name in it is trusted, and each link before it is
+    followed: another user that can change one of them can put another root in place of this one.
+    Errors: store_unsafe, OSError.
+    """
+    done, left, links = "/", path.split("/")[::-1], 0
+    above: os.stat_result | None = os.lstat(done)
+    while left:
+        name = left.pop()
+        if name in ("", "."):
+            continue
+        if above is not None:
+            _check_way(done, above)
+            above = None
+        if name == "..":
+            done = os.path.dirname(done)
+            continue
+        here = os.path.join(done, name)
+        try:
+            found = os.lstat(here)
+        except FileNotFoundError:
+            if not make:
+                raise
+            try:
+                os.mkdir(here, 0o700)
+            except FileExistsError:  # another process was faster
+                pass
+            found = os.lstat(here)
+        if not stat.S_ISLNK(found.st_mode):
+            done, above = here, found
+            continue
+        _check_way(here, found)
+        links += 1
+        if links > _LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+        target = os.readlink(here)
+        left += target.split("/")[::-1]
+        if target.startswith("/"):
+            done = "/"
+    return done
+
+
+def _check_way(path: str, found: os.stat_result) -> None:
+    """Raise store_unsafe if another user may change this directory or link on the way to a root.
+    What is below a directory with the sticky bit only its owner may replace (inode(7))."""
+    trusted = found.st_uid in (0, os.geteuid())
+    closed = not found.st_mode & 0o022 or found.st_mode & stat.S_ISVTX or stat.S_ISLNK(found.st_mode)
+    if not (trusted and closed):
+        from outlive.store import unsafe_way  # late: hardly any way is suspicious
+
+        unsafe_way.check(path, found)
+
+
+def is_inside(path: str, root: str) -> bool:
+    """Return whether a file is below the job root, by whichever links. `root`: its real path.
+    Errors: OSError, ValueError."""
+    real = os.path.realpath(path)
+    return real == root or real.startswith(f"{root.rstrip('/')}/")
 
 
 def _check(path: str, found: os.stat_result) -> None:

@@ -13,7 +13,7 @@ import os
 import time
 
 from outlive import __version__, fastjson, limits
-from outlive.store.job_dir import CONTROL, IO
+from outlive.store.job_dir import CONTROL
 from outlive.supervisor.control_requests import BadRequest, checked
 from outlive.system import fds
 
@@ -31,7 +31,7 @@ OUTPUT, STATE = b"o", b"s"
 
 def listen(job: JobDir) -> socket.socket:
     """Bind the socket in the job's directory, in place of a dead supervisor's."""
-    io = job.open_file(IO, os.O_RDONLY | os.O_DIRECTORY)
+    io = job.open_io()
     sock = fds.new_socket()
     try:
         try:

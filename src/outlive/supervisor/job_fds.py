@@ -102,7 +102,7 @@ def new_relay() -> tuple[int, int]:
 
 def open_readers(job: JobDir) -> list[int]:
     """Open the read ends of both FIFOs. They open at once, with or without a writer (fifo(7))."""
-    return [job.open_file(name, os.O_RDONLY | os.O_NONBLOCK) for name in FIFOS]
+    return [job.open_fifo(name, os.O_RDONLY) for name in FIFOS]
 
 
 def take_hold(job: JobDir, command: Identity | None, *, pty: bool) -> dict[str, int]:

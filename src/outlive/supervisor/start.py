@@ -122,7 +122,9 @@ def _stdin(definition: Definition, job: JobDir, stdin_fd: int | None, job_fds: J
         job_fds.stdin_escrow.put({"stdin": job_fds.stdin})
         return read_end
     if definition.stdin == "data":
-        return job.open_file(STDIN_DATA)
+        data = job.open_file(STDIN_DATA)
+        os.set_blocking(data, True)  # as the command expects of its stdin
+        return data
     return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
 
@@ -171,7 +173,9 @@ def _spawn(
 
 def _pipes(job: JobDir) -> dict[int, int]:
     """Open stdout, stderr and the keepers of a command without a terminal: {its fd: the fd here}."""
-    writers = [job.open_file(name, os.O_WRONLY) for name in FIFOS]
+    writers = [job.open_fifo(name, os.O_WRONLY) for name in FIFOS]
+    for fd in writers:  # as the command expects of its stdout
+        os.set_blocking(fd, True)
     return {1: writers[0], 2: writers[1], **dict(zip(_keeper_numbers(), open_readers(job), strict=True))}
 
 

@@ -95,7 +95,7 @@ def _recover(job: JobDir, state: State, *, parent: bool, command: Identity | Non
     if state.pid is None:
         found = command or _find_command(job.job_id)
         if found is None:
-            return write_down(job, _never_recorded(state))
+            return write_down(job, _never_recorded(job, state))
         state = state.replace(pid=found["pid"], identity=found, phase="running")
     if state.started_at is None:
         state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
@@ -110,7 +110,10 @@ def _find_command(job_id: str) -> Identity | None:
     return process.identity(min(ours)[1]) if ours else tree.oldest_with_cookie(job_id)
 
 
-def _never_recorded(state: State) -> State:
+def _never_recorded(job: JobDir, state: State) -> State:
+    from outlive.store import fault_report
+
+    why = fault_report.cause(job) or "its supervisor was killed"
     if state.phase == "spawning":
-        return outcome.lost(state, "its supervisor was killed while it started; it may have run")
-    return outcome.never_ran(state, "its supervisor was killed before it started; it never ran", None)
+        return outcome.lost(state, f"{why} while it started; it may have run")
+    return outcome.never_ran(state, f"{why} before it started; it never ran", None)

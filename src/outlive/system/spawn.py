@@ -53,6 +53,8 @@ def spawn(
             old_umask = os.umask(umask)
         with oom.AsCaller():
             return _spawn_found(argv, env, [*_moves(stdio), *_opens(terminal, stdio)], new_session)
+    except (ValueError, TypeError) as error:  # a NUL or half a character, or no text at all, in argv or env
+        raise BeforeExec(errno.EINVAL, f"no program can be given this: {error}") from error
     finally:
         if old_umask is not None:
             os.umask(old_umask)

@@ -9,7 +9,7 @@ from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.records import READ, STATES
 from outlive.core.units import seconds_of
-from outlive.errors import OutliveError, argument, invalid
+from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.render import window
 from outlive.store.output.merged import Output
@@ -63,7 +63,8 @@ def list_jobs(
                     truncated = True
                     break
                 entries.append(_entry(found, job))
-        except (OSError, OutliveError):  # removed meanwhile, or from a newer version
+        # Removed meanwhile, from a newer version, or whatever a job has made of its own files
+        except Exception:  # noqa: BLE001
             skipped += 1
     entries.sort(key=lambda entry: (entry["state"] == "running", entry["job_id"]), reverse=True)
     answer = {"root": ctx.store.path, "jobs": entries, "truncated": truncated, "skipped": skipped}

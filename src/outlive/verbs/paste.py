@@ -51,7 +51,7 @@ VERB = Verb(
     paste,
     args=(
         JOB,
-        Arg("text", STR, "Text to paste.", default="", aliases=("data",), metavar="TEXT", mcp_help=""),
+        Arg("text", STR, "Text to paste.", default="", aliases=("data",), metavar="TEXT", mcp_help="", typed=True),
         Arg(
             "bracketed", BOOL, "Add paste markers even if the program did not ask for them.", default=None, hidden="mcp"
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from outlive import limits
 from outlive.core.ids import new_id
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, invalid
@@ -60,7 +61,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.P
         dedupe_key=None,
         notification=_from_the_start(before.notification),
     )
-    data = atomic_file.read(old.fd, STDIN_DATA) if _has_data(old) else None
+    data = atomic_file.read(old.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES) if _has_data(old) else None
     stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path)
     return definition_module.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd)
 

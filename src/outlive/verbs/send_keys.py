@@ -84,7 +84,7 @@ VERB = Verb(
             cli="KEY", mcp="keys", metavar="KEY", mcp_help="as in tmux: C-c, M-x, S-Tab, Enter, Up, F5"),
         Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", hidden="mcp", metavar="HEX"),
         Arg("literal", STR, "Text to type as it is, before the keys.", mcp="text", aliases=("literal", "data"),
-            metavar="TEXT", mcp_help=TEXT_FIRST),
+            metavar="TEXT", mcp_help=TEXT_FIRST, typed=True),
         *WRITING,
     ),
     right=CONTROL,

@@ -56,7 +56,7 @@ DEFINITION = (
         mcp_help="Run in a terminal (120x30)"),
     Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (this command's stdin), @FILE.",
         default="closed", metavar="open|closed|-|@FILE"),
-    Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT"),
+    Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT", typed=True),
     Arg("notify_command", STR, "Shell command that gets the job.finished event on its stdin.", hidden="mcp",
         metavar="COMMAND"),
     Arg("notify_file", PATH, "File that gets the job.finished event as one line.", hidden="mcp", metavar="FILE"),

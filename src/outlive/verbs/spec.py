@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.core.records import EXEC
+from outlive.errors import argument, invalid
+from outlive.fastjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
 
@@ -44,6 +46,8 @@ class Arg:
     an argument. A `hidden` argument is accepted but not listed, "mcp": not listed there alone.
     `mcp_help` replaces `help` in the schema, "": the name says it all. `section` names the section
     of the configuration without which the argument has no use, and is not listed.
+
+    `typed`: the text goes to the input of a job, where a NUL character is one like any other.
     """
 
     __slots__ = (
@@ -64,6 +68,7 @@ class Arg:
         "hidden",
         "mcp_help",
         "section",
+        "typed",
     )
 
     def __init__(
@@ -86,6 +91,7 @@ class Arg:
         hidden: bool | str = False,
         mcp_help: str | None = None,
         section: str | None = None,
+        typed: bool = False,
     ) -> None:
         self.name = name
         self.kind = kind
@@ -104,6 +110,58 @@ class Arg:
         self.hidden = hidden
         self.mcp_help = mcp_help
         self.section = section
+        self.typed = typed
+
+
+def check_texts(args: Iterable[Arg], values: Mapping[str, Any], *, escaped: bool) -> None:
+    """Raise invalid_argument for a text among `values`, by parameter, that no system call takes: it
+    would end the supervisor that met it, and each one that took its place.
+
+    Refused are a NUL character, except in what is typed, and half of a surrogate pair, which is not
+    a character. `escaped`: the halves U+DC80 to U+DCFF stand for bytes that are not UTF-8, as in
+    the words of a command line (os.fsdecode).
+    """
+    for arg in args:
+        value = values.get(arg.name)
+        if isinstance(value, str):
+            if not value.isascii() or "\0" in value or arg.kind == ITEMS:
+                _check_text(arg, value, escaped)
+        elif isinstance(value, (list, tuple, dict)):
+            for text in _texts_in(value):
+                _check_text(arg, text, escaped)
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield every text in a value as JSON has them, names of members too."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            left += [*one.keys(), *one.values()]
+        elif isinstance(one, (list, tuple)):
+            left += one
+
+
+def _check_text(arg: Arg, text: str, escaped: bool) -> None:
+    if "\0" in text and not arg.typed:
+        hint = "No program, path or variable can be given one. In a pattern write \\x00."
+        raise invalid(arg.name, f"{argument(arg.name)} contains a NUL character", hint=hint)
+    try:
+        text.encode("utf-8", "surrogateescape" if escaped else "strict")
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(text[error.start]):04x}"
+        message = f"{argument(arg.name)} contains half a character: {half} without the other half of its surrogate pair"
+        raise invalid(arg.name, message, hint="Send the whole character, or leave it out.") from None
+    if arg.kind == ITEMS and text.lstrip()[:1] == "{":  # an object as JSON text, where \u0000 hides
+        try:
+            found = loads(text)
+        except (ValueError, RecursionError):
+            return
+        for inner in _texts_in(found):
+            if inner != text:
+                _check_text(arg, inner, escaped)
 
 
 # The sizes of an answer. The faces apply it (`envelope.sized`); an action never sees it.

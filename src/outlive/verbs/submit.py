@@ -38,6 +38,7 @@ VERB = Verb(
             aliases=("data",),
             metavar="TEXT",
             mcp_help=TEXT_FIRST,
+            typed=True,
         ),
         *WRITING,
     ),

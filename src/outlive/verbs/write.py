@@ -57,6 +57,7 @@ VERB = Verb(
             aliases=("text",),
             metavar="TEXT",
             mcp_help="text; a line needs its newline",
+            typed=True,
         ),
         Arg("eof", BOOL, "End the input after the data.", default=False, mcp_help="end the input after the data"),
         *WRITING,

@@ -12,11 +12,14 @@ from outlive.jobs.control_client import ControlClient
 from outlive.jobs.doctor.finding import Finding, ok, unopened, warn
 from outlive.jobs.waiting import drive
 from outlive.store import inspect
-from outlive.store.job_dir import JobDir
+from outlive.store.atomic_file import Damaged
+from outlive.store.job_dir import IO, META, SEEN, STATE, JobDir
 from outlive.system import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from outlive.core.records import State
     from outlive.jobs.doctor.finding import Place
 
@@ -27,28 +30,50 @@ _STOPPED = (b"T", b"t")  # proc_pid_stat(5)
 
 
 def jobs(place: Place) -> Finding:
-    """Count the jobs, and name the tracebacks that processes of outlive left in their directories."""
+    """Count the jobs. Name those whose records cannot be read, and the tracebacks that processes of
+    outlive left in their directories."""
     if place.store is None:
         return unopened(place)
     ids, size = place.store.ids(), 0
     tracebacks: list[str] = []
+    spoiled: list[str] = []
     for job_id in ids:
         try:
             with JobDir.open(place.store, job_id) as job:
                 size += job.disk_bytes()
+                spoiled += [f"{job_id}/{name}" for name in _spoiled(job)]
                 tracebacks += [os.path.join(job.path, name) for name in job.fault_names()]
         except (OSError, OutliveError):
             continue
     left = len(list(place.store.leftovers()))
-    facts = {"jobs": len(ids), "running": len(place.store.live_ids()), "bytes": size, "leftovers": left}
+    facts: dict[str, Any] = {"jobs": len(ids), "running": len(place.store.live_ids()), "bytes": size, "leftovers": left}
     told = f"{len(ids):,} in the root, {size / 1024**2:,.1f} MiB; {facts['running']:,} may still run"
     if left:
         told += f"; {left} half-made or half-deleted directories, which `outlive gc` deletes when they are an hour old"
+    advice: list[str] = []
+    if spoiled:
+        told += f"; files that are not what outlive wrote: {len(spoiled)}"
+        advice.append(f"Look at {_names(spoiled)}; `outlive remove` deletes the job.")
     if tracebacks:
         told += f"; tracebacks of processes of outlive that an exception ended: {len(tracebacks)}"
-        advice = f"Please report them: {_names(tracebacks)}."
-        return warn(told, advice, **facts, tracebacks=tracebacks[:_LISTED])
-    return ok(told, **facts)
+        advice.append(f"Please report them: {_names(tracebacks)}.")
+    facts |= {"tracebacks": tracebacks[:_LISTED]} if tracebacks else {}
+    facts |= {"spoiled": spoiled[:_LISTED]} if spoiled else {}
+    return warn(told, " ".join(advice), **facts) if advice else ok(told, **facts)
+
+
+def _spoiled(job: JobDir) -> list[str]:
+    """Return the names of files that cannot be those that outlive wrote."""
+    with os.scandir(job.fd) as entries:
+        found = {
+            entry.name for entry in entries if entry.name not in (IO, SEEN) and not entry.is_file(follow_symlinks=False)
+        }
+    for name, read in ((META, job.read_meta), (STATE, job.read_state)):
+        try:
+            read()
+        except (Damaged, FileNotFoundError):
+            found.add(name)
+    return sorted(found)
 
 
 def supervision(place: Place) -> Finding:

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from outlive import limits
 from outlive.mcp import private_parts
 from outlive.mcp.http.auth import MESSAGES, RequestChecks
+from outlive.mcp.http.decodable import Decodable
 from outlive.mcp.http.quotas import CallsAtOnce
 from outlive.mcp.http.refusal import refused
 from outlive.mcp.http.sessions import Sessions
@@ -67,7 +68,7 @@ def app(
         ],
     )
     inside.add_exception_handler(404, _nothing_there)
-    return RequestChecks(Sessions(inside, ended), tokens, hosts, log=log, verbose=verbose)
+    return RequestChecks(Sessions(Decodable(inside), ended), tokens, hosts, log=log, verbose=verbose)
 
 
 async def _nothing_there(_request: Request, _error: Exception) -> Response:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from outlive.errors import OutliveError, invalid
 from outlive.mcp.tools import values
 from outlive.mcp.tools.offer import accepted, default_of
+from outlive.verbs.spec import check_texts
 from outlive.verbs.spelling import MCP, spelled
 
 if TYPE_CHECKING:
@@ -64,7 +65,11 @@ class Reader:
         invalid_argument."""
         sent = self._named(given)
         try:
+            # Before pydantic, which has words of its own for half a character; and after it, because
+            # an array or object may have been sent as the text of one
+            self._check_texts(sent)
             checked = self._checked(sent)
+            self._check_texts(checked)
             missing = [name for name, arg in self._args.items() if arg.required and name not in checked]
             if missing:
                 raise self._missing(missing[0])
@@ -72,6 +77,11 @@ class Reader:
             raise spelled(error, MCP, self._args.values(), self.written(given)) from None
         given_values = {self._args[name].name: value for name, value in checked.items()}
         return {**{name: copy.copy(value) for name, value in self._fallbacks.items()}, **given_values}
+
+    def _check_texts(self, by_name: Mapping[str, Any]) -> None:
+        check_texts(
+            self._args.values(), {self._args[name].name: value for name, value in by_name.items()}, escaped=False
+        )
 
     def written(self, given: Mapping[str, Any]) -> dict[str, str]:
         """Return how the caller spelled the arguments that it sent, by parameter."""

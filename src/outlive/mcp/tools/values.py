@@ -77,8 +77,6 @@ def _annotated(arg: Arg) -> Any:
         return Annotated[dict[str, str], PlainValidator(lambda value: _variables(arg, value))]
     if arg.kind == spec.WORDS:
         return Annotated[Any, PlainValidator(lambda value: _words(arg, value))]
-    if arg.kind == spec.PATH:
-        return Annotated[str, AfterValidator(lambda value: _no_nul(arg, value))]
     return str
 
 
@@ -132,12 +130,6 @@ def _chosen(arg: Arg, value: Any) -> Any:
 def _no_boolean(arg: Arg, value: Any) -> Any:
     if isinstance(value, bool):  # for Python, true is the number 1
         raise wrong_kind(arg, value)
-    return value
-
-
-def _no_nul(arg: Arg, value: str) -> str:
-    if "\0" in value:
-        raise invalid(arg.name, f"{argument(arg.name)} contains a NUL character, which no program can be given")
     return value
 
 
@@ -208,7 +200,7 @@ def _variables(arg: Arg, value: Any) -> dict[str, str]:
     if not isinstance(found, dict):
         raise wrong_kind(arg, value)
     for name in found:
-        if not isinstance(name, str) or not name or "=" in name or "\0" in name:
+        if not isinstance(name, str) or not name or "=" in name:
             raise invalid(arg.name, f"{argument(arg.name)}: {_short(name)} cannot be the name of a variable")
     return {name: _variable(arg, name, text) for name, text in found.items()}
 
@@ -219,8 +211,6 @@ def _variable(arg: Arg, name: str, value: Any) -> str:
     if not isinstance(value, str):
         hint = 'Write the text the program is to see, for example "1" or "true".'
         raise invalid(arg.name, f"{argument(arg.name)}.{name} must be a string", hint=hint)
-    if "\0" in value:
-        raise invalid(arg.name, f"{argument(arg.name)}.{name} contains a NUL character, which no program can be given")
     return value
 
 
@@ -230,6 +220,4 @@ def _words(arg: Arg, value: Any) -> str | list[str]:
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise wrong_kind(arg, value)
-    for word in words:
-        _no_nul(arg, word)
     return value if isinstance(value, str) else words

@@ -10,10 +10,9 @@ import stat
 import time
 
 from outlive import limits
-from outlive.core.ids import new_id
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.pending_notices import forget_removed
-from outlive.store.root import TEMPORARY, TRASH
+from outlive.store.root import TEMPORARY, trash_name
 from outlive.system import fault_points
 
 TYPE_CHECKING = False
@@ -36,7 +35,7 @@ def delete(store: Store, job: JobDir) -> int:
         with contextlib.suppress(FileNotFoundError):
             locks = Locks(job)
         freed = job.disk_bytes()
-        trash = f"{TRASH}{job.job_id}-{new_id()[-6:]}"
+        trash = trash_name(job.job_id)
         os.rename(job.job_id, trash, src_dir_fd=store.fd, dst_dir_fd=store.fd)
         fault_points.at("delete_renamed")
         store.unmark_live(job.job_id)

@@ -13,6 +13,7 @@ import os
 import struct
 import time
 
+from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import LOGS, ORDER
 from outlive.store.output import damage
 from outlive.store.output.gap import NO_GAP, GapFile
@@ -33,7 +34,7 @@ _BLOCK = 1 << 20  # read in one go
 # What is read besides the two logs: records of `order`, positions of the merged stream
 _ORDER, _MERGED = 2, 3
 # The log is missing, or something else is in its place
-_TAKEN_AWAY = frozenset({errno.ENOENT, errno.ELOOP, errno.EISDIR})
+_TAKEN_AWAY = frozenset({errno.ENOENT, errno.EISDIR})
 _NOWHERE = (1 << 63, -1)
 
 
@@ -362,7 +363,7 @@ class Output:
                 offset += len(piece)
                 count -= len(piece)
         except OSError as error:
-            if error.errno not in _TAKEN_AWAY:
+            if error.errno not in _TAKEN_AWAY and not isinstance(error, NotOurs):
                 raise
         # If the log was cut, the bytes behind it keep their places
         return b"".join(pieces).ljust(wanted, b"\0")

@@ -70,6 +70,8 @@ class EventRecorder:
         self._adopted = bool(state.adopted)
         known = set()
         if self._adopted:
+            from outlive.store import adoptions  # late: few jobs are adopted
+
             found, _ = history.read(self._job, kinds=(history.STARTED, history.FINISHED))
             known = {event["type"] for event in found}
         if state.pid is not None and history.STARTED not in known:
@@ -77,6 +79,7 @@ class EventRecorder:
         if self._adopted:
             self.tell_faults()
             self._history.add(history.ADOPTED, self._end(), by=os.getpid())
+            self._loop.after("adopted", adoptions.SURVIVED_S, lambda: adoptions.survived(self._job))
         self._end_told = history.FINISHED in known
 
     def fault(self, error: Exception) -> None:
@@ -157,4 +160,9 @@ class EventRecorder:
             watcher.stop()
 
     def close(self) -> None:
+        """Close the history: the work is done."""
         self._history.close()
+        if self._adopted:
+            from outlive.store import adoptions
+
+            adoptions.survived(self._job)

@@ -38,7 +38,9 @@ _MINUTE_S = 60.0
 _NO_COMMAND = 127  # sh(1)
 _NOT_FOUND = ": a command was not found on the PATH of the notification's shell; write its absolute path"
 _TOO_OFTEN = "not run: it was killed for taking too long several times in a row"
+_IN_ROOT = "refused: the file is inside the job root, whose files are outlive's own"
 _REMOVED = "not run: its watch was removed"
+_GIVEN_UP = f"given up: it was begun {limits.DELIVERIES} times, and the supervisor ended each time before it was done"
 FINISHED, MATCHED = "job.finished", "job.output.matched"
 # Without O_NONBLOCK, opening a FIFO without a reader would block the supervisor for ever (open(2),
 # fifo(7))
@@ -92,6 +94,7 @@ class Sinks:
         self, job: JobDir, loop: EventLoop, request: Request, on_done: Callable[[], None], tell: Callable[..., None]
     ) -> None:
         self._job = job
+        self._request = request
         self._on_done = on_done
         self._tell = tell
         self._lanes = [_Lane(job, loop, request, kind, self._refused) for kind in (FINISHED, MATCHED)]
@@ -116,34 +119,46 @@ class Sinks:
 
     def finished(self, definition: Definition, state: State) -> None:
         """Deliver job.finished, unless that was done before."""
-        command, path = (definition.notification.get(key) for key in ("notify_command", "notify_file"))
-        if not (command or path):
+        sinks = [(kind, definition.notification.get(f"notify_{kind}")) for kind in ("file", "command")]
+        if not any(target for _, target in sinks):
             return
-        delivered = self._was_delivered()
+        delivered, results, tries = self._begun()
         if delivered:
             return
-        if delivered is not None:
+        if tries:
             self.end_predecessors()
         event = event_of(definition, state, self._job)
-        self._write_completion(event, [], done=False)
+        told = {result.get("sink_type") for result in results}
+        left = {kind: target for kind, target in sinks if target and kind not in told}
+        if tries >= limits.DELIVERIES:
+            given_up = [self._said(event, _not_run(target, _GIVEN_UP, kind)) for kind, target in left.items()]
+            self._finished_told(event, [*results, *given_up])
+            return
+        self._write_completion(event, results, done=False, tries=tries + 1)
         fault_points.at("end_owing")
-        results = [self._said(event, _append(event, path))] if path else []
-        if command:
-            self._run(self._lanes[0], event, definition.cwd, command, results, self._finished_told)
-        else:
+        if "file" in left:
+            results = [*results, self._said(event, append(event, left["file"], self._request.root))]
+        if "command" not in left:
             self._finished_told(event, results)
+            return
+        if "file" in left:  # a successor does not repeat it
+            self._write_completion(event, results, done=False, tries=tries + 1)
+        self._run(self._lanes[0], event, definition.cwd, left["command"], results, self._finished_told)
 
     def _finished_told(self, event: Event, results: list[Result]) -> None:
         fault_points.at("end_told")
         self._write_completion(event, results, done=True)
         fault_points.at("end_done")
 
-    def _was_delivered(self) -> bool | None:
-        """Return whether the end was delivered, None if no delivery was begun."""
+    def _begun(self) -> tuple[bool, list[Result], int]:
+        """Return whether the end was delivered, what became of each sink so far, and how often the
+        delivery was begun."""
         try:
-            return bool(fastjson.loads(atomic_file.read(self._job.fd, COMPLETION)).get("delivered"))
-        except (OSError, ValueError, AttributeError):  # missing, cut off, or edited
-            return None
+            found = fastjson.loads(atomic_file.read(self._job.fd, COMPLETION))
+            results = [result for result in found.get("delivery_results", []) if isinstance(result, dict)]
+            return bool(found.get("delivered")), results, int(found.get("tries", 1))
+        except (OSError, ValueError, AttributeError, TypeError, RecursionError):  # missing, cut off, or edited
+            return False, [], 0
 
     def end_predecessors(self) -> None:
         """Kill the command that a killed supervisor had started: it will run once more, and nothing
@@ -152,8 +167,8 @@ class Sinks:
         for member in tree.with_cookie(self._job.job_id, sinks=True):
             process.send_signal(member.pid, member.start, signal.SIGKILL)
 
-    def _write_completion(self, event: Event, results: list[Result], *, done: bool) -> None:
-        content = {**event, "delivery_results": results, "delivered": done}
+    def _write_completion(self, event: Event, results: list[Result], *, done: bool, tries: int = 1) -> None:
+        content = {**event, "delivery_results": results, "delivered": done, **({"tries": tries} if tries > 1 else {})}
         try:
             atomic_file.write_atomic(
                 self._job.fd, COMPLETION, fastjson.dumps(content, ensure_ascii=True).encode() + b"\n"
@@ -179,7 +194,7 @@ class Sinks:
     ) -> None:
         """Deliver one hit of a watch. `done` gets `results` and what became of it, after each sink."""
         if path:
-            results = [*results, self._said(event, _append(event, path))]
+            results = [*results, self._said(event, append(event, path, self._request.root))]
             done(event, results)
         if command and (why := self._refused(event)):
             done(event, [*results, self._said(event, _not_run(command, why))])
@@ -338,26 +353,34 @@ class _Lane:
             process.send_signal(member.pid, member.start, signal.SIGKILL)
 
 
-def _append(event: Event, path: str) -> Result:
+def append(event: Event, path: str, root: str) -> Result:
     """Add one line by one write to a file opened for appending, so that lines of several jobs do
-    not mix.
+    not mix. A file inside the job root is refused.
     """
+    from outlive.store.root import is_inside  # late: few jobs have such a file
+
     result = _result("file", path)
     line = fastjson.dumps(event, ensure_ascii=True).encode() + b"\n"
     try:
+        if is_inside(path, root):
+            return {**result, "error": _IN_ROOT}
         os.makedirs(os.path.dirname(path), exist_ok=True)
         fd = os.open(path, _APPEND, 0o600)
         try:
+            if is_inside(f"/proc/self/fd/{fd}", root):  # by a link that was made in between
+                return {**result, "error": _IN_ROOT}
             fds.write_all(fd, line)
         finally:
             os.close(fd)
     except OSError as error:
         return {**result, "error": f"{errno.errorcode.get(error.errno or 0)}: {error.strerror}"}
+    except (ValueError, TypeError) as error:  # a NUL or half a character in the path, or no text at all
+        return {**result, "error": f"not a path: {error}"}
     return {**result, "success": True}
 
 
-def _not_run(command: str, why: str) -> Result:
-    return {**_result("command", command), "error": why}
+def _not_run(target: str, why: str, kind: str = "command") -> Result:
+    return {**_result(kind, target), "error": why}
 
 
 def _result(kind: str, target: str) -> Result:

@@ -86,7 +86,7 @@ class LogFiles:
         if not self._job.is_in_place():  # the whole job was deleted: nothing is to be made there
             return
         try:
-            fd = self._job.open_file(LOGS[stream], os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK)
+            fd = self._job.open_file(LOGS[stream], os.O_WRONLY | os.O_CREAT)
         except OSError:  # a link or a directory in its place: what we hold goes on
             return
         if stat.S_ISREG(os.fstat(fd).st_mode):

@@ -1,0 +1,169 @@
+"""What a job, or a version without today's checks, has put into the files of the job: no reader hangs, dies or repeats
+itself over it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.store import adoptions, atomic_file
+from support import pair
+from support.cli import Cli
+from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST, first
+from support.wait import until
+
+
+def _rewrite(path: Path, **changes: Any) -> None:
+    path.write_bytes(atomic_file.dump(atomic_file.load(path.read_bytes()) | changes))
+
+
+def _orphan(cli: Cli, root: Path, *words: str, **changes: Any) -> str:
+    """A running job whose supervisors are dead, and whose definition is another one now."""
+    job: str = cli.ok("run", "--snapshot-after", "0", *words, "sleep", "600")["job_id"]
+    pair.end(pair.guardian(job), pair.supervisor(job))
+    _rewrite(root / job / "meta.json", **changes)
+    return job
+
+
+@pytest.mark.parametrize("poison", first(2, ["echo a\0b", "echo \ud83d", 7, ["a"]]))
+def test_a_notification_that_no_system_call_takes_is_recorded_and_the_other_one_told_once(
+    cli: Cli, root: Path, work: Path, poison: Any
+) -> None:
+    sink = work / "sink"
+    job = _orphan(cli, root, notification={"notify_file": str(sink), "notify_command": poison})
+    cli.ok("kill", job, "--signal", "KILL")
+    event = root / job / "completion_event.json"
+    until(lambda: event.exists() and json.loads(event.read_bytes())["delivered"], what="the end of the delivery")
+    for _ in range(5):
+        cli.ok("list", "--all")
+    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    results = {one["sink_type"]: one for one in json.loads(event.read_bytes())["delivery_results"]}
+    assert (results["file"]["success"], results["command"]["success"]) == (True, False)
+    assert "no program can be given this" in results["command"]["error"]
+    assert len(sink.read_bytes().splitlines()) == 1
+    assert not list((root / job).glob("fault-*")), "a supervisor died of it"
+    failed = [one for one in cli.ok("events", job)["events"] if one["type"] == "notification_failed"]
+    assert [one["sink_type"] for one in failed] == ["command"]
+
+
+@pytest.mark.parametrize("path", ["/tmp/a\0b", "/tmp/\ud83d", 7])
+def test_a_file_that_no_system_call_takes_is_a_failed_delivery(cli: Cli, root: Path, path: Any) -> None:
+    job = _orphan(cli, root, notification={"notify_file": path})
+    cli.ok("kill", job, "--signal", "KILL")
+    event = root / job / "completion_event.json"
+    until(lambda: event.exists() and json.loads(event.read_bytes())["delivered"], what="the end of the delivery")
+    (result,) = json.loads(event.read_bytes())["delivery_results"]
+    assert not result["success"]
+    assert "not a path" in result["error"]
+    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+
+
+def test_a_job_whose_every_supervisor_dies_is_given_up_with_a_reason(cli: Cli, root: Path, work: Path) -> None:
+    sink = work / "sink"
+    job = _orphan(cli, root, notification={"notify_file": str(sink), "watches": [{}]})
+    looks = 0
+    while cli.ok("list", "--all")["jobs"][0]["state"] == "running":
+        until(lambda: not pair.is_supervised(root, job), what="the death of the adopters")
+        looks += 1
+        assert looks <= adoptions.MOST
+    found = json.loads(cli.text("status", job).stdout)  # a definition like this breaks the schema
+    assert (found["state"], found["reason"]) == ("failed", "lost")
+    assert f"{adoptions.MOST} supervisors in a row" in found["message"]
+    assert "KeyError" in found["message"]
+    assert "killed" not in found["message"], "none of them was"
+    for _ in range(3):
+        cli.ok("list", "--all")
+    assert not pair.is_supervised(root, job)
+    assert not sink.exists() or len(sink.read_bytes().splitlines()) <= 1
+    os.kill(found["pid"], signal.SIGKILL)
+
+
+def test_a_delivery_whose_supervisor_is_killed_each_time_is_given_up(cli: Cli, root: Path, work: Path) -> None:
+    sink = work / "sink"
+    # It ends its own supervisor and guardian, as a clean-up that is too thorough does
+    ends = f"echo told >> {sink}; kill -9 $(ps -o ppid= -p $PPID) $PPID"
+    job = cli.ok("run", "--notify-command", ends, "true")["job_id"]
+    event = root / job / "completion_event.json"
+
+    def is_over() -> bool:
+        cli.ok("list", "--all")
+        return bool(event.exists() and json.loads(event.read_bytes())["delivered"])
+
+    until(is_over, what="the end of the delivery")
+    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    (result,) = json.loads(event.read_bytes())["delivery_results"]
+    assert "given up" in result["error"]
+    assert 1 <= len(sink.read_bytes().splitlines()) <= 3
+    for _ in range(3):
+        cli.ok("list", "--all")
+    assert len(sink.read_bytes().splitlines()) <= 3
+
+
+# --- files that are none ------------------------------------------------------------------------------------------
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _socket(path: Path) -> None:
+    here = os.getcwd()
+    os.chdir(path.parent)  # the name of a socket is short
+    try:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    finally:
+        os.chdir(here)
+
+
+def _huge(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(3 << 30)
+
+
+def _deep(path: Path) -> None:
+    path.write_text("[" * 200_000, encoding="ascii")
+
+
+def _link(path: Path) -> None:
+    path.symlink_to("/etc/passwd")
+
+
+NAMES = ("meta.json", "state.json", "events.ndjson", "order", "stdout.log", "lock", "completion_event.json", "gap")
+KINDS = {"FIFO": _fifo, "socket": _socket, "huge": _huge, "deep": _deep, "link": _link, "directory": Path.mkdir}
+LOOKS = ("status", "poll", "log", "tail", "events", "wait")
+
+
+@MODERN_FIRST
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", first(2, NAMES))
+def test_whatever_stands_in_place_of_a_job_s_file_no_reader_waits_for_it(
+    cli: Cli, shared_session: McpSession, name: str, kind: str
+) -> None:
+    other, job = (shared_session.ok("exec", command="echo text")["job_id"] for _ in range(2))
+    root = Path(shared_session.ok("process", action="list")["root"])
+    spoiled = root / job / name
+    spoiled.unlink(missing_ok=True)
+    make: Callable[[Path], object] = KINDS[kind]
+    make(spoiled)
+    for verb in LOOKS:
+        by_cli = cli.run("--root", str(root), verb, job, timeout=20).json
+        by_mcp = shared_session.call("process", action=verb, job_id=job)
+        assert by_cli["ok"] is not by_mcp.is_error, (verb, by_cli, by_mcp.result)
+    listed = shared_session.ok("process", action="list", all=True)
+    assert other in [one["job_id"] for one in listed["jobs"]]
+    assert cli.ok("--root", str(root), "list", "--all", timeout=20)["jobs"]
+    if name in ("meta.json", "state.json"):
+        (said,) = [one for one in listed["jobs"] if one["job_id"] == job]
+        assert said["damage"].startswith(name)
+        checks = cli.ok("--root", str(root), "doctor", timeout=60)["checks"]
+        assert any(job in json.dumps(one) for one in checks), "doctor does not name it"
+    cli.ok("--root", str(root), "remove", job)
