@@ -44,6 +44,14 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
     "serve": {
         "workdir": ("string", None),
     },
+    "audit": {
+        # Where it is recorded who did what: file, syslog or off. Not recorded unless asked for, because
+        # the record keeps commands when their jobs are deleted
+        "to": ("file|syslog|off", "off"),
+        "required": ("boolean", False),  # what cannot be recorded is not done
+        "max_bytes": ("integer", limits.AUDIT_BYTES),
+        "files": ("integer", limits.AUDIT_FILES),
+    },
     "gc": {
         "older_than": ("string", limits.GC_OLDER_THAN),
         "max_jobs": ("integer", None),
@@ -112,6 +120,22 @@ class Config:
 
         ask_timeout_ms = duration_ms(self.get("policy", "ask_timeout"), "policy.ask_timeout")
         return Policy(self.get("policy", "default"), ask_timeout_ms, self.get("policy", "rule") or ())
+
+    def audit(self, env: Mapping[str, str]) -> dict[str, Any] | None:
+        """Return where acts are recorded (store/audit/record.py), None if they are not."""
+        to = self.get("audit", "to")
+        if to == "off":
+            return None
+        bounds = {key: self.get("audit", key) for key in ("required", "max_bytes", "files")}
+        return {"to": to, "directory": self.audit_directory(env), **bounds}
+
+    @staticmethod
+    def audit_directory(env: Mapping[str, str]) -> str:
+        """Return `$XDG_STATE_HOME/outlive`, else `~/.local/state/outlive`: no job root is in it."""
+        base = env.get("XDG_STATE_HOME")
+        if not base or not os.path.isabs(base):
+            base = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
+        return os.path.join(base, "outlive")
 
 
 def default_path(env: Mapping[str, str]) -> str:
@@ -307,6 +331,10 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
         raise _error(f"{where}: {section}.{key} must be {kind.replace('|', ' or ')}, not {value!r}")
     if (section, key) == ("exec", "quota_bytes") and 0 < value < limits.MIN_QUOTA_BYTES:
         raise _error(f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}")
+    if (section, key) == ("audit", "max_bytes") and value < limits.MIN_AUDIT_BYTES:
+        raise _error(f"{where}: audit.max_bytes is at least {limits.MIN_AUDIT_BYTES}, not {value}")
+    if (section, key) == ("audit", "files") and value < 1:
+        raise _error(f"{where}: audit.files is at least 1, not {value}")
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
         raise _error(f"{where}: serve.workdir is an absolute path, not {value!r}")
     if (section, key) == ("policy", "default"):

@@ -66,6 +66,8 @@ def main(values: dict[str, Any], options: dict[str, Any]) -> int:
     )
     with contextlib.closing(store), lookup.open_job(ctx, values["job"]) as job:
         stdin.require_pty(adoption.inspect_and_adopt(ctx, job))
+        if not values["read_only"]:
+            ctx.note("attach", job.job_id)
         session = Session(ctx, job, read_only=values["read_only"])
         with _raw(0):
             session.run()

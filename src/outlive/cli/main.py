@@ -130,6 +130,8 @@ def _verb(words: list[str], call: _Call) -> int:
         return _follow(verb, call)
     detail = call.values.pop("detail", FULL)
     result = _run(verb, call)
+    assert call.context is not None
+    result = call.context.warned(result)
     if call.options["notes"]:
         result["hint"] = " ".join([*call.options["notes"], *filter(None, [result.get("hint")])])
     # A person is shown what there is; the size is that of the object
@@ -171,6 +173,7 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> 
         launcher=call.launcher,
         shell=tuple(found.get("shell", "unix") or ("sh", "-lc")),
         flags={"root": call.options["root"], "config": call.options["config"]},
+        verb=verb.name,
     )
     _collect_again()
     try:

@@ -106,6 +106,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks)
         environment=ctx.env,
         sink_shell=list(found.definition.shell or ctx.shell),
         bounds=ctx.config.bounds(),
+        audit=ctx.config.audit(ctx.env),
     )
     with ExitStack() as stack:
         # Taken first: the command may end while its new supervisor is still being started

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
 
     from outlive.config import Config
     from outlive.core.rights import Rights
+    from outlive.errors import OutliveError
+    from outlive.jobs.definition import Plan
     from outlive.store.pending_notices import Inbox
     from outlive.store.root import Store
 
@@ -26,6 +28,7 @@ class Context:
     __slots__ = (
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
         *("cwd", "env", "launcher", "shell", "job_id", "awaited", "flags"),
+        *("token", "verb", "warnings"),
     )
 
     def __init__(
@@ -44,6 +47,8 @@ class Context:
         scope: str | None = None,
         wall: str | None = None,
         rights: Rights | None = None,
+        token: str | None = None,
+        verb: str | None = None,
         flags: dict[str, Any] | None = None,
     ) -> None:
         self.store = store
@@ -55,6 +60,9 @@ class Context:
         self.scope = scope
         self.wall = wall
         self.rights = rights
+        self.token = token  # the name of the caller's token, over HTTP
+        self.verb = verb  # as typed: "kill", "token add"
+        self.warnings: list[str] = []  # sentences that the answer adds to its hint
         self.cwd = cwd  # the directory of a job that names none
         self.env = env  # what a job inherits
         self.launcher = launcher  # of launch.from_cli or launch.fork_server_client
@@ -62,3 +70,33 @@ class Context:
         self.flags = flags or {}  # --root and --config as typed; None where they were not
         self.job_id: str | None = None  # the job that this call started, once known: ^C names it
         self.awaited: list[str] = []  # the jobs that this call waits for, once known: ^C names them too
+
+    def note(self, verb: str, job_id: str | None = None, **facts: Any) -> None:
+        """Record that the caller is about to do this, if [audit] of the configuration says so.
+        Errors: io_error if it cannot be recorded, and has to be."""
+        if self.config.get("audit", "to") != "off":
+            from outlive.jobs.auditing import notes  # late, as below: it is for those who configured it
+
+            notes.note(self, verb, job_id, **facts)
+
+    def note_start(self, verb: str, plan: Plan) -> dict[str, Any] | None:
+        """Record that the caller is about to start or define a job. Return where its supervisor
+        records its end, None if nothing is recorded. Errors: io_error, as `note`."""
+        if self.config.get("audit", "to") == "off":
+            return None
+        from outlive.jobs.auditing import notes
+
+        return notes.note_start(self, verb, plan)
+
+    def note_unstarted(self, job_id: str, error: OutliveError) -> None:
+        """Record that the start failed before the command ran."""
+        if self.config.get("audit", "to") != "off":
+            from outlive.jobs.auditing import notes
+
+            notes.note_unstarted(self, job_id, error)
+
+    def warned(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer with the warnings of this call before its hint."""
+        if not self.warnings:
+            return answer
+        return {**answer, "hint": " ".join([*self.warnings, *filter(None, [answer.get("hint")])])}

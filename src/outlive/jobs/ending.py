@@ -49,6 +49,7 @@ def kill(
         )
     if found.state.finished and not found.supervised:
         return found
+    ctx.note("kill", job.job_id, signal=signals.name_of(number))
     if ctx.inbox is not None:
         ctx.inbox.killed.add(job.job_id)
     if wait_ms is None:

@@ -85,7 +85,7 @@ def _write_new(job: JobDir, name: str, data: bytes) -> None:
 def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> Waiting[socket.socket]:
     """Hand the job to a supervisor and return the socket on which it reports.
 
-    Errors: launch_failed.
+    Errors: launch_failed, and io_error if it has to be recorded and cannot be.
     """
     definition = plan.definition
     request = Request(
@@ -98,6 +98,7 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> W
         created=created,
         sink_shell=list(definition.shell or ctx.shell),
         bounds=ctx.config.bounds(),
+        audit=ctx.note_start("start" if created else "restart" if definition.restarted_from else "run", plan),
     )
     here = there = scope = None
     memory = -1
@@ -265,7 +266,8 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[d
         from outlive.render import window  # noqa: F401 - what the answer needs, while the supervisor starts the command
 
         yield from started(new.dir, sock, new.locks)
-    except OutliveError:
+    except OutliveError as error:
+        ctx.note_unstarted(plan.definition.job_id, error)
         if sock is not None:
             sock.close()
         new.discard()

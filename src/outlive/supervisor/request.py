@@ -35,6 +35,7 @@ class Request(Record):
     umask: int = 0o022
     sink_shell: list[str] = ["sh", "-c"]
     created: bool = False  # by `create`: if nothing can be run it is created again, not failed
+    audit: dict[str, Any] | None = None  # where the end is recorded (store/audit/record.py)
     bounds: dict[str, Any] | None = None  # what of finished jobs is to be kept (store/cleanup/policy.py)
 
     def to_file(self) -> int:

@@ -282,6 +282,7 @@ class Supervisor:
     def _after_end(self) -> None:
         self._sync()
         fault_points.at("end_synced")
+        self._recorder.audit(self._state)
         self._recorder.sinks.finished(self._definition_now(), self._state)
         self._unmark_live()  # what is owed is on disk: a reader can see it without the mark
         self._input.end()

@@ -43,6 +43,7 @@ VERBS = {
     "token add": ("tokens", "ADD"),
     "token list": ("tokens", "LIST"),
     "token revoke": ("tokens", "REVOKE"),
+    "audit": ("audit", "VERB"),
     "policy check": ("policy", "CHECK"),
     "schema": ("schema", "VERB"),
     "doctor": ("doctor", "VERB"),
@@ -50,7 +51,7 @@ VERBS = {
 }
 # These are not offered over MCP, whose list of tools is made without loading them
 COMMAND_LINE_ONLY = frozenset(
-    "attach install uninstall mcp serve schema doctor demo".split()
+    "attach audit install uninstall mcp serve schema doctor demo".split()
     + ["token add", "token list", "token revoke", "policy check"]
 )
 ALIASES = {"exec": "run", "spawn": "run"}

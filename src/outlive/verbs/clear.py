@@ -25,6 +25,7 @@ def clear(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
                 f"the job is {found.state.state}; clear deletes finished jobs",
                 hint="remove ends it first.",
             )
+        ctx.note("clear", found_job.job_id)
         state, freed = yield from ending.delete(ctx, found_job)
         return {"job_id": found_job.job_id, "state": state, "freed_bytes": freed}
 
@@ -35,6 +36,6 @@ VERB = Verb(
     clear,
     args=(JOB,),
     right=CONTROL,
-    result="job_id state freed_bytes",
+    result="job_id state freed_bytes hint?",
     slow=True,
 )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def create(ctx: Context, **args: Any) -> dict[str, Any]:
     """Store a definition, which `start` runs later, once."""
     plan = definition.plan(ctx, new_id(), start_now=False, **args)
+    ctx.note_start("create", plan)
     new = starting.make(ctx, plan, live=False)
     try:
         return {

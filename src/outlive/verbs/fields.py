@@ -24,6 +24,16 @@ _RIGHTS = {
     "expires_at": _maybe_string("When it opens nothing any more; null: never.", **_TIME),
     "expired": _flag("Does it open nothing any more because of its age?"),
 }
+_OUTCOME = _of(["object", "null"], "Of a start: how its job ended, or how it is now; null: not known any more.")
+_ENTRY = _object(
+    "Something that was done: who, over which face and token, what, where.",
+    {
+        "id": _string("The entry's own id."),
+        "at": _string("When.", **_TIME),
+        "verb": _string("The verb; end: a job ended."),
+    },
+    {"job_id": _string("The job."), "token": _string("The name of the token, over HTTP."), "outcome": _OUTCOME},
+) | {"additionalProperties": True}  # the members of each verb: docs/reference/configuration.md
 _TAILS = {
     "stdout_tail": _string("The end of stdout, exact text."),
     "stderr_tail": _string("The end of stderr, exact text."),
@@ -289,6 +299,11 @@ FIELDS: dict[str, Schema] = {
             "on_output_match": {**_MATCH, "description": "The one pattern of output_pattern."},
         },
     ),
+    "to": _string("Where it is recorded now who did what.", enum=["file", "syslog", "off"]),
+    "required": _flag("Is what cannot be recorded not done?"),
+    "entries": {"type": "array", "description": "The entries, the newest first.", "items": _ENTRY},
+    "next_before": _maybe_string("Pass it as --before for older entries; null: there are none."),
+    "unreadable": _count("Lines met that are no entries: cut by a full disk, or written by another program."),
     "token": _string("The secret, shown this once."),
     **_RIGHTS,
     "revoked": _flag("Does it open nothing any more?"),
@@ -419,6 +434,7 @@ OVERRIDES: dict[str, dict[str, Schema]] = {
         "events": _flag("Are there more events than shown?"),
         "list": _flag("Are there more jobs than shown?"),
     },
+    "path": {"audit": _string("The file of the record.")},
     "name": {
         **dict.fromkeys(("install", "uninstall"), _SERVER_NAME),
         **dict.fromkeys(("token_add", "token_revoke"), _TOKEN_NAME),

@@ -38,6 +38,8 @@ def gc(
         (ctx.config.get("gc", "max_jobs") if max_jobs is None else max_jobs) or None,  # 0: no limit
         (ctx.config.get("gc", "max_bytes") if max_bytes is None else max_bytes) or None,
     )
+    if not dry_run:
+        ctx.note("gc", older_than=window, max_jobs=bounds.max_jobs, max_bytes=bounds.max_bytes)
     sweep = _Sweep(ctx, dry_run)
     for job_id in lookup.job_ids(ctx):  # newest first
         sweep.survey(job_id)
@@ -178,7 +180,7 @@ VERB = Verb(
     ),
     right=CONTROL,
     result="root dry_run older_than older_than_source deleted skipped out_of_scope freed_bytes used_jobs used_bytes "
-    "bounds automatic jobs truncated leftovers",
+    "bounds automatic jobs truncated leftovers hint?",
     detail="Running jobs are never touched. --older-than needs a unit: s, m, h, d or w.",
     slow=True,
 )  # fmt: skip

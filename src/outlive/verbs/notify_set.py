@@ -57,6 +57,7 @@ def notify_set(
                 from outlive.jobs import permission  # late: most people have no policy
 
                 permission.check_sinks(ctx, old, notification)
+            ctx.note("notify set", found_job.job_id, notification=notification)
             return old.replace(notification=notification)
 
         definition = lookup.change_meta(found_job, redefined)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> Waiting[dict[str, Any]]:
     """Kill the job, wait until all its processes are gone, and delete it."""
     with lookup.open_job(ctx, job) as found_job:
+        ctx.note("remove", found_job.job_id)
         found = adoption.inspect_before_kill(ctx, found_job)
         if found.supervised:
             wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
@@ -45,6 +46,6 @@ VERB = Verb(
         ),
     ),
     right=CONTROL,
-    result="job_id state freed_bytes",
+    result="job_id state freed_bytes hint?",
     slow=True,
 )

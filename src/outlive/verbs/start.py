@@ -31,7 +31,8 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
             ctx.job_id = found.job_id
             sock = yield from starting.begin(ctx, plan, locks, created=True)
             yield from starting.started(found, sock, locks)
-        except OutliveError:
+        except OutliveError as error:
+            ctx.note_unstarted(found.job_id, error)
             ctx.store.unmark_live(found.job_id)
             raise
         finally:

@@ -39,6 +39,7 @@ def token_add(
     lifetime_ms = None if expires is None else duration_ms(expires, argument("expires"), bare_unit=None)
     if lifetime_ms == 0:
         raise invalid("expires", "a token that expires at once opens nothing", usage=True)
+    ctx.note("token add", name=name, scope=scope or name, level=level, workdir=workdir, expires=expires)
     made, secret = Tokens(ctx.store).add(name, scope, level=level, workdir=workdir, lifetime_ms=lifetime_ms)
     return {**made.shown(), "token": secret, "hint": _SHOWN_ONCE}
 
@@ -50,6 +51,7 @@ def token_list(ctx: Context) -> dict[str, Any]:
 
 def token_revoke(ctx: Context, *, name: str) -> dict[str, Any]:
     """Delete a token. Errors: invalid_argument, config_error, io_error."""
+    ctx.note("token revoke", name=name)
     return {**Tokens(ctx.store).revoke(name).shown(), "revoked": True}
 
 
@@ -91,7 +93,7 @@ REVOKE = Verb(
     "Revoke a token: servers refuse it from now on.",
     token_revoke,
     args=(_NAME,),
-    result="name scope rights workdir created_at expires_at expired revoked",
+    result="name scope rights workdir created_at expires_at expired revoked hint?",
     mcp=False,
     detail="Running servers refuse the token at once and end its open streams within seconds. Its jobs stay; a new token "
     "of the same scope sees them.",

@@ -7,7 +7,7 @@ A check takes the `Place` and returns a `Finding`.
 from __future__ import annotations
 
 from outlive.errors import OutliveError
-from outlive.jobs.doctor import clients, install, jobs, kernel, processes, resources, root, systemd
+from outlive.jobs.doctor import audit, clients, install, jobs, kernel, processes, resources, root, systemd
 from outlive.jobs.doctor.finding import Finding, warn
 
 TYPE_CHECKING = False
@@ -37,6 +37,7 @@ CHECKS: dict[str, Callable[[Place], Finding]] = {
     "service": systemd.service,
     "scopes": systemd.scopes,
     "clients": clients.clients,
+    "audit": audit.record,
 }
 
 

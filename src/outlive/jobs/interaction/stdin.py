@@ -42,6 +42,7 @@ def deliver(
         raise invalid(field, f"at most {limits.MAX_STDIN_WRITE_BYTES:,} bytes can be written at once")
     found = adoption.inspect_and_adopt(ctx, job)
     require_open(found)
+    ctx.note(ctx.verb or "write", job.job_id, bytes=len(data), eof=eof or None)
     reaction = None
     if wait_ms:
         from outlive.jobs.interaction.reading import Reaction  # late: a call that only writes shows no output

@@ -240,13 +240,14 @@ class Calls:
         args.pop("detail", None)  # the size is a matter of the face
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
         ctx = self._context(caller, env, verb.right, shown_as(tool, verb))
+        ctx.verb = verb.name
         self._notices.begin(ctx)
         try:
             result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))
         except anyio.get_cancelled_exc_class():
             await self._leave(ctx, ends=cancelled() and self._ends_cancelled)
             raise
-        return answer(verb.type, {**result, **report})
+        return answer(verb.type, ctx.warned({**result, **report}))
 
     @property
     def _ends_cancelled(self) -> bool:
@@ -389,6 +390,7 @@ class Calls:
             scope=caller.scope,
             wall=caller.wall,
             rights=rights,
+            token=caller.rights.token,
             cwd=directory,
             env=env,
             launcher=self._launcher,

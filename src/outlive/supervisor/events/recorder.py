@@ -11,7 +11,7 @@ import os
 from outlive.core.records import watches_of
 from outlive.store import history
 from outlive.supervisor.events.sinks import Sinks
-from outlive.system import fault_points
+from outlive.system import fault_points, held_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class EventRecorder:
         self._on_event = on_event
         self._on_idle = on_idle
         self._history = history.History(job)
+        self._target = request.audit
         self._watchers: list[Watcher] = []
         self._adopted = self._end_told = self._silent = False
         self.sinks = Sinks(job, loop, request, self._sink_done, self.tell)
@@ -68,6 +69,8 @@ class EventRecorder:
         client is woken.
         """
         self._adopted = bool(state.adopted)
+        if self._target is not None:
+            held_code.hold("outlive.store.audit")
         known = set()
         if self._adopted:
             from outlive.store import adoptions  # late: few jobs are adopted
@@ -151,6 +154,22 @@ class EventRecorder:
             self._end_told = True
             self.tell(history.FINISHED, **history.outcome_of(state))
         fault_points.at("end_history")
+
+    def audit(self, state: State) -> None:
+        """Add the end to the audit record. If that fails, its readers find the outcome in the job."""
+        if self._target is None:
+            return
+        from outlive.store.audit import record
+
+        facts = {"state": state.state, "exit_code": state.exit_code, "signal": state.signal, "reason": state.reason}
+        facts |= {"finished_at": state.finished_at, "duration_ms": state.duration_ms}
+        if state.ending and state.reason == state.ending["cause"]:
+            facts["ended_by"] = state.ending["by"]
+        told = {name: value for name, value in facts.items() if value is not None}
+        try:
+            record.append(self._target, record.END, job_id=self._job.job_id, **told)
+        except OSError:
+            return
 
     def silence(self) -> None:
         """Tell no sink of anything any more: the job is being removed."""

@@ -1,0 +1,89 @@
+"""Record what a caller does, before it is done ([audit] of the configuration).
+
+A caller that changes nothing is not recorded. Without [audit] nothing is loaded.
+"""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.errors import OutliveError, from_os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.core.records import Definition
+    from outlive.jobs.context import Context
+    from outlive.jobs.definition import Plan
+
+
+def note(ctx: Context, verb: str, job_id: str | None = None, **facts: Any) -> None:
+    """Record that the caller is about to do this. `facts` are the members of the entry that this
+    verb has, of which None is left out.
+
+    Errors: io_error if it cannot be recorded and [audit] says `required`; else the answer warns.
+    """
+    target = ctx.config.audit(ctx.env)
+    if target is None:
+        return
+    from outlive.store.audit import record
+
+    about = {
+        "job_id": job_id,
+        "face": ctx.face if ctx.face == "cli" else "stdio" if ctx.token is None else "http",
+        "owner": ctx.owner,
+        "client": ctx.client,
+        "token": ctx.token,
+        "root": ctx.store.path if ctx.store else None,
+    }
+    told = {name: value for name, value in {**about, **facts}.items() if value is not None}
+    try:
+        record.append(target, verb, **told)
+    except OSError as error:
+        why = from_os("writing the audit record", error)
+        if target["required"]:
+            hint = "Nothing was done, because [audit] of the configuration says required. `outlive doctor` tells more."
+            raise OutliveError(
+                why.code, why.message, retryable=why.retryable, hint=hint, details=why.details
+            ) from error
+        ctx.warnings.append(f"This is not in the audit record: {why.message}.")
+
+
+def note_start(ctx: Context, verb: str, plan: Plan) -> dict[str, Any] | None:
+    """Record that a job is about to be started or defined, and return where its end is recorded."""
+    note(ctx, verb, plan.definition.job_id, **_defined(plan.definition, {**ctx.env, **plan.overrides}))
+    return ctx.config.audit(ctx.env)
+
+
+def _defined(definition: Definition, values: dict[str, str]) -> dict[str, Any]:
+    """Return what a job is for an entry, without the values of masked variables."""
+    secrets = [values[name] for name in definition.mask if len(values.get(name, "")) >= limits.MASKED_CHARS]
+    notified = definition.notification
+    sinks = [notified.get("notify_command"), notified.get("notify_file")]
+    sinks += [watch.get(kind) for watch in notified.get("watches") or () for kind in ("command", "file")]
+    return {
+        "command": [_without(secrets, word) for word in definition.command],
+        "shell": definition.shell,
+        "cwd": definition.cwd,
+        "sinks": [_without(secrets, sink) for sink in sinks if sink] or None,
+        "restarted_from": definition.restarted_from,
+    }
+
+
+def _without(secrets: list[str], text: str) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text
+
+
+def note_unstarted(ctx: Context, job_id: str, error: OutliveError) -> None:
+    """Record that a start failed before the command ran: nothing else tells, since no job is left."""
+    target = ctx.config.audit(ctx.env)
+    if target is None:
+        return
+    from outlive.store.audit import record
+
+    try:
+        record.append(target, record.END, job_id=job_id, state="failed", reason="launch", message=error.message)
+    except OSError as why:
+        ctx.warnings.append(f"This is not in the audit record: {why.strerror}.")

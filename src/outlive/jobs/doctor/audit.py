@@ -1,0 +1,44 @@
+"""Whether the audit record can be written."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.jobs.doctor.finding import Finding, ok, warn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.jobs.doctor.finding import Place
+
+
+def record(place: Place) -> Finding:
+    target = None if place.config is None else place.config.audit(place.env)
+    if target is None:
+        return ok("off: it is not recorded who does what")
+    from outlive.store.audit.record import NAME, SYSLOG
+    from outlive.store.audit.rotation import old_files
+
+    required = "what cannot be recorded is not done" if target["required"] else "what cannot be recorded is done"
+    if target["to"] == SYSLOG:
+        there = os.path.exists("/dev/log")
+        found = f"to syslog; {required}"
+        return (
+            ok(found)
+            if there
+            else warn(f"{found}: there is no /dev/log", "Start a syslog daemon, or record to a file.")
+        )
+    directory = target["directory"]
+    path = os.path.join(directory, NAME)
+    above = directory
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    writable = os.access(above, os.W_OK | os.X_OK) and (not os.path.lexists(path) or _is_file(path))
+    facts = {"path": path, "files": len(old_files(directory)) + os.path.exists(path)}
+    if not writable:
+        advice = f"Make {above} a directory that you may write, without a link or a directory in the place of {NAME}."
+        return warn(f"{path} cannot be written; {required}", advice, **facts)
+    return ok(f"{path}; {required}", **facts)
+
+
+def _is_file(path: str) -> bool:
+    return os.path.isfile(path) and not os.path.islink(path) and os.access(path, os.W_OK)

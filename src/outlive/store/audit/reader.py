@@ -1,0 +1,71 @@
+"""Read the audit record backwards, the newest act first."""
+
+from __future__ import annotations
+
+import os
+
+from outlive import fastjson
+from outlive.store.audit.record import BEGINNING, END, NAME
+from outlive.store.audit.rotation import old_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_BLOCK = 262_144
+
+
+class Reader:
+    """`unreadable`: lines that are no entries; they were cut by a full disk, or written by another
+    program."""
+
+    def __init__(self, directory: str) -> None:
+        self.paths = [os.path.join(directory, name) for name in (NAME, *old_files(directory))]
+        self.unreadable = 0
+        self._ends: dict[str, dict[str, Any]] = {}
+
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """Yield every entry. Errors: OSError."""
+        for path in self.paths:
+            for line in _lines(path):
+                found = self._entry(line)
+                if found is None:
+                    continue
+                if found.get("verb") == END:
+                    self._ends.setdefault(str(found.get("job_id")), found)
+                yield found
+
+    def end_of(self, job_id: str) -> dict[str, Any] | None:
+        """Return the entry of a job's end, if it is newer than the entries read so far."""
+        return self._ends.get(job_id)
+
+    def _entry(self, line: bytes) -> dict[str, Any] | None:
+        if not line:
+            return None
+        cut = line.rfind(BEGINNING)  # behind the rest of a line that met a full disk
+        try:
+            found = fastjson.loads(line[max(0, cut) :])
+        except ValueError:
+            found = None
+        whole = isinstance(found, dict) and isinstance(found.get("id"), str) and isinstance(found.get("verb"), str)
+        self.unreadable += (not whole) + (cut > 0)
+        return found if whole else None
+
+
+def _lines(path: str) -> Iterator[bytes]:
+    """Yield the lines of a file, the last one first. A file that is not there has none."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return
+    try:
+        at, rest = os.fstat(fd).st_size, b""
+        while at > 0:
+            start = max(0, at - _BLOCK)
+            first, *lines = (os.pread(fd, at - start, start) + rest).split(b"\n")
+            yield from reversed(lines)
+            at, rest = start, first
+        yield rest
+    finally:
+        os.close(fd)

@@ -1,0 +1,96 @@
+"""Append to the audit record: one line of JSON for each act, with one write(2).
+
+`target` says where, as `Config.audit` returns it. Nothing here is loaded unless that is configured.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from outlive import fastjson
+from outlive.core.ids import new_id
+from outlive.core.units import timestamp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FILE, SYSLOG, OFF = PLACES = ("file", "syslog", "off")
+NAME = "audit.ndjson"
+END = "end"  # the verb of the line about the end of a job
+BEGINNING = b'{"id":"'  # of each line. Inside a string of JSON its quotation marks would be escaped
+_COMMAND_CHARS = {FILE: 65_536, SYSLOG: 4_096}  # of all words; rsyslog cuts a message at 8 KiB
+_LOG_SOCKET = "/dev/log"
+_PRIORITY = 10 * 8 + 6  # authpriv.info (RFC 3164, 4.1.1)
+
+
+def append(target: dict[str, Any], verb: str, **facts: Any) -> None:
+    """Record an act of this process. Errors: OSError."""
+    entry = {"id": new_id(), "at": timestamp(), "verb": verb, "uid": os.geteuid(), **facts}
+    if isinstance(entry.get("command"), list):
+        _cut(entry, _COMMAND_CHARS[target["to"]])
+    line = fastjson.dumps(entry, separators=(",", ":")).encode("ascii")
+    if target["to"] == SYSLOG:
+        _send(target.get("socket") or _LOG_SOCKET, line)
+    else:
+        _write(target, line + b"\n")
+
+
+def _cut(entry: dict[str, Any], most: int) -> None:
+    words: list[str] = entry["command"]
+    if sum(map(len, words)) > most:
+        kept: list[str] = []
+        for word in words:
+            kept.append(word[:most])
+            most -= len(word)
+            if most <= 0:
+                break
+        entry |= {"command": kept, "command_cut": True}
+
+
+def _write(target: dict[str, Any], line: bytes) -> None:
+    fd = _opened(target["directory"])
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+            raise PermissionError(1, "not a file of this user", os.path.join(target["directory"], NAME))
+        if found.st_size and found.st_size + len(line) > target["max_bytes"]:
+            from outlive.store.audit import rotation  # late: rare
+
+            rotation.rotate(target["directory"], target["max_bytes"], target["files"])
+            os.close(fd)
+            fd = -1
+            fd = _opened(target["directory"])
+        if os.write(fd, line) < len(line):  # readers skip the part: every line says where it begins
+            raise OSError(28, "No space left on device", os.path.join(target["directory"], NAME))
+    finally:
+        if fd >= 0:
+            os.close(fd)
+
+
+def _opened(directory: str) -> int:
+    # Non-blocking: a FIFO in its place would wait for a reader
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    path = os.path.join(directory, NAME)
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(directory, 0o700, exist_ok=True)
+        return os.open(path, flags, 0o600)
+
+
+def _send(path: str, line: bytes) -> None:
+    """Send a line to syslog. Not with syslog(3), which says nothing where no daemon listens."""
+    from _socket import AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, socket
+
+    stamp = time.strftime("%b %e %H:%M:%S")
+    with_header = f"<{_PRIORITY}>{stamp} outlive[{os.getpid()}]: ".encode("ascii") + line
+    sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC)
+    try:
+        sock.settimeout(1.0)  # a daemon that is stopped holds no job up
+        sock.connect(path)
+        sock.send(with_header)
+    finally:
+        sock.close()

@@ -1,0 +1,152 @@
+"""Show the audit record."""
+
+from __future__ import annotations
+
+import time
+
+from outlive.core.units import duration_ms, seconds_of, timestamp
+from outlive.errors import OutliveError, argument, from_os, invalid
+from outlive.jobs import lookup
+from outlive.store import inspect
+from outlive.store.audit.reader import Reader
+from outlive.store.audit.record import END, FILE, SYSLOG
+from outlive.store.job_dir import JobDir
+from outlive.verbs import canonical
+from outlive.verbs.spec import INT, STR, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from outlive.jobs.context import Context
+
+_STARTS = frozenset({"run", "start", "restart"})
+_OUTCOME = ("state", "exit_code", "signal", "reason", "message", "ended_by", "finished_at", "duration_ms")
+_FILTERS = ("token", "verb", "owner", "face")
+
+
+def audit(
+    ctx: Context,
+    *,
+    since: str | None = None,
+    job: str | None = None,
+    limit: int,
+    before: str | None = None,
+    **filters: str | None,
+) -> dict[str, Any]:
+    """Return the entries that fit all filters, the newest first, each start with the outcome of its
+    job. Errors: invalid_argument, io_error."""
+    oldest = None if since is None else _since(since)
+    if job is not None and len(job) < 6:
+        raise invalid("job", "name the job by 6 or more characters of its id")
+    wanted = {name: value for name in _FILTERS if (value := filters.get(name)) is not None}
+    if "verb" in wanted:
+        wanted["verb"] = canonical(wanted["verb"]) or wanted["verb"]
+    to, directory = ctx.config.get("audit", "to"), ctx.config.audit_directory(ctx.env)
+    reader = Reader(directory)
+    found: list[dict[str, Any]] = []
+    more = False
+    try:
+        for entry in _chosen(reader, wanted, job, oldest, before):
+            if len(found) == limit and limit:
+                more = True
+                break
+            found.append(_shown(ctx, reader, entry))
+    except OSError as error:
+        raise from_os(f"reading the audit record in {directory}", error) from error
+    hint = _hint(to, found, before)
+    return {
+        "to": to,
+        "path": reader.paths[0],
+        "required": ctx.config.get("audit", "required"),
+        "entries": found,
+        "next_before": found[-1]["id"] if more else None,
+        "unreadable": reader.unreadable,
+        **({"hint": hint} if hint else {}),
+    }
+
+
+def _since(text: str) -> str:
+    """Return the time stamp that a duration back from now, or a point in time, means."""
+    try:
+        return timestamp(seconds_of(text))
+    except ValueError:
+        return timestamp(time.time() - duration_ms(text, argument("since"), bare_unit=None) / 1000)
+
+
+def _chosen(
+    reader: Reader, wanted: dict[str, Any], job: str | None, oldest: str | None, before: str | None
+) -> Iterator[dict[str, Any]]:
+    waiting = before is not None
+    for entry in reader.entries():
+        if waiting:  # entries of one moment may stand in any order: the place counts, not the time
+            waiting = entry["id"] != before
+            continue
+        if oldest is not None and str(entry.get("at")) < oldest:
+            # Not the end: clocks are set back, and lines of one moment change places
+            continue
+        if entry["verb"] == END and wanted.get("verb") != END:
+            continue
+        if any(value is not None and entry.get(name) != value for name, value in wanted.items()):
+            continue
+        name = str(entry.get("job_id") or "")
+        if job is None or name.startswith(job.upper()) or name.endswith(job.upper()):
+            yield entry
+
+
+def _shown(ctx: Context, reader: Reader, entry: dict[str, Any]) -> dict[str, Any]:
+    if entry["verb"] not in _STARTS:
+        return entry
+    return {**entry, "outcome": _outcome(ctx, reader, entry)}
+
+
+def _outcome(ctx: Context, reader: Reader, entry: dict[str, Any]) -> dict[str, Any] | None:
+    """Return how the job of a start ended: what its supervisor recorded, else what its directory
+    says now; None if both are gone."""
+    end = reader.end_of(entry["job_id"])
+    if end is not None:
+        return {name: end[name] for name in _OUTCOME if end.get(name) is not None}
+    if entry.get("root") != ctx.store.path:
+        return None
+    try:
+        with lookup.open_known(ctx, entry["job_id"]) as job:
+            return _recorded(ctx, job)
+    except (OSError, OutliveError):
+        return None
+
+
+def _recorded(ctx: Context, job: JobDir) -> dict[str, Any]:
+    state = inspect.inspect_job(ctx.store, job).state.to_dict()
+    return {name: state[name] for name in _OUTCOME if state.get(name) is not None}
+
+
+def _hint(to: str, found: list[dict[str, Any]], before: str | None) -> str | None:
+    if to == SYSLOG:
+        return "The record goes to syslog: `journalctl -t outlive -o cat` shows it."
+    if to != FILE:
+        return 'Nothing is recorded now: write to = "file" under [audit] into the configuration.'
+    return "No entry fits, or the entry named by --before was deleted by rotation." if before and not found else None
+
+
+VERB = Verb(
+    "audit",
+    "Show who did what: the audit record, the newest entry first.",
+    audit,
+    args=(
+        Arg("since", STR, "Entries not older than this: a duration such as 2h or 7d, or a time such as "
+            "2026-11-22T14:00:00Z.", metavar="WHEN"),
+        Arg("token", STR, "Entries of this token.", metavar="NAME"),
+        Arg("job", STR, "Entries about this job: its id, or 6 or more characters of its beginning or end.", cli="--job",
+            metavar="JOB"),
+        Arg("verb", STR, "Entries of this verb: run, kill, write, …; end: the lines about the ends of jobs.",
+            metavar="VERB"),
+        Arg("owner", STR, "Entries of this owner.", metavar="NAME"),
+        Arg("face", STR, "Entries by this way in.", choices=("cli", "stdio", "http")),
+        Arg("limit", INT, "Most entries; 0: no limit.", default=100, minimum=0, metavar="N"),
+        Arg("before", STR, "Only entries before this one, the next_before of an earlier answer.", metavar="ID"),
+    ),
+    result="to path required entries next_before unreadable hint?",
+    mcp=False,
+    detail="Nothing is recorded unless [audit] of the configuration says where: to = \"file\" or \"syslog\".",
+)  # fmt: skip
