@@ -129,7 +129,7 @@ def _verb(words: list[str], call: _Call) -> int:
     if verb.follow is not None and call.values.get("follow"):
         return _follow(verb, call)
     detail = call.values.pop("detail", FULL)
-    result = _run(verb, call)
+    result = _run(verb, call, detail=detail)
     assert call.context is not None
     result = call.context.warned(result)
     if call.options["notes"]:
@@ -155,7 +155,7 @@ def _print_line(found: dict[str, Any]) -> None:
         raise SystemExit(ERROR) from None
 
 
-def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> Any:
+def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None, detail: str = FULL) -> Any:
     """Return what the verb answers. `start(context)` is run instead of `verb.run`, if given."""
     from outlive.jobs import context
 
@@ -175,6 +175,7 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None) -> 
         flags={"root": call.options["root"], "config": call.options["config"]},
         verb=verb.name,
     )
+    call.context.detail = detail
     _collect_again()
     try:
         answer = start(call.context) if start else verb.run(call.context, **call.values)

@@ -27,7 +27,7 @@ class Context:
 
     __slots__ = (
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
-        *("cwd", "env", "launcher", "shell", "job_id", "awaited", "flags"),
+        *("cwd", "env", "launcher", "shell", "job_id", "awaited", "flags", "detail"),
         *("token", "verb", "warnings"),
     )
 
@@ -67,6 +67,7 @@ class Context:
         self.env = env  # what a job inherits
         self.launcher = launcher  # of launch.from_cli or launch.fork_server_client
         self.shell = shell  # wrapper for shell strings
+        self.detail = "full"  # the size of the answer: brief shows no snapshot
         self.flags = flags or {}  # --root and --config as typed; None where they were not
         self.job_id: str | None = None  # the job that this call started, once known: ^C names it
         self.awaited: list[str] = []  # the jobs that this call waits for, once known: ^C names them too

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 from outlive.render.decode import leading_cut, trailing_cut
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 def split_budget(total: int, budget: int) -> tuple[int, int] | None:
     """Return how many bytes of `total` are shown as (head, tail), or None if all of it is shown.
@@ -13,6 +17,17 @@ def split_budget(total: int, budget: int) -> tuple[int, int] | None:
         return None
     head = budget // 3
     return head, budget - head
+
+
+def fitting(sizes: Iterable[int], budget: int | None) -> int:
+    """Return how many of the first items fit into `budget`, one at least; all if it is None."""
+    count = used = 0
+    for size in sizes:
+        used += size
+        if budget is not None and used > budget and count:
+            break
+        count += 1
+    return count
 
 
 def cut_head(data: bytes) -> int:

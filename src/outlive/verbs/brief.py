@@ -48,9 +48,9 @@ def of(found: dict[str, Any]) -> dict[str, Any]:
     if found.get("echo") is False:  # a password
         answer["echo"] = False
     if found["type"] == "list" and "jobs" in found:
-        answer["jobs"] = [_brief_entry(entry, LIST_ENTRY) for entry in found["jobs"]]
+        answer["jobs"] = [of_entry(entry, LIST_ENTRY) for entry in found["jobs"]]
     if found["type"] == "wait" and "jobs" in found:
-        answer["jobs"] = [_brief_entry(entry, WAITED_ENTRY) for entry in found["jobs"]]
+        answer["jobs"] = [of_entry(entry, WAITED_ENTRY) for entry in found["jobs"]]
     if found.get("already_ended"):  # the signal that was asked for, and not sent
         answer.pop("signal", None)
     if found["type"] == "tail":
@@ -60,7 +60,8 @@ def of(found: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _brief_entry(entry: dict[str, Any], kept: tuple[str, ...]) -> dict[str, Any]:
+def of_entry(entry: dict[str, Any], kept: tuple[str, ...]) -> dict[str, Any]:
+    """Return the brief form of one job of an answer about several."""
     return {name: entry[name] for name in (one.removesuffix("?") for one in kept) if _says_something(entry.get(name))}
 
 

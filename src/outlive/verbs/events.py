@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 
-from outlive import limits
+from outlive import fastjson, limits
 from outlive.core.records import READ
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup, read_cursor
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.waiting import Pause
+from outlive.render import truncate
 from outlive.store import history as log
-from outlive.verbs.spec import BOOL, INT, JOB, SINCE_SEQ, Arg, Verb
+from outlive.verbs.spec import BOOL, BUDGET, INT, JOB, SINCE_SEQ, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def events(
     since_seq: int | None = None,
     since_event: int | None = None,
     limit: int = limits.EVENTS,
+    max_bytes: int | None = None,
     follow: bool = False,
 ) -> Waiting[dict[str, Any]]:
     """Return events in the order of the output: without a cursor the newest, else the first ones
@@ -39,9 +41,10 @@ def events(
         inspected = yield from _end_told(ctx, found_job, adoption.inspect_and_adopt(ctx, found_job))
         state = inspected.state
         found, _ = log.read(found_job, after=since_event or 0, since_seq=since_seq or 0)
-        more = bool(limit) and len(found) > limit
-        if more:
-            found = found[-limit:] if since_seq is None and since_event is None else found[:limit]
+        newest = since_seq is None and since_event is None
+        shown = _fitting(found[::-1] if newest else found, limit, max_bytes)
+        more = len(shown) < len(found)
+        found = shown[::-1] if newest else shown
         last = max((event["n"] for event in found), default=since_event or 0)
         answer = {
             "job_id": found_job.job_id,
@@ -51,11 +54,18 @@ def events(
             "next_seq": max((event["seq"] for event in found), default=since_seq or 0),
             "truncated": more,
         }
-        if more:
-            behind = "those before" if since_seq is None and since_event is None else f"since_event={last}: those after"
-            answer["hint"] = f"There are more: limit=0 shows all, {behind} are left out here."
+        if more and newest:
+            answer["hint"] = "Older events are left out: since_event=0 begins with the first."
+        elif more:
+            answer["hint"] = f"More events follow: since_event={last}."
         beyond = None if since_seq is None else read_cursor.beginning(ctx, found_job, since_seq)[1]
         return read_cursor.with_hint(beyond, answer)
+
+
+def _fitting(found: list[log.Event], limit: int, max_bytes: int | None) -> list[log.Event]:
+    """Return the first events that fit into the answer."""
+    some = found[:limit] if limit else found
+    return some[: truncate.fitting((len(fastjson.dumps(event)) for event in some), max_bytes)]
 
 
 def _end_told(ctx: Context, job: JobDir, found: Inspection) -> Waiting[Inspection]:
@@ -78,6 +88,7 @@ def follow_events(
     since_seq: int | None = None,
     since_event: int | None = None,
     limit: int = 0,
+    max_bytes: int | None = None,
 ) -> Waiting[None]:
     """Call `emit` with every event so far, then with each new one, until none can come any more."""
     with lookup.open_job(ctx, job) as found_job:
@@ -114,6 +125,7 @@ VERB = Verb(
         Arg("limit", INT, "At most this many; 0: all.", default=limits.EVENTS,
             mcp_default=limits.MCP_EVENTS, minimum=0, metavar="N",
             mcp_help="at most this many"),
+        BUDGET,
         Arg("follow", BOOL, "Print each event as one line of JSON, and new ones as they come, until the job is over.", default=False,
             mcp=""),
     ),

@@ -153,6 +153,7 @@ FIELDS: dict[str, Schema] = {
     "prompt": _string("The unfinished last line of its output."),
     "echo": _flag("Does its terminal show what is typed? false at a prompt: a password."),
     "lines": _strings("The rows of the terminal, without the blanks at their ends."),
+    "first_row": _count("The first of the rows shown, from 0, where not all are."),
     "cursor": _object(
         "Where the cursor is.",
         {"row": _count("From 0: lines[row]."), "column": _count("From 0."), "visible": _flag("Is it shown?")},

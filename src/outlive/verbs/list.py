@@ -13,7 +13,7 @@ from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.render import window
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import BOOL, INT, PATH, STR, STRS, Arg, Verb
+from outlive.verbs.spec import BOOL, BUDGET, FULL, INT, PATH, STR, STRS, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def list_jobs(
     *,
     state: str | None = None,
     limit: int = limits.LIST_JOBS,
+    offset: int = 0,
+    max_bytes: int | None = None,
     tags: list[str] | tuple[str, ...] = (),
     cwd: str | None = None,
     owner: str | None = None,
@@ -45,7 +47,8 @@ def list_jobs(
     wanted = _Filter(ctx, state, list(tags), cwd, owner, all)
     entries: list[dict[str, Any]] = []
     elsewhere = _Elsewhere()
-    skipped = 0
+    room = max_bytes
+    before = skipped = 0
     truncated = False
     for job_id in _candidates(ctx, state):
         try:
@@ -59,17 +62,34 @@ def list_jobs(
                 if not wanted.is_recent(found):
                     elsewhere.older += 1
                     continue
-                if limit and len(entries) == limit:
-                    truncated = True
+                if before < offset:
+                    before += 1
+                    continue
+                truncated = bool(limit) and len(entries) == limit
+                entry = {} if truncated else _entry(found, job)
+                if room is not None and not truncated:
+                    room -= _shown_bytes(ctx, entry)
+                    truncated = room < 0 and bool(entries)
+                if truncated:
                     break
-                entries.append(_entry(found, job))
+                entries.append(entry)
         # Removed meanwhile, from a newer version, or whatever a job has made of its own files
         except Exception:  # noqa: BLE001
             skipped += 1
     entries.sort(key=lambda entry: (entry["state"] == "running", entry["job_id"]), reverse=True)
     answer = {"root": ctx.store.path, "jobs": entries, "truncated": truncated, "skipped": skipped}
-    hint = None if entries else elsewhere.hint(ctx, chosen=bool(cwd or owner))
+    hint = None if entries or before else elsewhere.hint(ctx, chosen=bool(cwd or owner))
+    hint = f"There are more: offset={offset + len(entries)} shows them." if truncated else hint
     return answer | ({"hint": hint} if hint else {})
+
+
+def _shown_bytes(ctx: Context, entry: dict[str, Any]) -> int:
+    """Return how many bytes of the answer an entry takes."""
+    from outlive import fastjson
+    from outlive.verbs import brief
+
+    sized = entry if ctx.detail == FULL else brief.of_entry(entry, brief.LIST_ENTRY)
+    return len(fastjson.dumps(sized))
 
 
 def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
@@ -203,6 +223,8 @@ VERB = Verb(
         Arg("state", STR, "Only jobs in this state.", choices=STATES, metavar="STATE", mcp_help=""),
         Arg("limit", INT, "At most this many; 0: all.", default=limits.LIST_JOBS, minimum=0, metavar="N",
             mcp_help="at most this many"),
+        Arg("offset", INT, "Leave out this many of the first.", default=0, minimum=0, hidden="mcp", metavar="N"),
+        BUDGET,
         Arg("tags", STRS, "Only jobs with this tag, or a tag below it: project.*; of several, jobs with all.", default=(),
             cli="--tag", aliases=("tag",), metavar="TAG", mcp_help="jobs with all of these; project.* is any below project"),
         Arg("cwd", PATH, "Only jobs of this directory (CLI: the current one by default).", metavar="DIR", mcp_help="jobs of this directory"),

@@ -6,8 +6,9 @@ from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.interaction import screen as of_job
 from outlive.jobs.interaction import stdin
+from outlive.render import truncate
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import JOB, Verb
+from outlive.verbs.spec import BUDGET, INT, JOB, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
 
 
-def screen(ctx: Context, *, job: str) -> dict[str, Any]:
+def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int | None = None) -> dict[str, Any]:
     """Return the lines, the cursor and the title; a finished job's as it left them.
+
+    Of a screen that is larger than the budget, return the rows around the cursor, or those from
+    `offset` on.
 
     Errors: not_a_pty.
     """
@@ -29,12 +33,13 @@ def screen(ctx: Context, *, job: str) -> dict[str, Any]:
             end, gone = output.end, output.stored < output.end
             waiting = job_answer.waiting(found, output)
             on = of_job.alternate_since(found, output, end) is not None
+        first, stop = _rows(shown.lines, shown.row, offset, max_bytes)
         alternate = on if shown.since and not shown.alternate else shown.alternate
         answer = {
             "job_id": found_job.job_id,
             "state": found.state.state,
             "timeout_ms": found.definition.timeout_ms,
-            "lines": shown.lines,
+            "lines": shown.lines[first:stop],
             "cursor": {"row": shown.row, "column": shown.column, "visible": shown.cursor_visible},
             "title": shown.title,
             "alternate_screen": alternate,
@@ -43,18 +48,38 @@ def screen(ctx: Context, *, job: str) -> dict[str, Any]:
             "next_seq": end,
             **waiting,
         }
+    if first or stop < len(shown.lines):
+        answer["first_row"] = first
+        answer["hint"] = (
+            f"Rows {first} to {stop - 1} of 0 to {shown.rows - 1} are shown: offset shows those from a row on."
+        )
     if not shown.exact:
         why = ": the output passed the job's quota, and what came before is gone" if gone else ""
         answer["warnings"] = [f"drawn from output position {shown.since} on; what was drawn before may be missing{why}"]
     return answer
 
 
+def _rows(lines: list[str], cursor: int, offset: int | None, max_bytes: int | None) -> tuple[int, int]:
+    """Return the first row that is shown and the one behind the last."""
+    sizes = [len(line.encode("utf-8", "replace")) + len('"",') for line in lines]
+    if offset is not None or max_bytes is None or sum(sizes) <= max_bytes:
+        first = min(offset or 0, max(0, len(lines) - 1))
+        return first, first + truncate.fitting(sizes[first:], max_bytes)
+    stop = min(cursor, len(lines) - 1) + 1
+    first = stop - truncate.fitting(sizes[stop - 1 :: -1], max_bytes)
+    return first, first + truncate.fitting(sizes[first:], max_bytes)
+
+
 VERB = Verb(
     "screen",
     "Show the terminal of a pty job as a person would see it now.",
     screen,
-    args=(JOB,),
+    args=(
+        JOB,
+        Arg("offset", INT, "First row to show, from 0.", minimum=0, hidden="mcp", metavar="ROW"),
+        BUDGET,
+    ),
     right=READ,
-    result="job_id state timeout_ms lines cursor title alternate_screen cols rows next_seq waiting_for_input prompt? echo? warnings?",
+    result="job_id state timeout_ms lines first_row? hint? cursor title alternate_screen cols rows next_seq waiting_for_input prompt? echo? warnings?",
     slow=True,
 )

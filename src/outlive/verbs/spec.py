@@ -256,6 +256,16 @@ MAX_BYTES = Arg(
     metavar="N",
     mcp_help="most bytes of output shown",
 )
+BUDGET = Arg(
+    "max_bytes",
+    INT,
+    "Most bytes of the answer (CLI: no limit by default).",
+    mcp_default=limits.MCP_SHOWN_BYTES,
+    minimum=1,
+    maximum=limits.MAX_SHOWN_BYTES,
+    hidden="mcp",
+    metavar="N",
+)
 SINCE_SEQ = Arg(
     "since_seq",
     INT,

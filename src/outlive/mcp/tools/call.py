@@ -237,10 +237,11 @@ class Calls:
         verb, args = self.tools.read(tool, given, handle=handle)
         unbounded = tool == EXEC and self.tools.exec_alone and not handle
         args, report = (args, {}) if unbounded else clamp(verb, args)
-        args.pop("detail", None)  # the size is a matter of the face
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
         ctx = self._context(caller, env, verb.right, shown_as(tool, verb))
         ctx.verb = verb.name
+        ctx.detail = self.tools.detail(given)
+        args.pop("detail", None)
         self._notices.begin(ctx)
         try:
             result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))

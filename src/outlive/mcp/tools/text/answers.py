@@ -234,8 +234,7 @@ def _list(found: Found, _process: bool) -> tuple[str, list[str]]:
         return "", sentences.hint(found) or ["There is no such job."]
     running = sum(job.get("state") == "running" for job in jobs)
     told = sentences.counted(len(jobs), "job") + (f", {running} running" if running else "")
-    more = "; there are more, limit=0 shows all" if found.get("truncated") else ""
-    return "\n".join(_one_line(_list_line(job)) for job in jobs), [f"{told}{more}", *sentences.hint(found)]
+    return "\n".join(_one_line(_list_line(job)) for job in jobs), [told, *sentences.hint(found)]
 
 
 def _list_line(job: Found) -> str:
@@ -297,7 +296,8 @@ def _screen(found: Found, _process: bool) -> tuple[str, list[str]]:
         lines.append(f"The job has ended ({found['state']}): this is how it left its terminal.")
     elif found.get("waiting_for_input"):
         lines.append("It is waiting for input.")
-    rows = folded(found.get("lines") or [])
+    rows = folded(found.get("lines") or [], found.get("first_row") or 0)
+    lines += sentences.hint(found)
     return rows, lines if rows else [*lines, "(an empty screen)"]
 
 
