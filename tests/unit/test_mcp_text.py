@@ -227,7 +227,7 @@ def test_that_it_waits_for_input_is_said_once(type_: str) -> None:
 def test_a_match_that_was_there_before_the_wait_says_how_to_wait_for_the_next() -> None:
     match = {"condition": "regex", "pattern": "epoch", "line": "epoch 1", "seq": 0, "stream": "stdout"}
     found = said("wait", state="running", output="epoch 1\nepoch 2\n", next_seq=16, fired=match | {"earlier": True})
-    assert "It was printed before this call; since_seq=16 waits for the next." in found
+    assert found.split("\n")[1].endswith('"epoch 1" (printed before this call; since_seq=16 waits for the next)')
     assert "before this call" not in said("wait", state="running", output="epoch 1\n", next_seq=8, fired=match)
 
 

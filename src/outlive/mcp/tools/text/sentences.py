@@ -227,7 +227,7 @@ def came_true(found: Found) -> list[str]:
         return []
     line = condition(fired)
     if fired.get("earlier"):
-        line += f" It was printed before this call; since_seq={found.get('next_seq')} waits for the next."
+        line += f" (printed before this call; since_seq={found.get('next_seq')} waits for the next)"
     return [line]
 
 
