@@ -89,8 +89,8 @@ def test_an_option_wins_over_the_name(raw_mcp: RawConnect, answers: str, name: s
         assert words == "rc=0\n\nout"
 
 
-def test_what_the_job_prints_is_not_masked_and_the_text_says_so(raw_mcp: RawConnect) -> None:
+def test_a_masked_value_is_masked_in_what_the_job_prints_and_the_text_says_so(raw_mcp: RawConnect) -> None:
     words, found = sent(raw_mcp(), "exec", command="echo $TOKEN", env={"TOKEN": "secret"}, mask=["TOKEN"])
     said, _, output = words.partition("\n\n")
-    assert said == "rc=0\nmask: outlive neither stores nor shows TOKEN; what the job prints is shown as it is."
-    assert output == found["output"].strip() == "secret"
+    assert said == "rc=0\nmask: if the job prints TOKEN, it is shown as ****; the log file has it as it is."
+    assert output == found["output"].strip() == "******"

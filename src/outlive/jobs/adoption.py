@@ -11,6 +11,7 @@ from outlive.system import fault_points, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from outlive.core.records import Identity
     from outlive.jobs.context import Context
     from outlive.store.inspect import Inspection
 
@@ -107,6 +108,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks)
         sink_shell=list(found.definition.shell or ctx.shell),
         bounds=ctx.config.bounds(),
         audit=ctx.config.audit(ctx.env),
+        masked=_masked(found, command),
     )
     with ExitStack() as stack:
         # Taken first: the command may end while its new supervisor is still being started
@@ -123,3 +125,18 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks)
         # reader sees them held
         ctx.launcher.send(files)
         fault_points.at("adopt_sent")
+
+
+def _masked(found: Inspection, command: Identity | None) -> list[str]:
+    """Return what is masked in the output of a job whose supervisors are dead, from the environment
+    of its command: nothing else knows the values. Without it, later output is not shown."""
+    if not found.definition.mask or command is None:
+        return []
+    from outlive.jobs.definition import masked_lines
+
+    try:
+        with open(f"/proc/{command['pid']}/environ", "rb") as file:
+            entries = [os.fsdecode(entry).partition("=") for entry in file.read().split(b"\0")]
+    except OSError:
+        return []
+    return masked_lines(found.definition.mask, {name: value for name, _, value in entries})

@@ -59,6 +59,8 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     mask = _mask(args.get("mask") or ())
     env_files = [os.path.abspath(os.path.join(ctx.cwd or "/", path)) for path in args.get("env_file") or ()]
     from_files = read_env_files(env_files)  # also for create: a file that cannot be read is found now
+    if mask:
+        _warn_of_masks(ctx, mask, {**ctx.env, **from_files, **env})
     masked = {name for name in mask if name in env}
     if masked and not start_now:
         raise invalid(
@@ -222,6 +224,24 @@ def _mask(names: Any) -> list[str]:
                 "mask", f"not the name of a variable: {name!r}", hint=f"{argument('mask')} takes names, not values."
             )
     return list(dict.fromkeys(names))
+
+
+def masked_lines(names: list[str], env: dict[str, str]) -> list[str]:
+    """Return what is masked in the output of a job: the lines of the values of these variables,
+    without those that are too short."""
+    lines = {line for name in names for line in env.get(name, "").splitlines()}
+    return sorted(line for line in lines if len(line) >= limits.MASKED_CHARS)
+
+
+def _warn_of_masks(ctx: Context, names: list[str], env: dict[str, str]) -> None:
+    unknown = [name for name in names if name not in env]
+    short = [name for name in names if name in env and not masked_lines([name], env)]
+    if unknown:
+        ctx.warnings.append(f"mask names no variable of the job: {', '.join(unknown)}.")
+    if short:
+        values = "value of {} is" if len(short) == 1 else "values of {} are"
+        which = values.format(", ".join(short))
+        ctx.warnings.append(f"The {which} too short to be masked in output (under {limits.MASKED_CHARS} characters).")
 
 
 def read_env_files(paths: list[str]) -> dict[str, str]:

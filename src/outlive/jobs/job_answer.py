@@ -201,10 +201,14 @@ def losses(found: Inspection, output: Output) -> dict[str, Any]:
     """Return what is missing of the output: bytes that could not be stored, and bytes that were cut
     from a log."""
     found_losses = [*_missing(output), *_dropped(found, output)]
-    if not found_losses:
+    hidden = output.hidden if found.state.finished and not found.supervised else 0
+    if not found_losses and not hidden:
         return {}
-    hint = " ".join(hint for _, _, hint in found_losses)
-    return {**{name: count for name, count, _ in found_losses}, "hint": hint}
+    hints = [hint for _, _, hint in found_losses]
+    if hidden:
+        why = "the processes that knew the masked values were killed before they had searched them"
+        hints.append(f"The last {hidden:,} bytes of output are not shown, because {why}. The log files have them.")
+    return {**{name: count for name, count, _ in found_losses}, "hint": " ".join(hints)}
 
 
 def _missing(output: Output) -> list[tuple[str, int, str]]:

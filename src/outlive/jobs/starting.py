@@ -94,6 +94,7 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> W
         definition=definition.to_dict(),
         environment=ctx.env,
         overrides=plan.overrides,
+        masked=_masked(ctx, plan) if definition.mask else [],
         umask=_umask(),
         created=created,
         sink_shell=list(definition.shell or ctx.shell),
@@ -158,6 +159,12 @@ def _without_scope(ctx: Context) -> str:
         "A scope needs a systemd that can be reached (`systemctl status`, for a user `systemctl --user status`); "
         f"`outlive doctor` tells. Without one: {flag}systemd_scope = false in [exec] of the configuration."
     )
+
+
+def _masked(ctx: Context, plan: Plan) -> list[str]:
+    from outlive.jobs.definition import masked_lines
+
+    return masked_lines(plan.definition.mask, {**ctx.env, **plan.overrides})
 
 
 def _umask() -> int:

@@ -30,6 +30,7 @@ LOGS = ("stdout.log", "stderr.log")
 RESERVE = ".reserve"  # space for the outcome on a disk that is full by then
 COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
 STDIN_DATA = "stdin.data"
+MASKS = (".mask0", ".mask1")  # where values of masked variables stand in the logs (store/output/masks.py)
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
 # How far each log was searched for the patterns of watches: for the history, and for the sinks
 WATCHED, DELIVERED = ".watched", ".delivered"
@@ -129,6 +130,14 @@ class JobDir:
         finally:
             os.close(lock)
         return changed
+
+    def has_masks(self) -> bool:
+        """Return whether values of masked variables are masked in this job's output."""
+        try:
+            os.stat(MASKS[0], dir_fd=self.fd, follow_symlinks=False)
+        except OSError:
+            return False
+        return True
 
     def read_state(self) -> State | None:
         """Return the job's state, or None if none was ever written. Errors: atomic_file.Damaged,

@@ -32,6 +32,7 @@ class Request(Record):
     command: Identity | None = None  # adopt: the command, if the reader found it and nothing had written it down
     environment: dict[str, str] = {}
     overrides: dict[str, str] = {}
+    masked: list[str] = []  # what is masked in the output: lines of the values of masked variables
     umask: int = 0o022
     sink_shell: list[str] = ["sh", "-c"]
     created: bool = False  # by `create`: if nothing can be run it is created again, not failed

@@ -55,6 +55,10 @@ def start(
     definition: Definition = Definition.of(request.definition)
     state = State(job_id=request.job_id, boot_id=process.boot_id(), supervisor=own_identity(), phase="spawning")
     try:
+        if request.masked:  # first of all: without these files output is shown as it is
+            from outlive.supervisor.output.masking import Masking
+
+            Masking(job, request.masked).close()
         job_fds = JobFds.made(job, escrow, stdin_escrow, pty=definition.pty)
         if definition.pty or definition.stdin == "open":
             job_fds.data = _first_data(job)

@@ -86,6 +86,7 @@ class Supervisor:
             self._quota,
             self._tell,
         )
+        self._pump.mask_lines(request.masked)
         self._control = ControlServer(self._loop, job_fds.listener, self._serve, self._on_fault)
         self._recorder = EventRecorder(
             job,
@@ -213,6 +214,7 @@ class Supervisor:
         """
         fault_points.at("end_seen")
         self._pump.take_what_is_there()
+        self._pump.mask(final=True)
         fault_points.at("end_moved")
         self._input.look()
         finished = self._outcome()
@@ -311,6 +313,7 @@ class Supervisor:
 
     def _finish(self) -> None:
         self._pump.check_logs()
+        self._pump.mask(final=True)
         last = {"dropped_bytes": self._pump.dropped, "log_bytes": self._pump.sizes}
         if (last["dropped_bytes"], last["log_bytes"]) != (self._state.dropped_bytes, self._state.log_bytes):
             self._write(**last)

@@ -41,7 +41,7 @@ DEFINITION = (
     Arg("env", ENV, "Environment variables to set, literal values.", metavar="NAME=VALUE", mcp_help="Variables to set"),
     Arg("env_file", STRS, "File of NAME=VALUE lines; a later file wins, --env wins over files.", default=(), mcp="",
         metavar="FILE"),
-    Arg("mask", STRS, "Names of variables whose values are shown as *** and never stored.", default=(), metavar="NAME",
+    Arg("mask", STRS, "Names of variables whose values are shown as *** (in output too) and never stored.", default=(), metavar="NAME",
         mcp_help="names in env whose values are secret"),
     Arg("timeout_ms", MS, "End the job after this long; 0: never.", default=0, minimum=0, cli="--timeout", mcp="",
         metavar="DURATION"),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from outlive.store.job_dir import JobDir
     from outlive.store.output.gap import Gap, Hole
+    from outlive.store.output.masks import Mask
 
     _R = TypeVar("_R")
 
@@ -110,6 +111,10 @@ class Output:
         if self._count:
             start, stream, offset, _ = self._record(self._count - 1)
             self.end = max(self.gap.merged.stop, start + max(0, self.sizes[stream] - offset))
+        self.hidden = 0  # bytes at the end that were not searched for masked values yet
+        self._masks = _masks(job)
+        if self._masks:
+            self._hide()
 
     def __enter__(self) -> Output:
         return self
@@ -121,6 +126,9 @@ class Output:
         for fd in (self._order, *self._logs):
             if fd >= 0:
                 os.close(fd)
+        for mask in self._masks:
+            mask.close()
+        self._masks = []
         self._order = -1
         self._logs = [-1, -1]
         self._gaps.close()
@@ -217,6 +225,14 @@ class Output:
             except FileNotFoundError:
                 continue
         return max(times, default=None)
+
+    def _hide(self) -> None:
+        """End before the first byte that was not searched for masked values yet."""
+        known = [mask.searched for mask in self._masks]
+        ends = [self.seq_of(stream, at) for stream, at in enumerate(known) if at < self.sizes[stream]]
+        end = max(self.gap.merged.stop, min([self.end, *ends]))
+        if end < self.end:
+            self.sizes, self.hidden, self.end = self.offsets_at(end), self.end - end, end
 
     # --- the gap ---
 
@@ -351,7 +367,7 @@ class Output:
 
     def _read_log(self, stream: int, offset: int, count: int) -> bytes:
         self._touch(stream, offset, offset + count)
-        pieces, wanted = [], count
+        pieces, first, wanted = [], offset, count
         try:
             if self._logs[stream] < 0:
                 self._logs[stream] = self._job.open_file(LOGS[stream])
@@ -366,7 +382,18 @@ class Output:
             if error.errno not in _TAKEN_AWAY and not isinstance(error, NotOurs):
                 raise
         # If the log was cut, the bytes behind it keep their places
-        return b"".join(pieces).ljust(wanted, b"\0")
+        data = b"".join(pieces).ljust(wanted, b"\0")
+        return self._masks[stream].applied(first, data) if self._masks else data
+
+
+def _masks(job: JobDir) -> list[Mask]:
+    """Return the masked places of both logs, nothing for a job without masked values."""
+    if not job.has_masks():
+        return []
+    from outlive.store.output.masks import Mask  # late: few jobs have some
+
+    found = [Mask.of(job, stream) for stream in (STDOUT, STDERR)]
+    return [mask for mask in found if mask is not None]
 
 
 def _around(hole: Hole, start: int, stop: int) -> list[tuple[int, int]]:

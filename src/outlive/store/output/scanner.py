@@ -29,6 +29,11 @@ class Scanner:
         self.stream = stream
         self.offset = offset
         self._gaps = GapFile(job)
+        self._mask = None
+        if job.has_masks():
+            from outlive.store.output.masks import Mask  # late: few jobs have some
+
+            self._mask = Mask.of(job, stream)
         self.skipped = 0  # bytes that were gone before they could be handed out
         self._size = _SCAN_BYTES[0] * 16
         self._began = 0.0
@@ -89,7 +94,11 @@ class Scanner:
             # If only the other stream lost output, the hole in this one is empty, and its lines
             # continue across it
             most = min(count, hole.start - self.offset) if self.offset < hole.start < hole.stop else count
+            if self._mask is not None:
+                most = max(0, min(most, self._mask.searched - self.offset))
             data = os.pread(self._fd, most, self.offset) if self._fd >= 0 else b""
+            if self._mask is not None:
+                data = self._mask.applied(self.offset, data)
             if not data and most and self._reopen():
                 continue
             hole = self._gaps.newest().streams[self.stream]
@@ -124,4 +133,7 @@ class Scanner:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+        if self._mask is not None:
+            self._mask.close()
+            self._mask = None
         self._gaps.close()

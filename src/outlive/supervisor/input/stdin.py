@@ -41,6 +41,8 @@ def preload(definition: dict[str, Any]) -> None:
         import outlive.supervisor.input.terminal
     if definition.get("pty"):
         held_code.hold("outlive.render")  # for the fork that looks for the cursor
+    if definition.get("mask"):
+        import outlive.supervisor.output.masking
     if watches_of(definition.get("notification") or {}):
         try:
             import re2  # noqa: F401

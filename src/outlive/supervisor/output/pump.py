@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
     from outlive.supervisor.event_loop import EventLoop
     from outlive.supervisor.job_fds import FifoSource, TerminalSource
+    from outlive.supervisor.output.masking import Masking
 
 _PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after this long without output
 
@@ -56,6 +57,7 @@ class Pump:
         self._files = LogFiles(job, tell, quota.close)
         self._logs, self._sizes = self._files.fds, self._files.sizes
         self._order = OrderWriter(job)
+        self._masking: Masking | None = None
         # All that a quota costs before it is reached: two comparisons and a subtraction for each
         # splice
         self._room, self._most = quota.full_at - sum(self._sizes), quota.turn_bytes
@@ -97,6 +99,7 @@ class Pump:
         for stream in range(len(self._sources)):
             self._watch(stream)
             self._turn(stream)
+        self.mask()
 
     def _watch(self, stream: int) -> None:
         self._open[stream] = True
@@ -138,7 +141,24 @@ class Pump:
             self._on_end()
         elif moved > 0:
             self.last_output = time.monotonic()
+            self.mask()
             self._on_output()
+
+    def mask_lines(self, masked: list[str]) -> None:
+        """Mask these texts in the output, if there are any."""
+        if not masked:
+            return
+        from outlive.supervisor.output.masking import Masking  # late: few jobs have some
+
+        try:
+            self._masking = Masking(self._job, masked)
+        except OSError:  # readers then show nothing of what comes
+            return
+
+    def mask(self, *, final: bool = False) -> None:
+        """Find masked values in what was moved, before a reader is told of it."""
+        if self._masking is not None:
+            self._masking.look(self._sizes, final=final)
 
     def _wait_for_more(self, stream: int, seconds: float) -> None:
         """Not in the loop, whose timers count in milliseconds. What the other stream says ends it:

@@ -129,11 +129,11 @@ def size(body: str) -> list[str]:
 
 
 def masked(found: Found) -> list[str]:
-    """Return the line about variables whose values are masked, since output is shown as it is."""
+    """Return the line about variables whose values are masked."""
     names = [text.removesuffix("=***") for text in found.get("env_vars") or [] if text.endswith("=***")]
     if not names:
         return []
-    return [f"mask: outlive neither stores nor shows {', '.join(names)}; what the job prints is shown as it is."]
+    return [f"mask: if the job prints {' or '.join(names)}, it is shown as ****; the log file has it as it is."]
 
 
 def quoted(text: str) -> str:

@@ -1,0 +1,77 @@
+"""Which bytes of a job's logs are values of masked variables.
+
+The supervisor, which knows the values, finds them in the logs and writes their places into one file
+for each log: `.mask0` for stdout, `.mask1` for stderr. A value itself is in no file of ours. Each
+file begins with two numbers: up to where the log was searched, and the length of the longest value.
+Pairs (start, stop) follow, sorted by start. All numbers have 8 bytes.
+
+Every reader shows `*` in these places, and no byte that was not searched yet.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+from outlive.store.job_dir import MASKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.store.job_dir import JobDir
+
+HEADER, PAIR = struct.Struct("<QQ"), struct.Struct("<QQ")
+
+
+class Mask:
+    """The masked places of one log. Close it after use."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    @classmethod
+    def of(cls, job: JobDir, stream: int) -> Mask | None:
+        """Return the places of one log, None if the job has no masked values."""
+        try:
+            return cls(job.open_file(MASKS[stream]))
+        except FileNotFoundError:
+            return None
+
+    @property
+    def searched(self) -> int:
+        """Up to where the log was searched. Read this before the log."""
+        return self._header()[0]
+
+    def applied(self, offset: int, data: bytes) -> bytes:
+        """Return bytes of the log, which begin at `offset`, with the values masked."""
+        longest = self._header()[1]
+        stop = offset + len(data)
+        low, high = 0, max(0, os.fstat(self._fd).st_size - HEADER.size) // PAIR.size
+        count = high
+        while low < high:  # the first pair that may reach into the data
+            middle = (low + high) // 2
+            if self._pair(middle)[0] + longest > offset:
+                high = middle
+            else:
+                low = middle + 1
+        found = None
+        for index in range(low, count):
+            first, behind = self._pair(index)
+            if first >= stop:
+                break
+            first, behind = max(first, offset), min(behind, stop)
+            if first < behind:
+                found = bytearray(data) if found is None else found
+                found[first - offset : behind - offset] = b"*" * (behind - first)
+        return data if found is None else bytes(found)
+
+    def _header(self) -> tuple[int, int]:
+        searched, longest = HEADER.unpack(os.pread(self._fd, HEADER.size, 0).ljust(HEADER.size, b"\0"))
+        return searched, longest
+
+    def _pair(self, index: int) -> tuple[int, int]:
+        data = os.pread(self._fd, PAIR.size, HEADER.size + index * PAIR.size)
+        first, behind = PAIR.unpack(data.ljust(PAIR.size, b"\0"))
+        return first, behind
+
+    def close(self) -> None:
+        os.close(self._fd)

@@ -1,0 +1,126 @@
+"""Find the values of masked variables in the logs (store/output/masks.py). Loaded only for a job
+that has some.
+
+The logs keep what the job printed. A reader masks it, by the places that are recorded here.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.store.job_dir import LOGS, MASKS
+from outlive.store.output.masks import HEADER, PAIR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from outlive.store.job_dir import JobDir
+
+_BLOCK = 1 << 20
+
+
+class Masking:
+    """Searches both logs for `values`. Call `look` when there is new output, before a reader is
+    told of it."""
+
+    def __init__(self, job: JobDir, values: list[str]) -> None:
+        """Continue where the last supervisor stopped. Errors: OSError."""
+        self._values = [value.encode("utf-8", "surrogateescape") for value in values]
+        self._searches = [_Search(job, stream, self._values) for stream in range(len(LOGS))]
+
+    def look(self, sizes: list[int], *, final: bool = False) -> None:
+        """Search what was appended. `final`: a part of a value at the end is not going to be
+        completed, so it is no value."""
+        for search, size in zip(self._searches, sizes, strict=True):
+            search.look(size, final=final)
+
+    def close(self) -> None:
+        for search in self._searches:
+            search.close()
+
+
+class _Search:
+    def __init__(self, job: JobDir, stream: int, values: list[bytes]) -> None:
+        self._job = job
+        self._stream = stream
+        self._values = values
+        self._longest = max(map(len, values))
+        self._fd = job.open_file(MASKS[stream], os.O_RDWR | os.O_CREAT)
+        header = os.pread(self._fd, HEADER.size, 0)
+        self._searched = HEADER.unpack(header)[0] if len(header) == HEADER.size else 0
+        self._count = max(0, os.fstat(self._fd).st_size - HEADER.size) // PAIR.size
+        last = os.pread(self._fd, PAIR.size, HEADER.size + (self._count - 1) * PAIR.size) if self._count else b""
+        self._last = PAIR.unpack(last)[0] if len(last) == PAIR.size else -1  # start of the last place
+        self._from = max(0, self._searched - self._longest + 1)  # a value may have begun before
+        os.pwrite(self._fd, HEADER.pack(self._searched, self._longest), 0)
+
+    def look(self, size: int, *, final: bool) -> None:
+        if self._searched >= size:
+            return
+        try:
+            log = self._job.open_file(LOGS[self._stream])
+        except OSError:  # it was deleted, and is about to be made again
+            return
+        try:
+            while self._searched < size:
+                data = os.pread(log, min(_BLOCK, size - self._from), self._from)
+                at_end = self._from + len(data) >= size
+                if not data or not self._take(data, final=final and at_end) or at_end:
+                    return
+        except OSError:  # a full disk: nothing behind `_searched` is shown, and the next look tries again
+            return
+        finally:
+            os.close(log)
+
+    def _take(self, data: bytes, *, final: bool) -> bool:
+        """Record the places in `data`, which begins at `_from`. Return whether the search moved on.
+
+        What may be the beginning of a value is searched again, with what follows it.
+        """
+        end = len(data)
+        held = end if final else min(_beginning(data, value) for value in self._values)
+        places = sorted((at, at + len(value)) for value in self._values for at in _all(data, value) if at < held)
+        self._record([(self._from + at, self._from + stop) for at, stop in places if self._from + at > self._last])
+        searched = self._from + max([held, *(stop for _, stop in places)])
+        moved = searched > self._searched
+        if moved:  # after the places: a reader that sees this sees them
+            os.pwrite(self._fd, HEADER.pack(searched, self._longest), 0)
+            self._searched = searched
+        self._from += held
+        return moved or held > 0
+
+    def _record(self, places: list[tuple[int, int]]) -> None:
+        """Write the places, those that touch each other as one. Errors: OSError."""
+        if not places:
+            return
+        joined: list[tuple[int, int]] = []
+        for first, stop in places:
+            if joined and first <= joined[-1][1]:
+                joined[-1] = joined[-1][0], max(stop, joined[-1][1])
+            else:
+                joined.append((first, stop))
+        self._longest = max(self._longest, *(stop - first for first, stop in joined))
+        os.pwrite(self._fd, HEADER.pack(self._searched, self._longest), 0)
+        os.pwrite(self._fd, b"".join(PAIR.pack(*place) for place in joined), HEADER.size + self._count * PAIR.size)
+        self._count += len(joined)
+        self._last = places[-1][0]
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+def _all(data: bytes, value: bytes) -> list[int]:
+    """Return where a value begins, overlapping places too."""
+    found, at = [], data.find(value)
+    while at >= 0:
+        found.append(at)
+        at = data.find(value, at + 1)
+    return found
+
+
+def _beginning(data: bytes, value: bytes) -> int:
+    """Return where the longest end of the data begins that is a beginning of the value, but not
+    all of it."""
+    for length in range(min(len(value) - 1, len(data)), 0, -1):
+        if data.endswith(value[:length]):
+            return len(data) - length
+    return len(data)

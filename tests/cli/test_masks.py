@@ -1,0 +1,199 @@
+"""Values of masked variables, which a job prints: no answer shows them, the logs keep them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.store.job_dir import LOGS, JobDir
+from outlive.store.output.masks import Mask
+from outlive.supervisor.output.masking import Masking
+from support.cli import Cli, Jobs
+from support.mcp_client import McpSession
+from support.wait import until
+
+SECRET = "hunter22"
+GIVEN = ("--env", f"KEY={SECRET}", "--mask", "KEY")
+GATE = "until [ -e go ]; do sleep 0.02; done"
+ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
+
+
+def test_no_answer_shows_a_masked_value_and_the_logs_keep_it(cli: Cli, root: Path, jobs: Jobs) -> None:
+    words = ("--watch", "hunter", "--watch", "token", "echo token $KEY; echo $KEY >&2; printf $KEY")
+    job = cli.ok("run", *GIVEN, *words)["job_id"]
+    answers = [
+        cli.ok("log", job),
+        cli.ok("log", job, "--raw"),
+        cli.ok("log", job, "--stream", "stderr"),
+        cli.ok("log", job, "--search", "hunter"),
+        cli.ok("tail", job),
+        cli.ok("poll", job, "--raw"),
+        cli.ok("events", job),
+        cli.ok("list"),
+        cli.ok("status", job),
+        cli.ok("wait", job, "--until", "regex=token", "--since-seq", "0"),
+        cli.ok("restart", job, "--env", f"KEY={SECRET}"),
+    ]
+    assert SECRET not in json.dumps(answers)
+    assert "hunter" not in json.dumps([answer for answer in answers if answer["type"] == "log"][:3])
+    assert answers[3]["output"] == "", "a search is no way to find out a value"
+    assert "token ********" in answers[0]["output"]
+    assert [event["line"] for event in answers[6]["events"] if "line" in event] == ["token ********"]
+    assert (root / job / LOGS[0]).read_text() == f"token {SECRET}\n{SECRET}"
+    holding = {path.name for path in (root / job).iterdir() if path.is_file() and SECRET.encode() in path.read_bytes()}
+    assert holding == {*LOGS}
+    jobs.end()
+
+
+def test_a_value_is_masked_across_the_borders_of_what_was_written(cli: Cli, work: Path) -> None:
+    command = f"printf 'a hunt'; echo >&2; {GATE}; printf 'er22 b'"
+    job = cli.ok("run", *GIVEN, "--snapshot-after", "0", command)["job_id"]
+    seen = until(lambda: cli.ok("poll", job)["output"] == "a ", what="the output before what may be the value")
+    assert seen
+    assert cli.ok("tail", job)["stdout_tail"] == "a "
+    (work / "go").touch()
+    cli.ok("wait", job)
+    assert cli.ok("tail", job)["stdout_tail"] == "a ******** b"
+    assert cli.ok("poll", job)["output"] == "a ****\n**** b"
+
+
+def test_the_beginning_of_a_value_at_the_end_of_the_output_is_shown(cli: Cli) -> None:
+    assert cli.ok("run", *GIVEN, "printf 'end hunter2'")["output"] == "end hunter2"
+
+
+def test_each_line_of_a_value_is_masked_wherever_the_value_comes_from(cli: Cli, place: Path) -> None:
+    (place / "env").write_text("FILE=fromfile\n")
+    given = ("--env", "KEY=first line\nab\nlast line", "--mask", "KEY", "--env-file", place / "env", "--mask", "FILE")
+    command = 'echo "$KEY"; echo $FILE $INHERITED'
+    found = cli.ok("run", *given, "--mask", "INHERITED", command, env={"INHERITED": "fromoutside"})
+    assert found["output"] == "**********\nab\n*********\n******** ***********\n"
+
+
+@ONE_ERA
+def test_a_mask_that_can_mask_nothing_is_told(cli: Cli, mcp_session: McpSession) -> None:
+    words = ("--env", "PIN=123", "--mask", "PIN", "--mask", "NOWHERE", "echo $PIN")
+    found = cli.ok("run", *words)
+    assert found["output"] == "123\n"
+    asked: dict[str, Any] = {"command": "echo $PIN", "env": {"PIN": "123"}, "mask": ["PIN", "NOWHERE"]}
+    answer = mcp_session.call("exec", **asked)
+    for hint in (found["hint"], answer["hint"], answer.text):
+        assert "mask names no variable of the job: NOWHERE." in hint
+        assert "The value of PIN is too short to be masked in output (under 4 characters)." in hint
+
+
+@ONE_ERA
+def test_both_faces_and_a_terminal_mask_the_same(cli: Cli, mcp_session: McpSession) -> None:
+    asked: dict[str, Any] = {"command": f"echo {SECRET}; {GATE}", "env": {"KEY": SECRET}, "mask": ["KEY"], "pty": True}
+    job = mcp_session.ok("exec", **asked, background=True)["job_id"]
+    waited = mcp_session.ok("process", action="wait", job_id=job, until=[{"regex": "^\\*+$"}], since_seq=0)
+    assert waited["fired"]["line"] == "********"
+    assert mcp_session.ok("process", action="screen", job_id=job)["lines"][0] == "********"
+    assert cli.ok("screen", job)["lines"][0] == "********"
+    assert cli.ok("list")["jobs"][0]["last_line"] == "********"
+    cli.ok("kill", job)
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["supervisor", "supervisor and guardian"])
+def test_output_is_masked_after_its_supervisors_were_killed(cli: Cli, work: Path, both: bool, jobs: Jobs) -> None:
+    job = cli.ok("run", *GIVEN, "--snapshot-after", "0", f"echo one $KEY; {GATE}; echo two $KEY")["job_id"]
+    until(lambda: cli.ok("poll", job)["output"] == "one ********\n", what="the first line")
+    pid = cli.ok("status", job)["pid"]
+    supervisor = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    guardian = int(Path(f"/proc/{supervisor}/stat").read_text().rpartition(")")[2].split()[1])
+    for one in (guardian, supervisor) if both else (supervisor,):
+        os.kill(one, signal.SIGKILL)
+    until(lambda: cli.ok("status", job)["state"] == "running", what="a look after which it is supervised again")
+    (work / "go").touch()
+    cli.ok("wait", job)
+    assert cli.ok("poll", job, "--since-seq", "0")["output"] == "one ********\ntwo ********\n"
+    jobs.end()
+
+
+def test_what_no_process_searched_is_not_shown(cli: Cli, root: Path) -> None:
+    job = cli.ok("run", *GIVEN, "echo one; echo $KEY")["job_id"]
+    masks = root / job / ".mask0"
+    data = masks.read_bytes()
+    masks.write_bytes((4).to_bytes(8, "little") + data[8:])
+    found = cli.ok("poll", job)
+    assert found["output"] == "one\n"
+    assert "The last 9 bytes of output are not shown" in found["hint"]
+    assert cli.ok("tail", job)["stdout_tail"] == "one\n"
+
+
+# --- the search --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[JobDir]:
+    for name in LOGS:
+        (tmp_path / name).touch()
+    with JobDir(str(tmp_path.parent), tmp_path.name, os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)) as found:
+        yield found
+
+
+def masked(data: bytes, values: list[str]) -> bytes:
+    """Return the data with every byte of every value masked, one value after the other."""
+    found = bytearray(data)
+    for value in map(str.encode, values):
+        for at in range(len(data)):
+            if data.startswith(value, at):
+                found[at : at + len(value)] = b"*" * len(value)
+    return bytes(found)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_the_pieces_every_value_is_found_and_nothing_is_shown_too_early(
+    job: JobDir, tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(seed)
+    values = ["abab", "babba", "aaaa", "xabaabay"]
+    data = bytes(chance.choices(b"aabbxy", k=400))
+    wanted = masked(data, values)
+    search, shown = Masking(job, values), b""
+    mask = Mask.of(job, 0)
+    assert mask is not None
+    at = 0
+    while at < len(data):
+        at = min(len(data), at + chance.randrange(1, 12))
+        (tmp_path / LOGS[0]).write_bytes(data[:at])
+        if chance.random() < 0.1:  # a supervisor that takes over
+            search.close()
+            search = Masking(job, values)
+        search.look([at, 0], final=at == len(data))
+        searched = mask.searched
+        assert searched <= at
+        shown += mask.applied(len(shown), data[len(shown) : searched])
+        assert shown == wanted[: len(shown)]
+    assert shown == wanted
+    for first in (0, 100, 250):
+        assert mask.applied(first, data[first : first + 60]) == wanted[first : first + 60]
+    mask.close()
+    search.close()
+
+
+def test_a_full_disk_hides_what_cannot_be_recorded(
+    job: JobDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = Masking(job, [SECRET])
+    mask = Mask.of(job, 0)
+    assert mask is not None
+    (tmp_path / LOGS[0]).write_bytes(f"{SECRET} ".encode())
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", full)
+        search.look([9, 0])
+    assert mask.searched == 0
+    search.look([9, 0])
+    assert mask.applied(0, (tmp_path / LOGS[0]).read_bytes()) == b"******** "
+    mask.close()
+    search.close()
