@@ -538,7 +538,12 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
 
 
 def test_every_point_is_reached_by_a_test() -> None:
-    alone = {"start_taken", "output_relayed", "input_moved", *points("free")}  # the last ones in test_pairs.py
+    alone = {
+        "start_taken",
+        "output_relayed",
+        "input_moved",
+        *points("free", "approve"),
+    }  # see test_pairs.py, test_approval.py
     tested = {*EVERYWHERE, *alone, *points("pair", "scope", "gap", "kill", "takeover", "adopt", "lost", "delete")}
     assert tested == set(fault_points.POINTS)
 

@@ -29,7 +29,8 @@ else:
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
-REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "launch", "lost", "reboot")
+APPROVALS = ("pending", "approved", "denied", "expired", "withdrawn")
+REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "launch", "lost", "reboot", "denied")
 # What a caller may do, each with what stands before it (core/rights.py)
 READ, CONTROL, EXEC = RIGHTS = ("read", "control", "exec")
 REGEX, CONTAINS = MATCH_TYPES = ("regex", "contains")  # of a watch
@@ -155,6 +156,8 @@ class Definition(Record):
     systemd_scope: bool = False  # in a transient scope of its own (systemd.scope(5))
     created_at: str = ""
     restarted_from: str | None = None
+    # What a person is asked before it starts: {rule, reason, command, key, asked_at, expires_at}
+    approval: dict[str, Any] | None = None
     root: str = ""
 
 

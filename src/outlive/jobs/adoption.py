@@ -22,6 +22,10 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
     Errors: job_not_found if the job's directory was deleted since it was opened.
     """
     found = inspect.inspect_job(ctx.store, job)
+    if found.definition.approval is not None and found.state.state == "created":
+        from outlive.jobs.permission import approval  # late: few jobs are asked about
+
+        return approval.settle(ctx, job)
     if (
         found.damage is not None or found.just_ended or found.orphaned
     ):  # a directory that is being deleted looks like this

@@ -67,7 +67,8 @@ def _opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None
     try:
         found = adoption.inspect_and_adopt(ctx, job)
         is_mine = found.definition.owner == ctx.owner if ctx.face == "mcp" else _is_here(ctx, found.definition.cwd)
-        if is_mine and found.state.state in states:
+        is_pending = found.state.state == "created" and found.definition.approval is not None
+        if is_mine and (is_pending or found.state.state in states):
             return job
     except (OSError, OutliveError):
         pass

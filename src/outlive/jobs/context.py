@@ -4,12 +4,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from outlive.config import Config
     from outlive.core.rights import Rights
     from outlive.errors import OutliveError
     from outlive.jobs.definition import Plan
+    from outlive.jobs.waiting import Waiting
     from outlive.store.pending_notices import Inbox
     from outlive.store.root import Store
 
@@ -28,7 +30,7 @@ class Context:
     __slots__ = (
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
         *("cwd", "env", "launcher", "shell", "job_id", "awaited", "flags", "detail"),
-        *("token", "verb", "warnings"),
+        *("token", "verb", "warnings", "later"),
     )
 
     def __init__(
@@ -69,6 +71,8 @@ class Context:
         self.shell = shell  # wrapper for shell strings
         self.detail = "full"  # the size of the answer: brief shows no snapshot
         self.flags = flags or {}  # --root and --config as typed; None where they were not
+        # Runs a generator that yields pauses after the call has been answered; None: nothing does
+        self.later: Callable[[Waiting[None]], None] | None = None
         self.job_id: str | None = None  # the job that this call started, once known: ^C names it
         self.awaited: list[str] = []  # the jobs that this call waits for, once known: ^C names them too
 

@@ -16,10 +16,16 @@ if TYPE_CHECKING:
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
+    from outlive.store.inspect import Inspection
 
 
 def _keyed(definition: Definition) -> tuple[str | None, ...]:
     return definition.dedupe_key, definition.owner, definition.scope, definition.cwd
+
+
+def _goes_on(found: Inspection) -> bool:
+    """Return whether the job runs, or waits for approval."""
+    return found.state.state == "running" or (found.state.state == "created" and found.definition.approval is not None)
 
 
 class Deduplication:
@@ -59,10 +65,7 @@ class Deduplication:
             try:
                 with lookup.open_known(self._ctx, job_id) as job:
                     other = job.read_meta()
-                    if (
-                        _keyed(other) == _keyed(wanted)
-                        and adoption.inspect_and_adopt(self._ctx, job).state.state == "running"
-                    ):
+                    if _keyed(other) == _keyed(wanted) and _goes_on(adoption.inspect_and_adopt(self._ctx, job)):
                         return job_id
             except (OSError, OutliveError):
                 continue

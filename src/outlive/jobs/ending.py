@@ -39,6 +39,10 @@ def kill(
     can run, io_error.
     """
     found = adoption.inspect_before_kill(ctx, job)
+    if found.state.state == "created" and found.definition.approval is not None:
+        from outlive.jobs.permission import approval  # late: few jobs are asked about
+
+        found = yield from approval.withdraw(ctx, job)
     if found.state.state == "created":
         raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
     if found.state.state == "unknown" and not found.supervised:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # The fields that `describe` and `run_answer` fill, as the `result` of a verb names them.
 DESCRIBING = (
     "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
-    "dropped_bytes? missing_bytes? adopted? restarted_from? started_at? created_at? finished_at? duration_ms? timeout_ms "
+    "dropped_bytes? missing_bytes? adopted? restarted_from? approval? started_at? created_at? finished_at? duration_ms? timeout_ms "
     "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? "
 )
 RUN = (
@@ -60,8 +60,18 @@ def describe(found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
         "missing_bytes": output.missing_bytes or None,
         "adopted": state.adopted or None,
         "restarted_from": definition.restarted_from,
+        "approval": approval_of(found, job),
     }
     return answer | {name: value for name, value in optional.items() if value is not None}
+
+
+def approval_of(found: Inspection, job: JobDir) -> dict[str, Any] | None:
+    """Return what became of the approval of a job; None if none was asked for."""
+    if found.definition.approval is None:
+        return None
+    from outlive.store import approval  # late, as below: few jobs are asked about
+
+    return approval.shown(job, found.definition)
 
 
 def waiting(found: Inspection, output: Output) -> dict[str, Any]:
@@ -118,6 +128,10 @@ def advice(found: Inspection, job: JobDir, output: Output, answer: dict[str, Any
     `answer` holds what `waiting` and `unresponsive` say.
     """
     hint = input_hint(found, answer)
+    if hint is None and found.definition.approval is not None:
+        from outlive.jobs.permission import approval
+
+        hint = approval.hint(job, found)
     if hint:
         return hint
     silent_ms = idle_ms(found, output)

@@ -151,7 +151,7 @@ class Notices:
             entry = inbox.claimed(job_id) or Entry()
             found = adoption.inspect_and_adopt(ctx, job)
             fresh, end = history.read(job, offset=entry.told)
-            notices = _hits(ctx, job, found, fresh)
+            notices = [*_approved(job, found, fresh), *_hits(ctx, job, found, fresh)]
             # A job that is being ended is told of when it has
             tells_left = is_left and (found.state.finished or not found.state.ending)
             if tells_left:
@@ -188,6 +188,21 @@ def _exists(ctx: Context, job_id: str) -> bool:
     return True
 
 
+def _approved(job: JobDir, found: Inspection, fresh: list[history.Event]) -> list[Notice]:
+    """Return the notice that a person approved the job, if that is news."""
+    return [
+        {
+            **_about(job, found),
+            "last_line": None,
+            "at": event["at"],
+            "event": "approved",
+            "message": f"approved by {event['by']}" + (f": {event['reason']}" if event.get("reason") else ""),
+        }
+        for event in fresh
+        if event["type"] == history.APPROVED
+    ]
+
+
 def _hits(ctx: Context, job: JobDir, found: Inspection, fresh: list[history.Event]) -> list[Notice]:
     """Return one notice for each watch, with its latest line; lines that the client has read are
     left out. Hits that were too many for events of their own are counted."""
@@ -221,7 +236,8 @@ def _end(ctx: Context, job: JobDir, found: Inspection) -> list[Notice]:
         quiet = state.exit_code == 0 and state.reason == "exit" and not output.end
         if quiet and not ctx.config.get("exec", "notify_on_exit_empty_success"):
             return []
-    return [_told_now(job, found, "finished")]
+    notice = _told_now(job, found, "finished")
+    return [notice | ({"message": state.message} if state.reason == "denied" else {})]
 
 
 def _told_now(job: JobDir, found: Inspection, event: str) -> Notice:

@@ -41,9 +41,10 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
     Errors: denied, io_error; nothing is left then.
     """
     if ctx.config.has("policy"):
-        from outlive.jobs import permission  # late, as everywhere: most people have no policy
+        from outlive.jobs.permission import commands  # late, as everywhere: most people have no policy
 
-        permission.decided(ctx, plan.definition, plan.overrides)
+        commands.require(ctx, plan, ask=live)
+    request = plan.definition.approval
     new: NewJob | None = None
     ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
     try:
@@ -56,10 +57,14 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         fault_points.at("make_meta")
         if live:
             ctx.store.mark_live(plan.definition.job_id, new.spare())
-        else:
+        if not live or request is not None:
             from outlive.core.records import State
 
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
+        if request is not None:
+            from outlive.jobs.permission import approval
+
+            approval.record_asked(new.dir, request)
         if ctx.inbox is not None:
             watched = bool(watches_of(plan.definition.notification))
             ctx.inbox.add(plan.definition.job_id, new.spare(), watched=watched)
@@ -215,6 +220,18 @@ def _goes_on(job: JobDir) -> bool:
         return False
 
 
+def plan_of_created(ctx: Context, job: JobDir) -> Plan:
+    """Return the plan of a job that is started later than it was made, with the variables and the
+    input that are on disk. Errors: invalid_argument, io_error."""
+    from outlive.jobs import definition as definition_module
+
+    definition = job.read_meta()
+    definition_module.working_directory(ctx, definition.cwd)
+    overrides = {**definition_module.read_env_files(definition.env_files), **definition.env}
+    stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path)
+    return definition_module.Plan(definition, overrides, stdin_fd=stdin_fd)
+
+
 class Reply:
     """When a start is answered and how much output the answer shows: `WAITING` and `SHOWN` of
     verbs/shared_args.py."""
@@ -266,6 +283,10 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[d
 
     If nothing could be run, the directory is deleted.
     """
+    if plan.definition.approval is not None:
+        from outlive.jobs.permission import approval
+
+        return (yield from approval.ask_new(ctx, plan, new, reply))
     sock: socket.socket | None = None
     try:
         assert new.locks is not None

@@ -3,6 +3,8 @@ other calls."""
 
 from __future__ import annotations
 
+import sys
+import traceback
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -48,6 +50,15 @@ async def drive(found: Generator[Pause, None, Any], *, slow: bool = False) -> An
             await _sleep(value)
     finally:
         found.close()
+
+
+async def drive_on(found: Generator[Pause, None, None]) -> None:
+    """Drive what goes on after its call was answered. An error is logged: no call is left that it
+    could be told to."""
+    try:
+        await drive(found)
+    except Exception:  # noqa: BLE001 - the server outlives its own faults
+        traceback.print_exc(file=sys.stderr)
 
 
 def _step(found: Generator[Pause, None, Any]) -> tuple[bool, Any]:

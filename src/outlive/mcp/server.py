@@ -132,6 +132,7 @@ class Handlers:
                 handle=handle,
                 alongside=alongside,
                 cancelled=partial(self._is_cancelled, ctx),
+                start_soon=ctx.lifespan_context.start_soon,
             )
         except OutliveError as error:
             if error.code == "internal_error":

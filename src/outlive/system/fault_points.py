@@ -89,6 +89,9 @@ POINTS = {
     "adopt_told": "the new supervisor has the request",
     "adopt_opened": "the FIFOs and the control socket are open again",
     "adopt_recorded": "the new supervisor is on disk",
+    # A job that waits for approval
+    "approve_written": "a person's answer is on disk",
+    "approve_locked": "both locks of the approved job are held; no supervisor has it",
     # A reader that finds an end which no supervisor saw
     "lost_locked": "the reader holds both locks of a job that is dead",
     "lost_told": "the history has the end; the outcome is not written",

@@ -44,6 +44,8 @@ VERBS = {
     "token list": ("tokens", "LIST"),
     "token revoke": ("tokens", "REVOKE"),
     "audit": ("audit", "VERB"),
+    "approve": ("approve", "APPROVE"),
+    "deny": ("approve", "DENY"),
     "policy check": ("policy", "CHECK"),
     "schema": ("schema", "VERB"),
     "doctor": ("doctor", "VERB"),
@@ -51,7 +53,7 @@ VERBS = {
 }
 # These are not offered over MCP, whose list of tools is made without loading them
 COMMAND_LINE_ONLY = frozenset(
-    "attach audit install uninstall mcp serve schema doctor demo".split()
+    "attach approve audit deny install uninstall mcp serve schema doctor demo".split()
     + ["token add", "token list", "token revoke", "policy check"]
 )
 ALIASES = {"exec": "run", "spawn": "run"}

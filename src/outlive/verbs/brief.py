@@ -28,7 +28,7 @@ _OWN = {
 }
 _MORE_FULL_ONLY = {"gc": "older_than_source out_of_scope bounds automatic leftovers jobs"}
 LIST_ENTRY = tuple(
-    "job_id state exit_code? signal? reason? name waiting_for_input? started_at? last_line? supervisor_pid? damage?".split()
+    "job_id state exit_code? signal? reason? name waiting_for_input? started_at? last_line? approval? supervisor_pid? damage?".split()
 )
 WAITED_ENTRY = tuple("job_id state exit_code? signal? reason? name fired? last_lines?".split())
 

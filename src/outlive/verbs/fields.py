@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.core.records import REASONS, RIGHTS, STATES
+from outlive.core.records import APPROVALS, REASONS, RIGHTS, STATES
+from outlive.verbs.event_fields import EVENT
 from outlive.verbs.field_kinds import _count, _flag, _maybe_count, _maybe_string, _object, _of, _string, _strings
 
 TYPE_CHECKING = False
@@ -81,39 +82,20 @@ _MATCH = _object("A pattern.", _PATTERN)
 _WATCH = _object(
     "A watch.", {"id": _string("w1, w2 …; remove_watch takes it."), **_PATTERN, "once": _flag("Only the first hit?")}
 )
-_EVENTS = {
-    "started": ("pid",),
-    "adopted": ("by",),
-    "watch_hit": ("watch", "pattern", "match_type", "stream", "line", "match"),
-    "watch_suppressed": ("watch", "pattern", "count", "from_seq", "to_seq", "line"),
-    "watch_skipped": ("stream", "bytes"),
-    "watch_failed": ("watch", "message"),
-    "waiting_for_input": ("prompt", "echo"),
-    "signal_sent": ("signal", "by", "cause"),
-    "resized": ("cols", "rows"),
-    "output_dropped": ("bytes",),
-    "output_missing": ("stream", "from_byte", "to_byte", "bytes"),
-    "output_gap": ("from_seq", "to_seq", "bytes", "lines"),
-    "notification_delivered": ("event_type", "sink_type", "target", "watch"),
-    "notification_failed": ("event_type", "sink_type", "target", "watch", "error"),
-    "finished": ("state", "exit_code", "signal", "reason", "duration_ms", "message"),
-    "descendants_left": ("count",),
-    "fault": ("process", "error", "file"),
-    "events_left_out": ("file", "count", "to_byte"),
-}
-_MEMBERS = sorted({name for members in _EVENTS.values() for name in members})
-_EVENT = _object(
-    "One event; what else it holds depends on its type (docs/reference/events.md).",
-    {
-        "n": _of("integer", "Its number, from 1 in the order in which they were recorded.", minimum=1),
-        "seq": _count("How far the output was; of a watch hit: where its line begins."),
-        "at": _string("When.", **_TIME),
-        "type": _string("What happened.", enum=list(_EVENTS)),
-    },
-    {name: {"description": f"Of {', '.join(kind for kind in _EVENTS if name in _EVENTS[kind])}."} for name in _MEMBERS},
-)
-
 _PROCESS = _object("One process.", {"pid": _of("integer", "Process id."), "command": _string("Its command line.")})
+
+_APPROVAL = _object(
+    "Of a job that needs a person's approval: what became of it.",
+    {"state": _string("pending: a person has not answered yet.", enum=list(APPROVALS))},
+    {
+        "rule": _string("The rule that asks."),
+        "reason": _string("The reason of that rule."),
+        "expires_at": _string("Until when a person can approve it.", **_TIME),
+        "by": _string("Who answered."),
+        "at": _string("When.", **_TIME),
+        "answer": _string("What the person said."),
+    },
+)
 
 FIELDS: dict[str, Schema] = {
     "sessionId": _string("The job's id, under the name that OpenClaw's tools have for it."),
@@ -207,7 +189,7 @@ FIELDS: dict[str, Schema] = {
     "first_line": _maybe_count("Number of the first line shown, from 1."),
     "last_line": _maybe_count("Number of the last line shown."),
     "total_lines": _count("Lines there are; an unterminated last one counts."),
-    "events": {"type": "array", "description": "In the order of the output.", "items": _EVENT},
+    "events": {"type": "array", "description": "In the order of the output.", "items": EVENT},
     "next_event": _count("Pass this as since_event to go on."),
     "matches": _count("Lines that matched the search."),
     "fired": _of(
@@ -321,6 +303,8 @@ FIELDS: dict[str, Schema] = {
             },
         ),
     },
+    "approval": _APPROVAL,
+    "always": _flag("Is the same command in the same directory approved from now on?"),
     "decision": _string("What is decided; of several commands, the strictest.", enum=["allow", "ask", "deny"]),
     "rule": _maybe_string("The rule that decided: its number and what it is about, or default; null without a policy."),
     "commands": {
@@ -407,12 +391,15 @@ NOTICES: Schema = {
             "reason": _maybe_string("Why it ended."),
             "last_line": _maybe_string("The last line it put out; of a watch hit: the line."),
             "at": _maybe_string("When.", **_TIME),
-            "event": _string("What happened; unanswered: to its call.", enum=["finished", "unanswered", "watch_hit"]),
+            "event": _string(
+                "What happened; unanswered: to its call.", enum=["finished", "unanswered", "watch_hit", "approved"]
+            ),
         },
         {
             "watch": _string("Which watch."),
             "pattern": _string("Its pattern."),
             "seq": _count("Where the line begins."),
+            "message": _string("Of a job that was approved or denied: by whom, and why."),
             "hits": _count("How many lines matched since the last call; this is the last of them."),
         },
     ),
@@ -468,7 +455,7 @@ def entry_of(names: tuple[str, ...], type_: str) -> Schema:
 LIST_ENTRY = tuple(
     (
         "job_id short_id state name command cwd owner tags timeout_ms exit_code signal reason started_at? created_at finished_at "
-        "updated_at waiting_for_input last_line supervisor? supervisor_pid? damage?"
+        "updated_at waiting_for_input last_line approval? supervisor? supervisor_pid? damage?"
     ).split()
 )
 OVERRIDES["jobs"] = {

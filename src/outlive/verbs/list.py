@@ -79,6 +79,7 @@ def list_jobs(
     entries.sort(key=lambda entry: (entry["state"] == "running", entry["job_id"]), reverse=True)
     answer = {"root": ctx.store.path, "jobs": entries, "truncated": truncated, "skipped": skipped}
     hint = None if entries or before else elsewhere.hint(ctx, chosen=bool(cwd or owner))
+    hint = hint or _of_pending(entries)
     hint = f"There are more: offset={offset + len(entries)} shows them." if truncated else hint
     return answer | ({"hint": hint} if hint else {})
 
@@ -90,6 +91,15 @@ def _shown_bytes(ctx: Context, entry: dict[str, Any]) -> int:
 
     sized = entry if ctx.detail == FULL else brief.of_entry(entry, brief.LIST_ENTRY)
     return len(fastjson.dumps(sized))
+
+
+def _of_pending(entries: list[dict[str, Any]]) -> str | None:
+    """Return the hint about the jobs that wait for approval; None if no job does."""
+    waiting = [one["short_id"] for one in entries if one.get("approval", {}).get("state") == "pending"]
+    if not waiting:
+        return None
+    many = "A job waits" if len(waiting) == 1 else f"{len(waiting)} jobs wait"
+    return f"{many} for a person's approval: `outlive approve {waiting[0]}` or `outlive deny {waiting[0]}`."
 
 
 def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
@@ -210,6 +220,8 @@ def _entry(found: Inspection, job: JobDir) -> dict[str, Any]:
         "last_line": last,
         **job_answer.unresponsive(found),
     }
+    approval = job_answer.approval_of(found, job)
+    entry |= {"approval": approval} if approval else {}
     if state.started_at is not None:
         entry["started_at"] = state.started_at
     return entry | ({"damage": found.damage} if found.damage else {})

@@ -54,9 +54,9 @@ def notify_set(
         def redefined(old: Definition) -> Definition:
             notification = changed(old.notification)
             if ctx.config.has("policy"):
-                from outlive.jobs import permission  # late: most people have no policy
+                from outlive.jobs.permission import commands  # late: most people have no policy
 
-                permission.check_sinks(ctx, old, notification)
+                commands.check_sinks(ctx, old, notification)
             ctx.note("notify set", found_job.job_id, notification=notification)
             return old.replace(notification=notification)
 

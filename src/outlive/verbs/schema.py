@@ -46,7 +46,7 @@ def _envelope(ok: bool, type_: str) -> dict[str, Any]:
 
 
 def _answer(verb: Verb) -> dict[str, Any]:
-    session = ("sessionId", "status") if {"job_id", "state"} <= set(verb.result) and verb.mcp else ()
+    session = ("sessionId", "status") if {"job_id", "state"} <= set(verb.result) else ()
     entry = fields.entry_of((*session, *verb.result), verb.type)
     envelope = _envelope(True, verb.type)
     return {

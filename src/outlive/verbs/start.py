@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import definition as definition_module
 from outlive.jobs import job_answer, lookup, starting
 from outlive.store.job_dir import Locks
 from outlive.system import fault_points
@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.jobs import definition as definition_module
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
@@ -27,6 +28,8 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
         fault_points.at("start_taken")
         try:
             plan = _plan(ctx, found)
+            if plan.definition.approval is not None and not _is_approved(found):
+                return (yield from _asked(ctx, found, plan, locks, reply))
             ctx.store.mark_live(found.job_id)
             ctx.job_id = found.job_id
             sock = yield from starting.begin(ctx, plan, locks, created=True)
@@ -57,15 +60,48 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
     state = job.read_state()
     if state is None or state.state != "created":
         raise _not_created(state.state if state else "unknown")
-    definition = job.read_meta()
-    definition_module.working_directory(ctx, definition.cwd)
-    overrides = {**definition_module.read_env_files(definition.env_files), **definition.env}
-    if ctx.config.has("policy"):
-        from outlive.jobs import permission  # late: most people have no policy
+    plan = starting.plan_of_created(ctx, job)
+    if plan.definition.approval is None:
+        if ctx.config.has("policy"):
+            from outlive.jobs.permission import commands  # late: most people have no policy
 
-        permission.decided(ctx, definition, overrides)
-    stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path)
-    return definition_module.Plan(definition, overrides, stdin_fd=stdin_fd)
+            commands.require(ctx, plan, ask=True)
+    elif not _is_approved(job):
+        raise _pending(job)
+    return plan
+
+
+def _is_approved(job: JobDir) -> bool:
+    from outlive.store import approval  # late, as below: few jobs are asked about
+
+    return (approval.read(job) or {}).get("state") == approval.APPROVED
+
+
+def _asked(
+    ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks, reply: starting.Reply
+) -> Waiting[dict[str, Any]]:
+    """Ask for the approval of a job that create made, start it, and answer."""
+    from outlive.jobs.permission import approval
+    from outlive.store.approval import hold
+
+    request = plan.definition.approval
+    assert request is not None
+    lookup.change_meta(job, lambda old: old.replace(approval=request))
+    approval.record_asked(job, request)
+    ctx.store.mark_live(job.job_id)
+    ctx.job_id = job.job_id
+    holder = hold(job)
+    locks.close()
+    return (yield from approval.ask(ctx, plan, lookup.open_known(ctx, job.job_id), holder, reply))
+
+
+def _pending(job: JobDir) -> OutliveError:
+    name = short_id(job.job_id)
+    return OutliveError(
+        "denied",
+        f"job {name} waits for the user's approval; only a person can start it",
+        hint=f"The user types `outlive approve {name}` in a terminal. wait answers when it has ended or was denied.",
+    )
 
 
 def _not_created(state: str) -> OutliveError:

@@ -136,6 +136,8 @@ class _Waited:
         hint = " ".join(part for part in (self.wait.hint(), advised) if part)
         answer |= ({"hint": hint} if hint else {}) | lost
         answer |= {"message": found.state.message} if found.state.message else {}
+        approval = job_answer.approval_of(found, self.job)
+        answer |= {"approval": approval} if approval else {}
         return read_cursor.with_hint(self._beyond, answer)
 
     def last_lines(self, max_bytes: int) -> str:
@@ -198,7 +200,7 @@ VERB = Verb(
     ),
     right=READ,
     result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated gaps? alternate_screen? cursor? idle_ms waiting_for_input prompt? echo? supervisor? supervisor_pid? snippet? "
-    "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? hint? name? jobs? "
+    "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? approval? dropped_bytes? missing_bytes? hint? name? jobs? "
     "requested_ms? effective_ms?",
     detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.\n\n"
     "Conditions, for example: --until port=8080 --until port=localhost:8081 --until regex='ready in .* ms' --until fail_regex=ERROR; or "

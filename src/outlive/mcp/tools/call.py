@@ -4,6 +4,7 @@ JSON-RPC."""
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -231,9 +232,11 @@ class Calls:
         handle: bool = False,
         alongside: Alongside | None = None,
         cancelled: Callable[[], bool] = lambda: False,
+        start_soon: Callable[..., None] | None = None,
     ) -> dict[str, Any]:
         """Return the full envelope of a call. `cancelled`: whether the client has taken the call
-        back. Errors: OutliveError, and any exception of a faulty action."""
+        back. `start_soon` starts what goes on after the call. Errors: OutliveError, and any
+        exception of a faulty action."""
         verb, args = self.tools.read(tool, given, handle=handle)
         unbounded = tool == EXEC and self.tools.exec_alone and not handle
         args, report = (args, {}) if unbounded else clamp(verb, args)
@@ -242,6 +245,8 @@ class Calls:
         ctx.verb = verb.name
         ctx.detail = self.tools.detail(given)
         args.pop("detail", None)
+        if start_soon is not None:
+            ctx.later = partial(start_soon, async_driver.drive_on)
         self._notices.begin(ctx)
         try:
             result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))

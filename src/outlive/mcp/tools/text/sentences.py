@@ -40,6 +40,9 @@ def state_line(found: Found, process: bool) -> str:
     state = found.get("state")
     if state == "running":
         return _running(found, process)
+    if state == "created" and found.get("approval"):
+        waits = "waits for the user's approval" if found["approval"].get("state") == "pending" else "is about to start"
+        return f"Job {found.get('job_id')} {waits}; nothing has run yet."
     if state == "created":
         return f"Job {found.get('job_id')} is created, not started. process action=start starts it."
     if state == "unknown":
@@ -76,10 +79,11 @@ def ending(found: Found) -> str:
     sentences = {
         "timeout": f"Command timed out{limit} and was ended{with_signal}. What it did until then may have taken effect.",
         "idle_timeout": f"Command was ended{with_signal} because it printed nothing for longer than idle_timeout_ms.",
-        "kill": f"Command was killed on request{by}{with_signal}.",
+        "kill": f"Command was killed on request{by}{with_signal}{f': {message}' if message else ''}.",
         "oom": f"Command was killed because memory ran out{with_signal}.",
         "launch": f"Command could not be started: {message or found.get('errno') or 'exec failed'}.",
         "lost": f"The outcome is lost: {message or 'nothing was left to read it from'}. It may have run to its end.",
+        "denied": f"Command was not run: {message or 'it was denied'}.",
         "reboot": f"The machine was restarted while it ran; the outcome is lost{f': {message}' if message else ''}.",
     }
     if found.get("exit_code") is not None and reason in (None, "exit", "kill", "signal"):
@@ -94,7 +98,7 @@ def ending(found: Found) -> str:
 
 def short_state(job: Found) -> str:
     state = str(job.get("state"))
-    if job.get("reason") in ("timeout", "idle_timeout", "launch", "lost", "reboot", "oom"):
+    if job.get("reason") in ("timeout", "idle_timeout", "launch", "lost", "reboot", "oom", "denied"):
         return f"{state} ({job['reason']})"
     if state == "exited":
         return f"exited {job.get('exit_code')}"
@@ -193,6 +197,8 @@ def _notice(notice: Found, process: bool) -> str:
     """Return what happened to another job, in brackets, since it does not belong to the answer."""
     last = f": {quoted(notice['last_line'])}" if notice.get("last_line") else ""
     job = f"job {notice.get('job_id')} ({command_line(notice.get('name') or '')})"
+    if notice.get("message"):
+        return f"[{job}: {notice['message']}]"
     if notice.get("event") == "watch_hit":
         times = f", {notice['hits']} times" if notice.get("hits", 1) > 1 else ""
         return f"[{job} matched {notice['pattern']} at seq {notice['seq']}{times}{last}]"

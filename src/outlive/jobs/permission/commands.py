@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
+    from outlive.jobs.definition import Plan
     from outlive.policy.decide import Decision, Policy
 
 _SHOWN_CHARS = 200
@@ -40,6 +41,28 @@ def decided(ctx: Context, definition: Definition, overrides: Mapping[str, str]) 
     found = decide.decided(policy, definition.command, definition.shell, place)
     sinks = sink_commands(definition.notification)
     return _unless_denied(policy, [*found, *_of_sinks(ctx, policy, definition, sinks)])
+
+
+def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
+    """Raise denied if the policy denies a command of the job. With `ask`, a job that a person is to
+    be asked about gets the member `approval` of its definition."""
+    try:
+        decision = decided(ctx, plan.definition, plan.overrides)
+    except OutliveError as error:
+        ctx.note("denied", cwd=plan.definition.cwd, rule=(error.details or {}).get("rule"), message=error.message)
+        raise
+    if not ask or decision.decision != ASK:
+        return
+    from outlive.jobs.permission import approval
+    from outlive.policy import always
+
+    policy = ctx.config.policy()
+    assert policy is not None
+    key = always.key_of(plan.definition, sink_commands(plan.definition.notification), plan.stdin_data)
+    if not always.has(os.environ, key):
+        request = approval.asked(decision, key, policy.ask_timeout_ms)
+        ctx.note("ask", plan.definition.job_id, cwd=plan.definition.cwd, rule=decision.rule, by=ctx.owner)
+        plan.definition = plan.definition.replace(approval=request)
 
 
 def check_sinks(ctx: Context, definition: Definition, notification: Mapping[str, Any]) -> None:

@@ -1,0 +1,93 @@
+"""The approval of one job: what is asked stands in its definition, and the answer in a file that is
+written once.
+
+The process that made the job holds ASKER_BYTE of the job's lock while it waits for the answer,
+because it alone knows the environment that the job is to have.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive import fastjson
+from outlive.core.records import APPROVALS
+from outlive.core.units import seconds_of, timestamp
+from outlive.store import atomic_file
+from outlive.system import fds, locks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.core.records import Definition
+    from outlive.store.job_dir import JobDir
+
+    Answer = dict[str, Any]
+
+FILE = "approval.json"
+PENDING, APPROVED, DENIED, EXPIRED, WITHDRAWN = APPROVALS
+ASKER_BYTE = 2
+
+
+def read(job: JobDir) -> Answer | None:
+    """Return the answer: {state, by, reason, at}; None while there is none."""
+    try:
+        found: Answer = fastjson.loads(atomic_file.read(job.fd, FILE))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):  # spoilt by a program: nothing that was not approved may run
+        found = {}
+    return found if found.get("state") in APPROVALS else {"state": DENIED, "reason": f"{FILE} cannot be read"}
+
+
+def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None = None) -> Answer:
+    """Write the answer down and return the one that counts: the first. Errors: OSError."""
+    given = {"state": state, "by": by, "reason": reason, "at": timestamp()}
+    mine = f".{FILE}.{os.getpid()}.{time.monotonic_ns()}"
+    fd = job.open_file(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        fds.write_all(fd, fastjson.dumps(given).encode())
+        os.fsync(fd)
+        # Unlike rename(2), link(2) fails if another process was faster
+        os.link(mine, FILE, src_dir_fd=job.fd, dst_dir_fd=job.fd, follow_symlinks=False)
+    except FileExistsError:
+        pass
+    finally:
+        os.close(fd)
+        os.unlink(mine, dir_fd=job.fd)
+    os.fsync(job.fd)
+    return read(job) or given
+
+
+def seconds_left(definition: Definition) -> float:
+    """Return how long an answer may still take, in seconds."""
+    return max(0.0, seconds_of((definition.approval or {})["expires_at"]) - time.time())
+
+
+def hold(job: JobDir) -> int:
+    """Take ASKER_BYTE and return the open file that holds it. Errors: OSError."""
+    fd = job.open_lock()
+    locks.take(fd, ASKER_BYTE)
+    return fd
+
+
+def is_held(job: JobDir) -> bool:
+    """Return whether the process that made the job waits for the answer."""
+    fd = job.open_lock()
+    try:
+        return locks.is_held(fd, ASKER_BYTE)
+    finally:
+        os.close(fd)
+
+
+def shown(job: JobDir, definition: Definition) -> Answer:
+    """Return the member `approval` of answers."""
+    asked = definition.approval or {}
+    about = {name: asked.get(name) for name in ("rule", "reason", "expires_at")}
+    found = read(job)
+    if found is None:
+        return {"state": PENDING, **{name: value for name, value in about.items() if value is not None}}
+    given = {"by": found.get("by"), "at": found.get("at"), "answer": found.get("reason")}
+    told = {"rule": about["rule"], "reason": about["reason"], **given}
+    return {"state": found["state"], **{name: value for name, value in told.items() if value is not None}}

@@ -1,0 +1,97 @@
+"""Approve or deny a job that waits for a person."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.core.ids import short_id
+from outlive.core.units import timestamp
+from outlive.errors import from_os
+from outlive.jobs import job_answer, lookup
+from outlive.jobs.permission import approval
+from outlive.store import approval as answers
+from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+
+def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None = None) -> Waiting[dict[str, Any]]:
+    """Approve a pending job and have it started. With `always`, the same command in the same
+    directory is approved from now on."""
+    by = approval.person("outlive approve")
+    approval.require_person()
+    with lookup.open_job(ctx, job) as found_job:
+        found = yield from approval.decide(ctx, found_job, answers.APPROVED, by=by, reason=reason)
+        if always:
+            _remember(found, by)
+        return {**_answer(found, found_job), "always": always}
+
+
+def deny(ctx: Context, *, job: str, reason: str | None = None) -> Waiting[dict[str, Any]]:
+    """Deny a pending job: it ends without having run."""
+    by = approval.person("outlive deny")
+    approval.require_person()
+    with lookup.open_job(ctx, job) as found_job:
+        found = yield from approval.decide(ctx, found_job, answers.DENIED, by=by, reason=reason)
+        return _answer(found, found_job)
+
+
+def _remember(found: Inspection, by: str) -> None:
+    from outlive.policy import always
+
+    definition = found.definition
+    entry = {"key": (definition.approval or {}).get("key"), "command": definition.command, "cwd": definition.cwd}
+    try:
+        always.add(os.environ, {**entry, "by": by, "at": timestamp()})
+    except OSError as error:
+        raise from_os(f"writing {always.path(os.environ)} (the job was approved)", error) from error
+
+
+def _answer(found: Inspection, job: JobDir) -> dict[str, Any]:
+    definition, state = found.definition, found.state
+    return {
+        "job_id": job.job_id,
+        "state": state.state,
+        "short_id": short_id(job.job_id),
+        "name": definition.name,
+        "command": definition.command,
+        "cwd": definition.cwd,
+        "pid": state.pid,
+        "approval": job_answer.approval_of(found, job),
+        **({"reason": state.reason, "message": state.message} if state.finished and state.message else {}),
+    }
+
+
+_REASON = Arg("reason", STR, "A sentence that the caller of the job is told.", metavar="TEXT")
+_RESULT = "job_id state short_id name command cwd pid approval reason? message?"
+
+APPROVE = Verb(
+    "approve",
+    "Approve a job that waits for a person, and start it.",
+    approve,
+    args=(
+        JOB,
+        Arg("always", BOOL, "Approve the same command in the same directory from now on.", default=False),
+        _REASON,
+    ),
+    result=f"{_RESULT} always",
+    mcp=False,
+    detail="The process that made the job starts it; if that is gone, it starts with the environment of this command. The "
+    "first answer counts. Inside a job this is denied.",
+)
+DENY = Verb(
+    "deny",
+    "Deny a job that waits for a person: it ends without having run.",
+    deny,
+    args=(JOB, _REASON),
+    result=_RESULT,
+    mcp=False,
+    detail="The first answer counts. Inside a job this is denied.",
+)

@@ -1,0 +1,218 @@
+"""Jobs that wait for a person: whoever goes meanwhile, the first answer counts, and nothing runs before it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.system import fault_points
+from support.cli import OUTLIVE, Cli
+from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST
+from support.wait import until
+
+RULES = """
+[policy]
+default = "allow"
+ask_timeout = "{timeout}"
+
+[[policy.rule]]
+prefix = [["touch", "printenv"]]
+decision = "ask"
+reason = "files are made by hand"
+"""
+
+POINTS = [point for point in fault_points.POINTS if point.startswith("approve_")]
+
+
+@pytest.fixture
+def config(place: Path) -> Path:
+    path = place / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(RULES.format(timeout="1h"), encoding="utf-8")
+    return path
+
+
+def pending(cli: Cli, *words: str, **how: Any) -> str:
+    found = cli.ok("run", "--snapshot-after", "0", *(words or ("touch made",)), **how)
+    assert (found["state"], found["approval"]["state"]) == ("created", "pending")
+    job: str = found["job_id"]
+    return job
+
+
+def test_a_job_that_waits_says_so_everywhere_and_runs_when_it_is_approved(cli: Cli, config: Path, work: Path) -> None:
+    found = cli.ok("run", "--snapshot-after", "0", "touch made")
+    job, name = found["job_id"], found["short_id"]
+    assert found["approval"]["reason"] == "files are made by hand"
+    assert f"outlive approve {name}" in found["hint"]
+    assert f"outlive approve {name}" in cli.ok("list")["hint"]
+    assert cli.ok("status", job)["approval"]["rule"] == "rule 1 (touch|printenv)"
+    assert cli.ok("wait", job, "--timeout-ms", "0")["approval"]["state"] == "pending"
+    assert not (work / "made").exists()
+    approved = cli.ok("approve", job, "--reason", "go ahead")
+    assert (approved["approval"]["state"], approved["approval"]["answer"]) == ("approved", "go ahead")
+    assert cli.ok("wait", job)["exit_code"] == 0
+    assert (work / "made").exists()
+    events = [event["type"] for event in cli.ok("events", job)["events"]]
+    assert events == ["approval_asked", "approved", "started", "finished"]
+
+
+def test_a_job_that_is_denied_never_runs_nor_does_its_notification(cli: Cli, config: Path, work: Path) -> None:
+    job = pending(cli, "--notify-command", "touch told", "--notify-file", "told-file", "touch made")
+    denied = cli.ok("deny", job, "--reason", "not now")
+    assert (denied["state"], denied["reason"], denied["approval"]["answer"]) == ("failed", "denied", "not now")
+    ended = cli.ok("wait", job)
+    assert (ended["state"], ended["reason"]) == ("failed", "denied")
+    assert ended["message"].endswith("(outlive deny): not now; it never ran")
+    assert cli.ok("list", "--state", "running")["jobs"] == []
+    assert {path.name for path in work.iterdir()} == set()
+    cli.ok("clear", job)
+
+
+def test_a_caller_that_waits_starts_the_job_with_its_own_environment(cli: Cli, config: Path, work: Path) -> None:
+    words = ("--env", "MARK=secret", "--mask", "MARK", "printenv", "MARK", "OTHER")
+    waiting = cli.spawn("run", "--wait", *words, env={"OTHER": "of the caller"})
+    (job,) = until(lambda: cli.ok("list")["jobs"], what="the job")
+    cli.ok("approve", job["job_id"])
+    out, _ = waiting.communicate(timeout=60)
+    answer = json.loads(out)
+    assert (answer["state"], answer["output"]) == ("exited", "secret\nof the caller\n")
+
+
+def test_what_only_a_caller_knew_that_is_gone_cannot_be_approved(cli: Cli, config: Path, work: Path) -> None:
+    job = pending(cli, "--env", "MARK=secret", "--mask", "MARK", "touch made")
+    assert "masked" in cli.error("approve", job, code="invalid_state")["message"]
+    assert cli.ok("deny", job)["state"] == "failed"
+
+
+def test_an_approval_that_comes_too_late_is_seen_by_the_next_look(cli: Cli, config: Path, work: Path) -> None:
+    config.write_text(RULES.format(timeout="1ms"), encoding="utf-8")
+    job = cli.ok("run", "--snapshot-after", "0", "touch made")["job_id"]
+    found = cli.ok("list")["jobs"][0]
+    assert (found["state"], found["reason"], found["approval"]["state"]) == ("failed", "denied", "expired")
+    assert "already" in cli.error("approve", job, code="invalid_state")["message"]
+    assert not (work / "made").exists()
+
+
+def test_kill_withdraws_and_remove_deletes(cli: Cli, config: Path, work: Path) -> None:
+    job = pending(cli)
+    assert cli.ok("kill", job)["reason"] == "kill"
+    found = cli.ok("status", job)
+    assert (found["state"], found["approval"]["state"]) == ("failed", "withdrawn")
+    cli.error("approve", job, code="invalid_state")
+    other = pending(cli)
+    cli.ok("remove", other)
+    assert not (work / "made").exists()
+
+
+def test_nothing_but_a_person_starts_it(cli: Cli, config: Path, work: Path) -> None:
+    job = pending(cli)
+    assert "outlive approve" in cli.error("start", job, code="denied")["hint"]
+    outlive = f"{' '.join(OUTLIVE)} approve {job}"
+    for command in (
+        outlive,
+        f"env -u OUTLIVE_JOB_ID {outlive}",
+        f"setsid -w env -i HOME=$HOME PATH=$PATH OUTLIVE_ROOT=$OUTLIVE_ROOT {outlive}",
+    ):
+        config.rename(work / "away")  # the policy itself would ask about these
+        inside = cli.ok("run", "--wait", command)
+        (work / "away").rename(config)
+        assert json.loads(inside["output"])["error"]["code"] == "denied", inside["output"]
+    assert cli.ok("status", job)["approval"]["state"] == "pending"
+
+
+def test_always_binds_command_directory_and_variables(cli: Cli, config: Path, work: Path) -> None:
+    cli.ok("approve", pending(cli), "--always")
+    assert cli.ok("run", "--wait", "touch made")["exit_code"] == 0
+    (work / "below").mkdir()
+    for words in (("touch made2",), ("--cwd", "below", "touch made"), ("--env", "A=1", "touch made"),
+                  ("--notify-command", "touch x", "touch made"), ("touch", "made")):  # fmt: skip
+        cli.ok("deny", pending(cli, *words))
+    config.write_text(RULES.format(timeout="1h").replace('"ask"', '"deny"'), encoding="utf-8")
+    cli.error("run", "touch made", code="denied")
+
+
+def test_a_created_job_is_asked_about_when_it_starts(cli: Cli, config: Path, work: Path) -> None:
+    job = cli.ok("create", "touch made")["job_id"]
+    assert "approval" not in cli.ok("status", job)
+    assert cli.ok("start", job, "--snapshot-after", "0")["approval"]["state"] == "pending"
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["exit_code"] == 0
+
+
+def test_a_key_finds_the_job_that_waits(cli: Cli, config: Path) -> None:
+    job = pending(cli, "--dedupe-key", "k", "touch made")
+    again = cli.ok("run", "--snapshot-after", "0", "--dedupe-key", "k", "touch made")
+    assert (again["job_id"], again["deduplicated"]) == (job, True)
+    cli.ok("kill", job)
+
+
+def test_of_several_answers_at_once_one_counts(cli: Cli, config: Path, work: Path) -> None:
+    job = pending(cli, "touch made")
+    answers: list[dict[str, Any]] = []
+    verbs = ("approve", "deny", "approve", "deny")
+    threads = [threading.Thread(target=lambda verb=verb: answers.append(cli.run(verb, job).json)) for verb in verbs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (won,) = [answer for answer in answers if answer["ok"]]
+    lost = [answer["error"]["code"] for answer in answers if not answer["ok"]]
+    assert lost == ["invalid_state"] * 3
+    ended = cli.ok("wait", job)
+    assert (ended["state"] == "exited") == (won["type"] == "approve")
+    assert (work / "made").exists() == (won["type"] == "approve")
+
+
+@MODERN_FIRST
+def test_a_server_starts_the_job_and_tells_the_model(
+    mcp_connect: Callable[..., McpSession], cli: Cli, config: Path, work: Path
+) -> None:
+    session = mcp_connect(env={"OTHER": "of the server"})
+    words = ["printenv", "MARK", "OTHER"]
+    answer = session.call("exec", command=words, yield_ms=0, env={"MARK": "secret"}, mask=["MARK"])
+    job = answer.result["job_id"]
+    assert (answer.result["state"], answer.result["approval"]["state"]) == ("created", "pending")
+    assert "waits for the user's approval" in answer.text
+    assert "outlive approve" in answer.text
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["output"] == "secret\nof the server\n"
+    notices = session.call("process", action="list", state="created").result["notices"]
+    assert [(one["event"], one["state"]) for one in notices] == [("approved", "exited"), ("finished", "exited")]
+    denied = session.ok("exec", command="touch made", yield_ms=0)["job_id"]
+    session.error("process", action="start", job_id=denied, code="denied")
+    cli.ok("deny", denied, "--reason", "not now")
+    told = session.call("process", action="wait", job_id=denied)
+    assert (told["state"], told["reason"]) == ("failed", "denied")
+    assert "not now" in told.text
+
+
+def test_a_job_stays_if_its_server_is_killed(
+    mcp_connect: Callable[..., McpSession], cli: Cli, config: Path, work: Path
+) -> None:
+    session = mcp_connect()
+    job = session.ok("exec", command="touch made", yield_ms=0)["job_id"]
+    session.kill()
+    assert cli.ok("status", job)["approval"]["state"] == "pending"
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["exit_code"] == 0
+    assert (work / "made").exists()
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_an_approval_that_dies_is_finished_by_the_next_look(cli: Cli, config: Path, work: Path, point: str) -> None:
+    job = pending(cli)
+    died = {fault_points.VARIABLE: point, fault_points.REPORT: str(work / "crashes")}
+    assert cli.text("approve", job, env=died).status == -signal.SIGKILL
+    assert (work / "crashes").read_text().split() == [point]
+    cli.ok("status", job)
+    assert cli.ok("wait", job)["exit_code"] == 0
+    assert (work / "made").exists()
+    events = [event["type"] for event in cli.ok("events", job)["events"]]
+    assert events == ["approval_asked", "approved", "started", "finished"]
