@@ -19,9 +19,8 @@ from outlive.mcp.job_environment import JobEnvironment, job_directory, merged_pa
         (None, {}, "mcp"),
         ("", {"CLAUDE_PROJECT_DIR": ""}, "mcp"),
         ("claude-code", {}, "claude-code"),
-        ("Visual Studio Code", {}, "Visual-Studio-Code"),
-        ("../../etc", {}, "etc"),
-        ("x" * 500, {}, "x" * 40),
+        ("x" * 40, {}, "x" * 40),
+        ("a.b_c-D9", {}, "a.b_c-D9"),
         ("c", {"CODEX_SESSION_ID": "abc", "CLAUDE_CODE_SESSION_ID": "0f3e-11"}, "c/0f3e-11"),
         ("c", {"CODEX_SESSION_ID": "a b/../c"}, "c/c-c9f5a8"),
     ],
@@ -29,6 +28,29 @@ from outlive.mcp.job_environment import JobEnvironment, job_directory, merged_pa
 def test_an_owner_is_client_and_session(name: str | None, env: dict[str, str], owner: str) -> None:
     found = owner_of(name, env)
     assert found.rpartition("-")[0] == "c/c" if owner.startswith("c/c-") else found == owner
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("Visual Studio Code", "Visual-Studio-Code-"),
+        ("../../etc", "etc-"),
+        ("x" * 500, "x" * 33 + "-"),
+        ("我的客户端", "mcp-"),
+        (" ", "mcp-"),
+        ("\ud83d", "mcp-"),
+    ],
+)
+def test_a_name_that_loses_characters_gets_a_hash_of_what_it_was(name: str, begins: str) -> None:
+    found = owner_of(name, {})
+    assert found == owner_of(name, {})
+    assert (found[: len(begins)], len(found)) == (begins, len(begins) + 6)
+
+
+def test_different_names_and_sessions_are_different_owners() -> None:
+    names = ["我的客户端", "他的客户端", "a b", "a-b", "a  b", "a b ", "mcp", "x" * 40, "x" * 41, "x" * 42]
+    assert len({owner_of(name, {}) for name in names}) == len(names)
+    assert len({owner_of("c", {"CODEX_SESSION_ID": name}) for name in names}) == len(names)
 
 
 def test_a_project_is_short_stable_and_its_own() -> None:

@@ -23,6 +23,7 @@ SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "CODEX_SESS
 _PROJECT = "CLAUDE_PROJECT_DIR"  # several sessions may work in it at once
 _SESSION_MEMBERS = ("sessionId", "threadId")  # of the _meta of each call, which Codex sends
 _NAME_CHARS = 40
+_MARK_CHARS = 6
 
 
 class Caller(NamedTuple):
@@ -75,17 +76,31 @@ def session_of(meta: Mapping[str, Any] | None) -> str | None:
 def owner_of(client_name: str | None, env: Mapping[str, str]) -> str:
     """Return the client's name, and its session or project if the environment has one:
     `claude-code/3f2a…`."""
-    name = _plain(client_name or "") or UNNAMED_CLIENT
+    name = _own(client_name) if client_name else UNNAMED_CLIENT
     session = next((env[key] for key in SESSION_VARIABLES if env.get(key)), None)
     return f"{name}/{_label(session)}" if session else name
 
 
 def _label(value: str) -> str:
-    if "/" in value or len(value) > _NAME_CHARS:
-        # Two checkouts of one project have the same last component; the hash distinguishes them
-        mark = hashlib.sha256(os.path.normpath(value).encode("utf-8", "surrogateescape")).hexdigest()[:6]
-        return f"{_plain(os.path.basename(os.path.normpath(value))) or 'root'}-{mark}"
-    return _plain(value)
+    if "/" not in value:
+        return _own(value)
+    path = os.path.normpath(value)
+    # Two checkouts of one project have the same last component; the hash distinguishes them
+    return f"{_plain(os.path.basename(path)) or 'root'}-{_mark(path)}"
+
+
+def _own(name: str) -> str:
+    """Return the name in plain characters; two names never become the same one. A name that loses
+    characters gets a hash of what it was."""
+    plain = _plain(name)
+    if plain == name:
+        return plain
+    mark = _mark(name)
+    return f"{plain[: _NAME_CHARS - len(mark) - 1] or UNNAMED_CLIENT}-{mark}"
+
+
+def _mark(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_CHARS]
 
 
 def _plain(text: str) -> str:
