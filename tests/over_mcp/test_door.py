@@ -528,6 +528,47 @@ def test_one_token_cannot_take_all_sessions(serve: Serve) -> None:
     assert "Traceback" not in served.said(), served.said()
 
 
+def test_a_session_counts_until_it_has_really_ended(serve: Serve) -> None:
+    """A server that loses count of its sessions has no room for those of others some day."""
+    served = serve("-v", patch="limits.HTTP_SESSIONS = 4")
+    guest = served.token("guest")
+    own = opened(served)
+    for path in ("/mcpp", "/sse", "/messages", "/mcp/x"):
+        for _ in range(2):
+            session = opened(served, guest)
+            assert served.ask("DELETE", path, token=guest, headers={"mcp-session-id": session}).status in (404, 405)
+    assert served.ask("POST", body=PING, headers={"mcp-session-id": own}).status == 200
+    assert opened(served)
+    assert "Traceback" not in served.said(), served.said()
+
+
+@pytest.mark.parametrize("name", ["Mcp-Session-Id", "Mcp-Protocol-Version"])
+def test_a_header_that_chooses_the_session_stands_there_once(served: Served, name: str) -> None:
+    session = opened(served)
+    first = {"Mcp-Session-Id": session, "Mcp-Protocol-Version": LEGACY_VERSION}[name]
+    other = {"Mcp-Session-Id": opened(served), "Mcp-Protocol-Version": "2026-07-28"}[name]
+    token = served.tokens["tests"]
+    for values in ((first, other), (other, first), (first, first)):
+        lines = [
+            "DELETE /mcp HTTP/1.1",
+            "Host: localhost",
+            f"Authorization: Bearer {token}",
+            *(f"{name}: {value}" for value in values),
+        ]
+        answer = raw(served, "\r\n".join([*lines, "", ""]).encode())
+        assert answer.status == 400
+    assert served.ask("POST", body=PING, headers={"mcp-session-id": session}).status == 200
+
+
+def test_no_path_is_redirected(served: Served) -> None:
+    """A proxy that ends TLS passes plain http on, and a redirect would name that."""
+    assert served.ask("POST", "/mcp/", body=LIST).status == 200
+    for path in ("/sse/", "/messages/", "/mcp//", "//mcp", "/mcp/x/"):
+        for method in ("GET", "POST", "DELETE"):
+            answer = served.ask(method, path, body=LIST)
+            assert (answer.status, answer.headers.get("location")) == (404, None), (method, path)
+
+
 def test_calls_that_are_answered_on_another_stream_have_an_end_too(serve: Serve, work: Path, jobs: Jobs) -> None:
     served = serve("--workdir", str(work), patch="limits.HTTP_CALLS = 3")
     guest = served.token("guest")
@@ -582,6 +623,16 @@ def test_what_clients_send_does_not_come_into_the_log_and_does_not_fill_it(serve
             assert served.ask("POST", path, body=body).status == 400
     assert served.rpc("tools/list", {}).status == 200
     assert served.said() == before
+
+
+def test_a_stranger_s_method_is_cut_and_escaped_in_the_log(fresh: Served) -> None:
+    assert raw(fresh, b"A" * 31_000 + b" /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 401
+    assert raw(fresh, b"GET /" + b"b" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 401
+    until(lambda: fresh.said().count(" 401 ") == 2, what="both lines")
+    first, second = [line for line in fresh.said().splitlines() if " 401 " in line]
+    assert f"'{'A' * 20}' '/mcp' 401" in first
+    assert "GET '/bbb" in second
+    assert max(len(first), len(second)) < 200
 
 
 def test_a_mistake_of_ours_is_in_the_log_without_what_the_client_sent(serve: Serve) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcp.server.sse import SseServerTransport
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -51,24 +53,32 @@ def app(
     """
     # RequestChecks does both checks, and knows more about where a connection came in
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    server.middleware += [CallsAtOnce(), OwnCode(log)]
+    server.middleware += [CallsAtOnce(MESSAGES), OwnCode(log)]
     sse = _Sse(server, checked)
     stream = Route(SSE, sse.stream, methods=["GET"])
     private_parts.serve_get_only(stream)
-    inside = server.streamable_http_app(
-        streamable_http_path=STREAMABLE,
-        stateless_http=stateless,
+    streamable = StreamableHTTPSessionManager(
+        server,
+        stateless=stateless,
         max_request_body_size=limits.HTTP_BODY_BYTES,
         session_idle_timeout=limits.HTTP_SESSION_IDLE_S,
         max_sessions=limits.HTTP_SESSIONS,
-        transport_security=checked,
-        custom_starlette_routes=[
+        security_settings=checked,
+    )
+    sessions = Sessions(streamable.handle_request, ended)
+    inside = Starlette(
+        routes=[
+            Route(STREAMABLE, sessions),
+            Route(f"{STREAMABLE}/", sessions),
             stream,
             Route(MESSAGES, _Post(sse), methods=["POST"]),
         ],
+        exception_handlers={404: _nothing_there},
+        lifespan=lambda _app: streamable.run(),
     )
-    inside.add_exception_handler(404, _nothing_there)
-    return RequestChecks(Sessions(Decodable(inside), ended), tokens, hosts, log=log, verbose=verbose)
+    # A redirect would name http behind a proxy that ends TLS, and the client would send its token there
+    inside.router.redirect_slashes = False
+    return RequestChecks(Decodable(inside), tokens, hosts, log=log, verbose=verbose)
 
 
 async def _nothing_there(_request: Request, _error: Exception) -> Response:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from outlive.store.tokens import Tokens
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
+_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 MESSAGES = "/messages"  # clients of SSE post here; that protocol puts their session into the URL
 
 
@@ -158,7 +159,8 @@ class RequestChecks:
             if self._verbose:
                 user = scope["user"].username if isinstance(scope.get("user"), AuthenticatedUser) else "-"
                 took_ms = (time.monotonic() - began) * 1000
-                self._log(f"{scope['method']} {scope['path'][:100]!r} {status} {user} {took_ms:.1f} ms")
+                method = scope["method"] if scope["method"] in _METHODS else repr(scope["method"][:20])
+                self._log(f"{method} {scope['path'][:100]!r} {status} {user} {took_ms:.1f} ms")
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that must not pass, None for one that may."""

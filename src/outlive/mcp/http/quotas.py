@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from outlive.store.tokens import Tokens
 
+# In the scope of a request: the cancel scopes of its calls
+_CALLS = "outlive.calls"
 _PEERS = 1_000  # addresses with wrong tokens that are remembered
 
 
@@ -120,7 +122,12 @@ class TokenQuotas:
         async with anyio.create_task_group() as group:
             exchange = _TimedExchange(receive, send, group.cancel_scope)
             group.start_soon(self._until_revoked, token, group.cancel_scope)
-            await self._app(scope, exchange.receive, exchange.send)
+            calls: list[anyio.CancelScope] = []
+            try:
+                await self._app({**scope, _CALLS: calls}, exchange.receive, exchange.send)
+            finally:
+                for call in calls:  # the SDK goes on with a call of the handshake era whose client is gone
+                    call.cancel()
             exchange.over = True
             group.cancel_scope.cancel()
         if exchange.late and not exchange.answered:
@@ -144,11 +151,14 @@ class TokenQuotas:
 class CallsAtOnce:
     """Middleware of the SDK's server that bounds how many requests of one token are worked on.
 
-    `TokenQuotas` cannot see this: over SSE all answers come on one stream, and a client that drops
-    the connection of its call has not ended the call.
+    `TokenQuotas` cannot see this: over SSE all answers come on one stream, and the call goes on
+    after its own request. Any other call ends with its request: its answer could not be sent any
+    more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, messages: str) -> None:
+        """`messages` is the path of the requests whose answers come on another stream."""
+        self._messages = messages
         self._running: Counter[str] = Counter()
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -161,7 +171,11 @@ class CallsAtOnce:
             raise MCPError(types.INTERNAL_ERROR, "Too many calls at a time: wait for one to end.")
         self._running[token] += 1
         try:
-            return await call_next(ctx)
+            with anyio.CancelScope() as until_gone:
+                if not request.scope["path"].endswith(self._messages):
+                    request.scope[_CALLS].append(until_gone)
+                return await call_next(ctx)
+            raise MCPError(types.INTERNAL_ERROR, "The client is gone.")
         finally:
             self._running[token] -= 1
             if not self._running[token]:

@@ -6,14 +6,16 @@ from __future__ import annotations
 import time
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+import anyio
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from outlive import limits
-from outlive.mcp.http.auth import MESSAGES
+from outlive.mcp.http.refusal import refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +40,11 @@ class _Session:
 
 
 class Sessions:
-    """ASGI application between the checks and the SDK.
+    """ASGI application right around the one of the SDK that keeps the sessions.
+
+    The SDK counts its sessions and does not say which there are. So each session is noted here from
+    the answer that opens it until an answer of the SDK says that it is over, and no request may
+    name two.
 
     A new session is never refused because all are taken. Instead the token that has most sessions
     loses the one that it has not used for longest; its client opens a new one when it comes back.
@@ -52,10 +58,14 @@ class Sessions:
         self._opening = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(scope["headers"]) if scope["type"] == "http" else {}
-        if _SESSION in headers:
+        names = [name for name, _ in scope["headers"]]
+        headers = dict(scope["headers"])
+        twice = next((name for name in (_SESSION, _VERSION) if names.count(name) > 1), None)
+        if twice is not None:  # the SDK would take the first one
+            await refused(400, f"The header {twice.decode()} stands there twice.")(scope, receive, send)
+        elif _SESSION in headers:
             await self._used(headers[_SESSION].decode("latin-1"), scope, receive, send)
-        elif scope["type"] == "http" and _may_open(scope, headers):
+        elif _may_open(scope, headers):
             await self._opened(scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -66,11 +76,18 @@ class Sessions:
             await self._app(scope, receive, send)
             return
         session.busy += 1
+        status = 0
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, noted)
         finally:
             self._left(session_id, session)
-            if scope["method"] == "DELETE":
+            if status == HTTPStatus.NOT_FOUND or (scope["method"] == "DELETE" and status == HTTPStatus.OK):
                 self._forget(session_id)
 
     async def _opened(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,15 +125,13 @@ class Sessions:
     async def _make_room(self) -> None:
         ended = time.monotonic() - limits.HTTP_SESSION_IDLE_S
         for session_id, session in list(self._open.items()):
-            if not session.busy and session.used_at < ended:  # the SDK has ended it by itself
-                self._forget(session_id)
+            if not session.busy and session.used_at < ended:
+                await self._end(session_id)
         while len(self._open) + self._opening > limits.HTTP_SESSIONS:
             missed = self._least_missed()
             if missed is None:
                 return  # all are busy: the SDK refuses the new one
-            session = self._open[missed]
-            self._forget(missed)
-            await self._end(missed, session)
+            await self._end(missed)
 
     def _forget(self, session_id: str) -> None:
         if self._open.pop(session_id, None) is not None:
@@ -127,8 +142,12 @@ class Sessions:
         idle = [session_id for session_id, session in self._open.items() if not session.busy]
         return max(idle, key=lambda one: taken[self._open[one].token], default=None)
 
-    async def _end(self, session_id: str, session: _Session) -> None:
+    async def _end(self, session_id: str) -> None:
         """End a session with the DELETE that its client would send."""
+        session = self._open.get(session_id)
+        self._forget(session_id)
+        if session is None:
+            return
 
         async def nothing() -> Message:
             return {"type": "http.request", "body": b"", "more_body": False}
@@ -137,11 +156,12 @@ class Sessions:
             pass
 
         headers = [(b"host", b"localhost"), (_SESSION, session_id.encode("latin-1"))]
-        await self._app({**session.opened_by, "method": "DELETE", "headers": headers}, nothing, ignored)
+        with anyio.CancelScope(shield=True):  # else it would be open and not noted
+            await self._app({**session.opened_by, "method": "DELETE", "headers": headers}, nothing, ignored)
 
 
 def _may_open(scope: Scope, headers: dict[bytes, bytes]) -> bool:
     """Return whether a request may open a session: a POST to /mcp in a protocol of the handshake
     era."""
     older = headers.get(_VERSION) in {None, *_OLDER}
-    return bool(older and scope["method"] == "POST" and not scope["path"].endswith(MESSAGES))
+    return bool(older and scope["method"] == "POST")
