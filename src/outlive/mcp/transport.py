@@ -6,12 +6,19 @@ nothing of the lines that were answered before it was there (first_answers.py).
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
+from mcp.types import (
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
 
 from outlive.mcp.json_safe import decodable
 
@@ -26,6 +33,12 @@ if TYPE_CHECKING:
     Received = SessionMessage | Exception
 
 
+_AT_ONCE = 128  # requests that are worked on or whose answers are not written yet
+_AHEAD_LINES, _AHEAD_BYTES = 1_000, 1_048_576  # of what is read while so many are
+_LISTEN = "subscriptions/listen"  # is answered when the client ends it
+_CANCELLED = "notifications/cancelled"
+
+
 @asynccontextmanager
 async def streams(
     wire: Wire, front: FirstAnswers, sent_answer: Callable[[int | str], None]
@@ -37,24 +50,147 @@ async def streams(
     """
     received_to, received = anyio.create_memory_object_stream["Received"]()
     sent, sent_from = anyio.create_memory_object_stream[SessionMessage]()
+    requests = _Requests()
     async with anyio.create_task_group() as group:
-        group.start_soon(_read, wire, front.replay, received_to)
-        group.start_soon(_write, wire, front.repeated, sent_from, sent_answer)
+        group.start_soon(_Reader(wire, requests, received_to).read, front.replay)
+        group.start_soon(_write, wire, front.repeated, sent_from, sent_answer, requests)
         yield received, sent
 
 
-async def _read(wire: Wire, replay: list[bytes], to: MemoryObjectSendStream[Received]) -> None:
-    async with to:
-        wire.lines[:0] = replay
-        while True:
-            lines, wire.lines = wire.lines, []
-            for line in lines:
-                await to.send(message_of(line))
-            if wire.ended:
+class _Requests:
+    """The requests that the SDK has and whose answers are not written yet, by id.
+
+    The SDK would take any number of them: a client that sends ten thousand and reads no answer would
+    cost half a gigabyte.
+    """
+
+    def __init__(self) -> None:
+        self._open: Counter[str] = Counter()
+        self._ended = anyio.Event()
+
+    @property
+    def is_full(self) -> bool:
+        return self._open.total() >= _AT_ONCE
+
+    def begin(self, number: int | str) -> None:
+        self._open[str(number)] += 1
+
+    def end(self, number: object) -> None:
+        """Take note that a request is answered, or is cancelled and will not be."""
+        key = str(number)  # a client may cancel request 7 as "7", or one that was never made
+        self._open[key] -= 1
+        if self._open[key] <= 0:
+            del self._open[key]
+        self._ended.set()
+
+    async def until_one_ends(self) -> None:
+        self._ended = anyio.Event()
+        await self._ended.wait()
+
+
+class _Reader:
+    """Hands over what the client sends, in order; requests only while there is room for them.
+
+    Meanwhile a bounded part of what follows is read, because a cancellation in it may make room, and
+    so may the answer to a question of the server. Nothing else overtakes, and nothing is dropped.
+    """
+
+    def __init__(self, wire: Wire, requests: _Requests, to: MemoryObjectSendStream[Received]) -> None:
+        self._wire = wire
+        self._requests = requests
+        self._to = to
+        self._ahead: deque[tuple[Received, int]] = deque()  # each with the length of its line
+        self._ahead_bytes = 0
+        self._asked: set[str] = set()  # the ids of the requests among them
+        self._withdrawn: dict[str, Received] = {}  # the cancellations of some of these
+
+    async def read(self, replay: list[bytes]) -> None:
+        wire = self._wire
+        async with self._to:
+            wire.lines[:0] = replay
+            while True:
+                await self._sort()
+                await self._hand_over()
+                if wire.ended:
+                    return
+                if self._ahead and not (self._reads_ahead and wire.can_read()):
+                    await self._room_or_more()
+                elif not wire.can_read():
+                    await anyio.wait_readable(wire.incoming)
+                if not self._ahead or (self._reads_ahead and wire.can_read()):
+                    wire.read()
+
+    @property
+    def _reads_ahead(self) -> bool:
+        return len(self._ahead) < _AHEAD_LINES and self._ahead_bytes < _AHEAD_BYTES
+
+    async def _sort(self) -> None:
+        """Put what was read behind what waits, except for what may make room."""
+        lines, self._wire.lines = self._wire.lines, []
+        for line in lines:
+            message = message_of(line)
+            number, cancelled = _asks(message), _cancels(message)
+            if str(cancelled) in self._asked:
+                self._withdrawn[str(cancelled)] = message
+            elif cancelled is not None or _is_answer(message):
+                await self._send(message)
+            else:
+                self._ahead.append((message, len(line)))
+                self._ahead_bytes += len(line)
+                self._asked |= set() if number is None else {str(number)}
+
+    async def _hand_over(self) -> None:
+        """Hand over what there is room for; everything if the client sends no more."""
+        while self._ahead:
+            message, size = self._ahead[0]
+            number = _asks(message)
+            if number is not None and self._requests.is_full and not self._wire.ended:
                 return
-            if not wire.can_read():
-                await anyio.wait_readable(wire.incoming)
-            wire.read()
+            self._ahead.popleft()
+            self._ahead_bytes -= size
+            await self._send(message)
+            self._asked.discard(str(number))
+            if str(number) in self._withdrawn:
+                await self._send(self._withdrawn.pop(str(number)))
+
+    async def _send(self, message: Received) -> None:
+        number, cancelled = _asks(message), _cancels(message)
+        if number is not None:
+            self._requests.begin(number)
+        await self._to.send(message)
+        if cancelled is not None:
+            self._requests.end(cancelled)
+
+    async def _room_or_more(self) -> None:
+        """Wait until a request ends, or until there is more to read and room for it."""
+        async with anyio.create_task_group() as group:
+
+            async def more() -> None:
+                await anyio.wait_readable(self._wire.incoming)
+                group.cancel_scope.cancel()
+
+            if self._reads_ahead:
+                group.start_soon(more)
+            await self._requests.until_one_ends()
+            group.cancel_scope.cancel()
+
+
+def _asks(message: Received) -> int | str | None:
+    """Return the id of a request that is answered without another message of the client."""
+    sent = None if isinstance(message, Exception) else message.message
+    return sent.id if isinstance(sent, JSONRPCRequest) and sent.method != _LISTEN else None
+
+
+def _is_answer(message: Received) -> bool:
+    return isinstance(message, SessionMessage) and isinstance(message.message, (JSONRPCResponse, JSONRPCError))
+
+
+def _cancels(message: Received) -> Any:
+    """Return the id of the request that a message cancels, else None."""
+    sent = None if isinstance(message, Exception) else message.message
+    if not isinstance(sent, JSONRPCNotification) or sent.method != _CANCELLED:
+        return None
+    return (sent.params or {}).get("requestId")
 
 
 def message_of(line: bytes) -> Received:
@@ -74,11 +210,13 @@ async def _write(
     repeated: list[int | str],
     of: MemoryObjectReceiveStream[SessionMessage],
     sent_answer: Callable[[int | str], None],
+    requests: _Requests,
 ) -> None:
     async with of:
         async for one in of:
             if isinstance(one.message, (JSONRPCResponse, JSONRPCError)) and one.message.id in repeated:
                 repeated.remove(one.message.id)
+                requests.end(one.message.id)
                 continue
             rest = memoryview(line_of(one))
             while rest:
@@ -87,3 +225,5 @@ async def _write(
                     await anyio.wait_writable(wire.outgoing)
             if isinstance(one.message, JSONRPCResponse):
                 sent_answer(one.message.id)
+            if isinstance(one.message, (JSONRPCResponse, JSONRPCError)):
+                requests.end(one.message.id)
