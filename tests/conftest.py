@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import shutil
 import signal
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import leaks, proofs
+from support import leaks, preloaded, proofs
 from support.cli import Cli, Jobs
 from support.mcp_client import ERAS, McpSession, RawMcp
 from support.mounts import Mounts
@@ -33,6 +34,8 @@ settings.register_profile("thorough", settings.get_profile("tests"), max_example
 settings.load_profile("tests")
 # Tests start Python some thousand times: what it compiles is kept, or each start takes three times as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# What imports and the collection of the tests make is kept: looking for garbage in it is a sixth of their time.
+gc.disable()
 _kill = os.kill
 
 
@@ -44,11 +47,21 @@ def _kill_one(pid: int, number: int) -> None:
 
 
 os.kill = _kill_one
+preloaded.install()
 
 
+@pytest.hookimpl(optionalhook=True)  # of a plugin that may be switched off
 def pytest_xdist_auto_num_workers() -> int:
     """Return how many processes `-n auto` runs tests in: three a core, since most tests wait for other processes."""
     return min(MOST_WORKERS, 3 * len(os.sched_getaffinity(0)))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--real-starts",
+        action="store_true",
+        help="start outlive for real in every test (see tests/support/preloaded.py)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -59,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "leaves_jobs: processes may outlive this test; they are ended after it instead of failing it"
     )
     config.addinivalue_line("markers", "slow: runs in .ci/run only, or with -m slow (see tests/support/tiers.py)")
+    config.addinivalue_line("markers", "real_start: outlive is started for real (see tests/support/preloaded.py)")
     config.addinivalue_line("markers", "fault(id): proves the behaviour that tests/faults.py has under this id")
     if not hasattr(config, "workerinput"):  # the process that was started: it hears of every test
         config.pluginmanager.register(proofs.Proofs())
@@ -66,6 +80,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     proofs.carry_ids(items)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    real = item.config.getoption("real_starts") or any(map(item.get_closest_marker, ("real_start", "slow")))
+    preloaded.allowed = not real
 
 
 @pytest.hookimpl(wrapper=True)
@@ -277,9 +302,10 @@ def shared_raw(shared_raw_server: RawMcp, place: Path) -> Iterator[RawMcp]:
 
 @pytest.fixture(scope="module")
 def shared_serve(shared_place: Path) -> Iterator[Served]:
-    """One `outlive serve -v` for tests of a module that leave it as it is."""
+    """One `outlive serve -v`, started for real, for tests of a module that leave it as it is."""
     with contextlib.ExitStack() as stack:
         with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(preloaded, "allowed", False)
             _change(monkeypatch, _settle_in(shared_place))
             served = Served(Cli(shared_place / "jobs"), shared_place / "serve.log", "-v")
             stack.enter_context(served)

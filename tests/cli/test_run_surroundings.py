@@ -13,6 +13,8 @@ import pytest
 from support.cli import OUTLIVE, Cli, Jobs, Text, one_object
 from support.commands import python
 
+pytestmark = pytest.mark.real_start  # what a start inherits
+
 KEEPERS = {248, 249}  # read ends of the job's own pipes, which keep them alive when every supervisor is gone
 
 

@@ -18,6 +18,8 @@ from support.mcp_client import LEGACY_VERSION, MODERN_VERSION, McpSession
 from support.serve import Served
 from support.tiers import MODERN_FIRST
 
+pytestmark = pytest.mark.real_start  # with each client once as users start it
+
 FACES = {
     "inspector-legacy": ("stdio", "http"),
     "inspector-modern": ("http",),  # and over stdio below: each of its steps starts Node and a server

@@ -20,6 +20,8 @@ from support.cli import OUTLIVE, Cli, Text, environment, one_object
 from support.mcp_client import RawMcp, server_command
 from support.wait import until
 
+pytestmark = pytest.mark.real_start  # what a start inherits
+
 LIMITS = {
     resource.RLIMIT_NOFILE: (300, 400),
     resource.RLIMIT_CORE: (0, 0),

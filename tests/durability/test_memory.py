@@ -22,6 +22,8 @@ from support.control_groups import MemoryGroups, memory_groups
 from support.systemd import Standin
 from support.wait import until
 
+pytestmark = pytest.mark.real_start  # memory of processes
+
 # Touches a page after the other, far beyond the limit
 EATER = "import mmap\nroom = mmap.mmap(-1, 1 << 30)\nfor at in range(0, 1 << 30, 4096): room[at] = 1\n"
 

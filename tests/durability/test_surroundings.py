@@ -33,6 +33,8 @@ from support.mcp_client import RawMcp
 from support.tiers import first, only
 from support.wait import until
 
+pytestmark = pytest.mark.real_start  # what a start meets in its surroundings
+
 SOURCE = Path(outlive.__file__).parent
 
 

@@ -31,6 +31,8 @@ from support.installed import Installed
 from support.mcp_client import LEGACY_VERSION, MODERN_VERSION, McpRefusal, RawMcp, server_command
 from support.wait import until
 
+pytestmark = pytest.mark.real_start  # what a server answers before it has imported the SDK
+
 BOUND_S = 60
 SDK = "pydantic_core"
 NOBODY = {"name": "tests", "version": "1"}

@@ -12,6 +12,7 @@ import pytest
 from support import pair, processes
 from support.cli import Cli
 from support.mcp_client import McpSession, RawMcp
+from support.notified import wait_for_end
 from support.tasks_client import Created, TasksClient, get
 from support.tasks_client import start as start_task
 from support.tiers import MODERN_FIRST
@@ -36,11 +37,6 @@ def start(session: McpSession, command: str, **more: Any) -> str:
     return job
 
 
-def ended(cli: Cli, job: str) -> None:
-    """Wait for the end from outside: the client hears nothing of it."""
-    cli.ok("wait", job)
-
-
 def told(session: McpSession) -> list[dict[str, Any]]:
     """The notices of an answer that has nothing to do with them."""
     answer = session.call("process", action="list", state="created")
@@ -52,7 +48,7 @@ def told(session: McpSession) -> list[dict[str, Any]]:
 
 def test_an_end_is_told_once_with_name_and_last_line(mcp_session: McpSession, cli: Cli, work: Path) -> None:
     job = start(mcp_session, "echo one; echo two failed; exit 3", title="build it")
-    ended(cli, job)
+    wait_for_end(cli, job)
     (notice,) = told(mcp_session)
     assert (notice["job_id"], notice["name"], notice["event"]) == (job, "build it", "finished")
     assert (notice["state"], notice["exit_code"], notice["reason"]) == ("exited", 3, "exit")
@@ -79,7 +75,7 @@ def test_of_two_live_sessions_of_a_client_each_is_told_of_its_own_jobs(
     one, other = mcp_connect(), mcp_connect()
     jobs = [start(session, "echo ERROR; exit 1", watch=["ERROR"]) for session in (one, other)]
     for job in jobs:
-        ended(cli, job)
+        wait_for_end(cli, job)
     for job in jobs:  # what the other looks at is no less news
         other.ok("process", action="poll", job_id=job)
     assert {notice["job_id"] for notice in told(other)} <= {jobs[1]}
@@ -100,7 +96,7 @@ def test_what_an_ended_connection_was_not_told_goes_to_the_next_in_its_directory
     assert told(present) == []
     job = start(first, "echo x; exit 5")
     first.kill()
-    ended(cli, job)
+    wait_for_end(cli, job)
     until(lambda: not Path(f"/proc/{first.pid}").exists() or processes.state(first.pid) == "Z", what="the end")
     assert told(mcp_connect(cwd=elsewhere)) == []
     assert told(present) == [], "it was there before"
@@ -122,7 +118,7 @@ def test_a_session_that_the_call_names_is_told_of_its_own_jobs(
         return found
 
     job = call("a", "exec", command="sleep 0.5; exit 3", background=True)["job_id"]
-    ended(cli, job)
+    wait_for_end(cli, job)
     news = [call(session, "process", action="list", state="created").get("notices", []) for session in "baab"]
     assert [[notice["job_id"] for notice in notices] for notices in news] == [[], [job], [], []]
 
@@ -130,7 +126,7 @@ def test_a_session_that_the_call_names_is_told_of_its_own_jobs(
 @pytest.mark.parametrize("action", ["list", "status"])
 def test_a_hit_is_told_though_the_end_is_known(mcp_session: McpSession, cli: Cli, action: str) -> None:
     job = start(mcp_session, "echo ERROR seen; exit 1", watch=["ERROR"])
-    ended(cli, job)
+    wait_for_end(cli, job)
     given = {} if action == "list" else {"job_id": job}
     found = mcp_session.ok("process", action=action, **given).get("notices", [])
     news = [*found, *told(mcp_session)]
@@ -140,7 +136,7 @@ def test_a_hit_is_told_though_the_end_is_known(mcp_session: McpSession, cli: Cli
 
 def test_hits_that_were_too_many_are_told_as_a_number(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "for i in $(seq 100); do echo ERROR $i; done; exit 1", watch=["ERROR"])
-    ended(cli, job)
+    wait_for_end(cli, job)
     until(lambda: not cli.ok("status", job)["supervised"], what="the search is over")
     hits = [notice for notice in told(mcp_session) if notice["event"] == "watch_hit"]
     assert [(notice["hits"], notice["last_line"]) for notice in hits] == [(100, "ERROR 100")]
@@ -150,11 +146,11 @@ def test_hits_that_were_too_many_are_told_as_a_number(mcp_session: McpSession, c
 def test_what_the_client_knows_is_no_news(mcp_session: McpSession, cli: Cli) -> None:
     for action in ("poll", "status", "wait", "log"):
         job = start(mcp_session, "echo x; exit 1")
-        ended(cli, job)
+        wait_for_end(cli, job)
         assert "notices" not in mcp_session.ok("process", action=action, job_id=job)
     assert mcp_session.ok("exec", command="echo x; exit 1")["exit_code"] == 1
     job = start(mcp_session, "echo x; exit 1")
-    ended(cli, job)
+    wait_for_end(cli, job)
     assert "notices" not in mcp_session.ok("process", action="list")
     assert told(mcp_session) == []
 
@@ -163,7 +159,7 @@ def test_what_the_client_knows_is_no_news(mcp_session: McpSession, cli: Cli) -> 
 def test_a_job_the_client_killed_is_no_news_but_another_killer_is(mcp_session: McpSession, cli: Cli) -> None:
     own = start(mcp_session, "echo x; exec sleep 60")
     mcp_session.ok("process", action="kill", job_id=own, wait_ms=0)
-    ended(cli, own)
+    wait_for_end(cli, own)
     other = start(mcp_session, "echo y; exec sleep 60")
     cli.ok("kill", other)
     (notice,) = told(mcp_session)
@@ -173,22 +169,22 @@ def test_a_job_the_client_killed_is_no_news_but_another_killer_is(mcp_session: M
 @MODERN_FIRST
 def test_quiet_success_is_told_only_if_configured(mcp_session: McpSession, mcp_connect: Connect, cli: Cli) -> None:
     job = start(mcp_session, "true")
-    ended(cli, job)
+    wait_for_end(cli, job)
     assert told(mcp_session) == []
     chatty = mcp_connect(env={"OUTLIVE_EXEC_NOTIFY_ON_EXIT_EMPTY_SUCCESS": "true"}, client_name="chatty")
     job = start(chatty, "true")
-    ended(cli, job)
+    wait_for_end(cli, job)
     assert [notice["job_id"] for notice in told(chatty)] == [job]
     silent = mcp_connect(env={"OUTLIVE_EXEC_NOTIFY_ON_EXIT": "false"}, client_name="silent")
     job = start(silent, "echo x; exit 1")
-    ended(cli, job)
+    wait_for_end(cli, job)
     assert told(silent) == []
 
 
 @MODERN_FIRST
 def test_a_quiet_failure_is_told(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "exit 1")
-    ended(cli, job)
+    wait_for_end(cli, job)
     (notice,) = told(mcp_session)
     assert (notice["exit_code"], notice["last_line"]) == (1, None)
 
@@ -254,7 +250,7 @@ def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli, work: Path) 
     assert told(first) == []  # the client has asked since: the server knows that it was told
     first.kill()
     (work / "go").touch()
-    ended(cli, job)
+    wait_for_end(cli, job)
     second = mcp_connect()
     (notice,) = told(second)
     assert (notice["job_id"], notice["event"], notice["exit_code"]) == (job, "finished", 5)
@@ -266,7 +262,7 @@ def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli, work: Path) 
 def test_others_are_not_told(mcp_session: McpSession, mcp_connect: Connect, cli: Cli) -> None:
     mine, other = mcp_session, mcp_connect(client_name="other")
     job = start(mine, "echo x; exit 1")
-    ended(cli, job)
+    wait_for_end(cli, job)
     assert told(other) == []
     assert [notice["job_id"] for notice in told(mine)] == [job]
 
@@ -285,7 +281,7 @@ def test_a_lost_job_is_told(mcp_session: McpSession, cli: Cli) -> None:
 @MODERN_FIRST
 def test_an_error_carries_notices_too(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "echo x; exit 1")
-    ended(cli, job)
+    wait_for_end(cli, job)
     answer = mcp_session.error("process", action="poll", job_id="01ARZ3NDEKTSV4RRFFQ69G5FAV", code="job_not_found")
     assert [notice["job_id"] for notice in answer.result["notices"]] == [job]
     assert job in answer.text
@@ -311,7 +307,7 @@ def test_many_ends_come_in_parts_and_none_twice(mcp_session: McpSession, cli: Cl
     started = [answer["job_id"] for answer in answers]
     (work / "go").touch()
     for job in started:
-        ended(cli, job)
+        wait_for_end(cli, job)
     first, second, third = (told(mcp_session) for _ in range(3))
     assert (len(first), len(second), third) == (20, 5, [])
     assert sorted(notice["job_id"] for notice in first + second) == sorted(started)
@@ -342,7 +338,7 @@ def test_a_watch_works_in_a_job_of_a_server_whose_supervisor_was_killed(
     pair.end(pair.supervisor(job))
     until(lambda: cli.ok("status", job).get("adopted"), what="a takeover")  # else the hit is before it in the output
     (work / "go").touch()
-    ended(cli, job)
+    wait_for_end(cli, job)
     found = until(
         lambda: (
             [e["type"] for e in cli.ok("events", job)["events"] if e["type"] == "finished"]
@@ -363,7 +359,7 @@ def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, w
         assert isinstance(news, Created)
         (work / "go").touch()
         for task in (known, news):
-            ended(cli, task.task_id)
+            wait_for_end(cli, task.task_id)
         assert get(session, known.task_id).status == "completed"
         assert [notice["job_id"] for notice in told(session)] == [news.task_id]
 
@@ -371,7 +367,7 @@ def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, w
 @MODERN_FIRST
 def test_a_hit_that_is_found_after_the_end_is_told_too(mcp_session: McpSession, cli: Cli) -> None:
     job = start(mcp_session, "yes ERROR line | head -n 200000; echo FATAL now; exit 1", watch=["ERROR", "FATAL"])
-    ended(cli, job)
+    wait_for_end(cli, job)
     found: list[dict[str, Any]] = []
 
     def all_told() -> bool:

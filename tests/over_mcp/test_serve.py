@@ -17,6 +17,7 @@ import httpx2
 import pytest
 
 from support.cli import Cli, Jobs
+from support.notified import wait_for_end
 from support.serve import INITIALIZE, TRANSPORTS, HttpSession, Served, open_sockets
 from support.tiers import MODERN_FIRST, first
 from support.tools import instructions
@@ -363,12 +364,12 @@ def test_each_session_over_http_is_told_of_its_own_jobs_and_the_next_of_what_is_
             jobs = [
                 one.ok("exec", command="sleep 1; exit 3", background=True, workdir=str(work))["job_id"] for _ in "ab"
             ]
-            cli.ok("wait", jobs[0])
-            cli.ok("wait", jobs[1])
+            wait_for_end(cli, jobs[0])
+            wait_for_end(cli, jobs[1])
             assert told(other) == []
             assert told(one) == jobs
             left = one.ok("exec", command="sleep 1; exit 3", background=True, workdir=str(work))["job_id"]
-        cli.ok("wait", left)
+        wait_for_end(cli, left)
         assert told(other) == [], "it was there before"
         with session() as following:
             assert told(following) == [left]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from support import schema
-
-OUTLIVE = (sys.executable, "-m", "outlive")
+from support.preloaded import OUTLIVE
 
 
 class Answer(NamedTuple):

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from support import processes
+from support import preloaded, processes
 
 # Ending is asynchronous (a supervisor still writes, a server still closes): how long that may take before it is a leak.
 SETTLE_S = 15
@@ -66,7 +66,7 @@ def open_files() -> set[tuple[int, str]]:
             files.add((int(name), os.readlink(f"/proc/self/fd/{name}")))
         except OSError:  # the listing's own
             continue
-    return files
+    return {(fd, target) for fd, target in files if fd not in preloaded.files()}
 
 
 def _new_children(before: Before) -> dict[int, str]:

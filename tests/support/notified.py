@@ -33,6 +33,13 @@ exit "$(cat {place}/code)"
 """
 
 
+def wait_for_end(cli: Cli, job: str) -> None:
+    """Wait from outside until a notice can tell of the end: the history has it a moment after the outcome."""
+    cli.ok("wait", job)
+    history = cli.root / job / "events.ndjson"
+    until(lambda: b'"finished"' in history.read_bytes(), what="the end in the history")
+
+
 class Host:
     """A command of an agent's host, played by a script."""
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from support import preloaded
 from support.wait import POLL_S
 
 _COOKIES = (b"OUTLIVE_ROOT=", b"HOME=")
@@ -43,7 +44,7 @@ def children() -> dict[int, str]:
             pids.update(int(word) for word in Path(f"/proc/self/task/{thread}/children").read_bytes().split())
         except FileNotFoundError:  # the thread has ended
             continue
-    return {pid: _state(pid) for pid in pids}
+    return {pid: _state(pid) for pid in pids - preloaded.pids()}
 
 
 def is_alive(pid: int) -> bool:

@@ -121,8 +121,14 @@ class Served:
         assert found.port is not None
         return found.host, found.port
 
-    def connect(self) -> socket.socket:
-        return socket.create_connection(self.address, timeout=BOUND_S)
+    def connect(self, receive_bytes: int = 0) -> socket.socket:
+        """Return a new connection. `receive_bytes`: how much the system keeps of what it does not take (socket(7))."""
+        connection = socket.socket()
+        if receive_bytes:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)  # before the handshake, tcp(7)
+        connection.settimeout(BOUND_S)
+        connection.connect(self.address)
+        return connection
 
     def ask(
         self,

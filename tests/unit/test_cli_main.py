@@ -22,6 +22,8 @@ from outlive.jobs.waiting import Pause
 from outlive.verbs import spec
 from outlive.verbs.spec import Arg, Verb
 
+pytestmark = pytest.mark.real_start  # how the process starts and ends
+
 Run = Callable[..., Any]
 WAIT_ARGS = (
     spec.JOB,

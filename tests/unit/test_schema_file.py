@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from outlive.verbs.schema import document
+from support import schema
 
 COMMITTED = Path(__file__).parent.parent.parent / "schema" / "outlive.schema.json"
 
@@ -16,6 +18,11 @@ def test_the_committed_schema_is_the_one_of_the_code() -> None:
     committed = json.loads(COMMITTED.read_text(encoding="utf-8"))
     how = "set CHANGED in verbs/schema.py, then: outlive schema --human > schema/outlive.schema.json"
     assert committed == document(), how
+
+
+@pytest.mark.parametrize("path", [schema.OWN, schema.SEED], ids=lambda path: path.name)
+def test_a_committed_schema_is_one_itself(path: Path) -> None:
+    Draft202012Validator.check_schema(schema.load(path))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,226 @@
+"""Starts of `python -m outlive` that cost a fork instead of an interpreter and its imports.
+
+The default tier starts outlive some thousand times. Python, `site` and our imports take 30 ms of CPU each time, 0.8 s
+with the SDK of MCP. So `subprocess.Popen` asks a process that has all of it loaded (`preloading.py`) for a copy. The
+copy is a child of the process that asked (CLONE_PARENT), and everything that belongs to a start is as after a real one:
+parent, process group and session, signals, mask, limits, umask, directory, open files, environment and arguments (also
+where /proc shows them), `sys.argv`, `sys.path` and the standard streams (unit/test_preloaded.py compares). What differs
+is that the modules are loaded already, and that their memory is shared. So these starts are real:
+
+- in tests that carry the marker `real_start`: tests about the start itself, about what it inherits, and about memory;
+- of the HTTP server that the tests of a module share; over stdio, test_first_answers.py starts for real in both eras;
+- in the slow tier, and everywhere with `--real-starts`;
+- of commands that are worded in any other way than `OUTLIVE` (a shell that runs outlive, as on the pages of docs/, a
+  copy of outlive, a patch), and of a Popen with options that this module does not know;
+- where the environment has other variables that an interpreter reads at its start, or this process other rights,
+  another control group or another priority than when it started the preloaded process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import marshal
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from support import preloading
+
+OUTLIVE = (sys.executable, "-m", "outlive")
+SERVERS = ("mcp", "serve")
+_PROGRAM = Path(preloading.__file__)
+# All of our own code; without what only servers import, so that a copy for one call stays small
+_FOR_CALLS = ("outlive", "-outlive.mcp", "-outlive.demo")
+_FOR_SERVERS = ("outlive",)
+BOUND_S = 60
+# Where a copy shows its arguments and its environment is as long as ours are
+_ARGUMENTS, _ENVIRONMENT = 8_192, 32_768
+# What the interpreter, libc, the dynamic linker and libraries read once
+_READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_", "TZ", "COVERAGE", "OPENSSL", "PYDANTIC", "OTEL")
+_RIGHTS = ("Uid", "Gid", "Groups", "Cap", "NoNewPrivs", "Seccomp", "Cpus_allowed:", "Mems_allowed:")
+_USUAL = {
+    "executable": None,
+    "preexec_fn": None,
+    "close_fds": True,
+    "startupinfo": None,
+    "creationflags": 0,
+    "shell": False,
+    "restore_signals": True,
+    "gid": None,
+    "gids": None,
+    "uid": None,
+    "umask": -1,
+}
+
+allowed = True  # conftest.py decides for each test
+_execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+_parameters = inspect.signature(_execute)
+
+
+class Preloaded:
+    """A preloaded process, started when the first copy is asked for."""
+
+    def __init__(self, *packages: str) -> None:
+        self._packages = packages
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._sock: socket.socket | None = None
+        self._surroundings: Any = None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process else 0
+
+    def fileno(self) -> int:
+        return self._sock.fileno() if self._sock else -1
+
+    def copy(self, how: dict[str, Any], status: dict[str, str]) -> int | None:
+        """Return the pid of a copy that runs what `how` says; None if only a real start can."""
+        env = os.environb if how["env"] is None else {os.fsencode(k): os.fsencode(v) for k, v in how["env"].items()}
+        argv = [os.fsencode(word) for word in how["args"]]
+        surroundings = _surroundings(env, status)
+        with self._lock:
+            if self._process is None:
+                self._start(env, surroundings)
+            if surroundings != self._surroundings or not _fits(argv, env):
+                return None
+            files = [how[name] if how[name] >= 0 else fd for fd, name in enumerate(("p2cread", "c2pwrite", "errwrite"))]
+            numbers = [0, 1, 2, *how["pass_fds"]]
+            wanted = {
+                "argv": argv,
+                "env": dict(env),
+                "fds": numbers,
+                "session": bool(how["start_new_session"]),
+                "group": -1 if how["process_group"] is None else how["process_group"],
+                "umask": int(status["Umask"], 8),
+                "ignored": _numbers(status["SigIgn"]),
+                "blocked": _numbers(status["SigBlk"]),
+                "limits": {kind: resource.getrlimit(kind) for kind in _LIMITS},
+            }
+            cwd = os.open(how["cwd"] or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                return self._ask(marshal.dumps(wanted), [cwd, *files, *how["pass_fds"]])
+            finally:
+                os.close(cwd)
+
+    def _ask(self, data: bytes, files: list[int]) -> int:
+        assert self._sock is not None
+        socket.send_fds(self._sock, [data], files)
+        said = {self._heard(), self._heard()}  # of the two processes, in either order
+        assert b"ready" in said, said
+        said.remove(b"ready")
+        return int(said.pop())
+
+    def _heard(self) -> bytes:
+        assert self._sock is not None
+        found = self._sock.recv(100)
+        assert found, "the preloaded process has ended"
+        return found
+
+    def _start(self, env: dict[bytes, bytes], surroundings: Any) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.settimeout(BOUND_S)
+        room = {b"ROOM": b"-" * _ENVIRONMENT}
+        kept = {name: value for name, value in env.items() if name == b"PATH" or _is_read_at_start(name)}
+        words = [sys.executable, str(_PROGRAM), str(theirs.fileno()), ",".join(self._packages), " " * _ARGUMENTS]
+        with theirs:
+            self._process = subprocess.Popen(
+                words,
+                env=kept | room,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+            )
+        self._sock, self._surroundings = ours, surroundings
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """End the process; its copies go on."""
+        if self._process is not None and self._sock is not None:
+            self._sock.close()
+            self._process.wait(BOUND_S)
+            self._process = self._sock = None
+
+
+_for_calls, _for_servers = Preloaded(*_FOR_CALLS), Preloaded(*_FOR_SERVERS)
+
+
+def pids() -> set[int]:
+    """Return the pids of the preloaded processes: children that no test has started."""
+    return {one.pid for one in (_for_calls, _for_servers)} - {0}
+
+
+def files() -> set[int]:
+    """Return the file descriptors of the lines to them."""
+    return {one.fileno() for one in (_for_calls, _for_servers)} - {-1}
+
+
+def install() -> None:
+    """Let each `subprocess.Popen` of this process take copies, where they are as good as a real start."""
+    subprocess.Popen._execute_child = _execute_or_copy  # type: ignore[attr-defined]
+
+
+def _execute_or_copy(popen: subprocess.Popen[Any], *arguments: Any) -> None:
+    how = _parameters.bind(popen, *arguments).arguments
+    pid = _copied(how)
+    if pid is None:
+        _execute(popen, *arguments)
+        return
+    popen.pid = pid
+    popen._child_created = True  # type: ignore[attr-defined]
+    pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+    popen._close_pipe_fds(*(how[name] for name in pipes))  # type: ignore[attr-defined]
+
+
+def _copied(how: dict[str, Any]) -> int | None:
+    words = how["args"]
+    if not allowed or isinstance(words, (str, bytes, os.PathLike)) or tuple(words[:3]) != OUTLIVE:
+        return None
+    how["args"] = list(words)
+    if any(how[name] != value for name, value in _USUAL.items()):
+        return None
+    sys.audit("subprocess.Popen", words[0], how["args"], how["cwd"], how["env"])
+    preloaded = _for_servers if words[3:4] and words[3] in SERVERS else _for_calls
+    return preloaded.copy(how, _status())
+
+
+def _status() -> dict[str, str]:
+    lines = Path("/proc/thread-self/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def _surroundings(env: dict[bytes, bytes], status: dict[str, str]) -> Any:
+    """Return what a copy cannot take on, for a comparison."""
+    return (
+        {name: value for name, value in env.items() if _is_read_at_start(name)},
+        {name: value for name, value in status.items() if f"{name}:".startswith(_RIGHTS)},
+        os.getpriority(os.PRIO_PROCESS, 0),
+        Path("/proc/self/cgroup").read_text(),
+        Path("/proc/self/oom_score_adj").read_text(),
+        (os.getpgrp(), os.getsid(0)),
+    )
+
+
+def _is_read_at_start(name: bytes) -> bool:
+    return os.fsdecode(name).startswith(_READ_AT_START)
+
+
+def _fits(argv: list[bytes], env: dict[bytes, bytes]) -> bool:
+    arguments, environment = sum(map(len, argv)) + len(argv), sum(len(k) + len(v) + 2 for k, v in env.items())
+    return arguments < _ARGUMENTS and environment + len("PADDING=") < _ENVIRONMENT
+
+
+def _numbers(mask: str) -> list[int]:
+    bits = int(mask, 16)
+    return [int(number) for number in signal.valid_signals() if bits >> (number - 1) & 1]
+
+
+_LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")})

@@ -1,0 +1,129 @@
+"""What tests start is the same whether it is forked from a process that has its code loaded, or started for real."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import preloaded, processes
+from support.cli import Cli, Jobs
+from support.wait import until
+
+STATUS = (
+    "Name",
+    "Umask",
+    "PPid",
+    "Uid",
+    "Gid",
+    "Groups",
+    "Threads",
+    "SigBlk",
+    "SigIgn",
+    "SigCgt",
+    "CapEff",
+    "NoNewPrivs",
+)
+
+
+def facts(pid: int) -> dict[str, Any]:
+    """Return what can be seen of a process from outside, without what differs from one process to the next."""
+    place = Path(f"/proc/{pid}")
+    status = dict(line.split(":\t", 1) for line in (place / "status").read_text().splitlines() if ":\t" in line)
+    stat = (place / "stat").read_text().rpartition(")")[2].split()
+    environment = {word for word in (place / "environ").read_bytes().split(b"\0") if not word.startswith(b"PADDING=")}
+    return {
+        **{name: status[name] for name in STATUS},
+        "command line": processes.command_line(pid),
+        "environment": environment - {b""},
+        "program": os.readlink(place / "exe"),
+        "directory": os.readlink(place / "cwd"),
+        "files": {fd: re.sub(r"\d+", "N", target) for fd, target in processes.open_files(pid).items()},
+        "leads": {name: stat[at] == str(pid) for name, at in (("group", 2), ("session", 3))},
+        "nice": stat[16],
+        "limits": (place / "limits").read_text(),
+        "group": (place / "cgroup").read_text(),
+    }
+
+
+@pytest.mark.parametrize("session", [False, True])
+def test_a_copy_is_what_a_real_start_is(
+    cli: Cli, jobs: Jobs, work: Path, monkeypatch: pytest.MonkeyPatch, session: bool
+) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "sleep 600")["job_id"]
+    there = work / "there"
+    there.mkdir()
+    before = os.umask(0o027)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    try:
+        started = []
+        for allowed in (False, True):
+            monkeypatch.setattr(preloaded, "allowed", allowed)
+            how: dict[str, Any] = {"cwd": there, "start_new_session": session}
+            started.append(cli.spawn("wait", job, "--timeout-ms", "60s", env={"SAME": "in both"}, **how))
+    finally:
+        os.umask(before)
+        signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+    real, copy = started
+    with real, copy:
+        until(lambda: facts(real.pid)["files"].keys() > {"0", "1", "2"}, what="the wait of the real start")
+        with suppress(AssertionError):  # the next line shows what differs
+            until(lambda: facts(real.pid) == facts(copy.pid), what="the same facts")
+        assert facts(real.pid) == facts(copy.pid)
+        assert len(facts(copy.pid)["environment"]) > 5
+        cli.ok("kill", job)
+        said = [call.communicate(timeout=60) for call in started]
+    assert [call.returncode for call in started] == [0, 0]
+    assert said[0][1] == said[1][1] == b""
+    assert b'"killed"' in said[0][0] and b'"killed"' in said[1][0]
+    jobs.end()
+
+
+def test_a_copy_is_ended_by_a_signal_and_waited_for_like_any_child(cli: Cli, jobs: Jobs) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "sleep 600")["job_id"]
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        with cli.spawn("wait", job) as call:
+            call.send_signal(number)
+            assert call.wait(60) == -number
+    jobs.end()
+
+
+def test_a_directory_that_is_not_there_is_refused(cli: Cli, work: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        cli.spawn("--version", cwd=work / "none")
+
+
+def _imports_are_told(cli: Cli) -> bool:
+    """Return whether Python, told by its environment to do so, reports its imports: only a real start imports."""
+    with cli.spawn("--version", env={"PYTHONPROFILEIMPORTTIME": "1"}) as call:
+        return b"import time:" in call.communicate(timeout=60)[1]
+
+
+def test_what_the_interpreter_is_told_by_its_environment_counts(cli: Cli) -> None:
+    assert preloaded.allowed
+    assert _imports_are_told(cli)
+
+
+@pytest.mark.real_start
+def test_a_marked_test_starts_for_real(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(preloaded.Preloaded, "copy", lambda *_: asked.append("a copy"))
+    assert cli.text("--version").status == 0
+    assert asked == []
+
+
+def test_options_of_popen_that_a_copy_cannot_have_are_a_real_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(preloaded.Preloaded, "copy", lambda *_: asked.append("a copy"))
+    words = [*preloaded.OUTLIVE, "--version"]
+    for how in ({"umask": 0o077}, {"close_fds": False}, {"executable": preloaded.OUTLIVE[0]}):
+        subprocess.run(words, stdout=subprocess.DEVNULL, check=True, **how)  # type: ignore[call-overload]
+    assert asked == []
+    subprocess.run(words, stdout=subprocess.DEVNULL, check=True)
+    assert asked == ["a copy"]
