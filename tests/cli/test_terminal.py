@@ -404,6 +404,26 @@ def test_a_person_and_a_model_share_one_terminal(cli: Cli) -> None:
     assert ended(cli, job)["exit_code"] == 3
 
 
+def test_what_a_job_prints_asks_nothing_of_the_terminal_of_a_person(cli: Cli, work: Path) -> None:
+    (work / "asks").write_bytes(
+        b"\x1b]52;c;cHduZWQ=\x07\x1b]4;1;?\x07\x1b[21t\x05\xc2\x9b6n\x1b[32mgreen\x1b[0m \x1b]2;the title\x07all of it\n"
+    )
+    job = start(cli, *BASH, "read -rs; cat asks; read -rs; cat asks")["job_id"]
+    with person(job) as somebody:
+        somebody.sees(b"Ctrl-] d")
+        somebody.types(b"\r")  # shown as it comes
+        somebody.sees(b"all of it")
+        waits(cli, job)
+    with person(job) as other:  # painted, and then shown as it comes
+        other.sees(b"all of it")
+        other.types(b"\r")
+        assert other.leaves() == 0
+    for seen in (somebody.seen, other.seen):
+        assert b"\x1b]2;the title\x07" in seen
+        assert b"\x1b[32m" in seen
+        assert not [bad for bad in (b"cHduZWQ", b"]4;1", b"[21t", b"\x05", b"\xc2\x9b", b"6n") if bad in seen]
+
+
 def test_attach_works_in_a_directory_that_was_deleted(cli: Cli, work: Path) -> None:
     job = start(cli, "--", "cat")["job_id"]
     gone = work / "gone"

@@ -167,3 +167,32 @@ def test_whatever_stands_in_place_of_a_job_s_file_no_reader_waits_for_it(
         checks = cli.ok("--root", str(root), "doctor", timeout=60)["checks"]
         assert any(job in json.dumps(one) for one in checks), "doctor does not name it"
     cli.ok("--root", str(root), "remove", job)
+
+
+RECORDS: dict[str, dict[str, Any]] = {
+    "texts that are none": {"file": "meta.json", "masked_env": [[]], "tags": [7]},
+    "an end without a cause": {"file": "state.json", "ending": {"a": 1}},
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Path, name: str) -> None:
+    job = cli.ok("run", "true")["job_id"]
+    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    changes = dict(RECORDS[name])
+    file = changes.pop("file")
+    _rewrite(root / job / file, **changes)
+    for verb in LOOKS:
+        cli.run(verb, job)
+    (listed,) = cli.ok("list", "--all")["jobs"]
+    assert listed["damage"].startswith(file)
+
+
+@pytest.mark.parametrize("garbage", [b"\xff" * 96, b"\0" * 8 + b"\x07" + b"\0" * 23])
+def test_an_order_that_makes_no_sense_is_an_error_of_that_job(cli: Cli, root: Path, garbage: bytes) -> None:
+    job = cli.ok("run", "echo text")["job_id"]
+    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    (root / job / "order").write_bytes(garbage)
+    for verb in ("poll", "log", "tail"):
+        cli.error(verb, job, code="io_error")
+    assert len(cli.ok("list", "--all")["jobs"]) == 1

@@ -24,8 +24,8 @@ from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import stdin
 from outlive.launch.from_cli import Launcher
 from outlive.render.emulator import RESET
+from outlive.render.for_terminals import ForTerminals
 from outlive.render.screen import render
-from outlive.render.terminal_queries import WithoutQueries
 from outlive.store.output.merged import Output
 from outlive.store.root import Store
 from outlive.system import fds, pty, signals
@@ -99,7 +99,7 @@ class Session:
         self._job = job
         self._read_only = read_only
         self._control = ControlClient(job, output=True)
-        self._unasked = WithoutQueries()
+        self._shown_part = ForTerminals()
         self._shown = 0  # output position
         self._prefixed = False
         self._detached = False
@@ -154,7 +154,7 @@ class Session:
                 if not data:  # the log was cut short
                     break
                 self._shown = begin + len(data)
-                stdio.write(self._unasked.feed(data))
+                stdio.write(self._shown_part.feed(data))
 
     def _paint(self, *, note: bool = False) -> None:
         """Draw the job's screen; with `note`, also a note about the chord on the last row."""
@@ -164,7 +164,7 @@ class Session:
             sizes = sizes or [(0, *self._size)]
             screen = out.steady(lambda: render(out.read, out.end, sizes, out.gap.merged.stop))
             self._shown = out.end
-        stdio.write(screen.paint())
+        stdio.write(ForTerminals().feed(screen.paint()))
         self._note_until = time.monotonic() + _NOTE_S if note else None
         if note:
             how = "watching" if self._read_only else "attached to"

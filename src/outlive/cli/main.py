@@ -149,7 +149,7 @@ def _follow(verb: Verb, call: _Call) -> int:
 
 def _print_line(found: dict[str, Any]) -> None:
     try:
-        stdio.write(envelope.encoded(found) + b"\n")
+        stdio.json_line(envelope.encoded(found))
     except OSError as error:
         stdio.note(f"outlive: while writing: {error.strerror}\n")
         raise SystemExit(ERROR) from None
@@ -245,7 +245,7 @@ def _print(call: _Call, found: dict[str, Any]) -> None:
 
             stdio.text(human.answer(found, human.Style.of_stdout(call.env)))
         else:
-            stdio.write(envelope.encoded(found) + b"\n")
+            stdio.json_line(envelope.encoded(found))
     except OSError as error:  # stdout may be on a full disk: the caller sees half an object, so say why
         stdio.note(f"outlive: while writing the answer: {error.strerror}\n")
         raise SystemExit(ERROR) from None

@@ -49,11 +49,13 @@ class Record:
     """
 
     FIELDS: ClassVar[dict[str, Any]] = {}  # name → default, in the order of the file
+    _TEXTS: ClassVar[frozenset[str]]  # names of lists of strings
     _EXPECTED: ClassVar[tuple[tuple[str, bool, type], ...]]  # (name, may it be null, its type else)
 
     def __init_subclass__(cls) -> None:
         declared, values = cls.__annotations__, vars(cls)
         cls.FIELDS = {name: values[name] for name in declared}
+        cls._TEXTS = frozenset(name for name in cls.FIELDS if declared[name].startswith("list[str]"))
         cls._EXPECTED = tuple(
             (name, default is None, _kind_of(declared[name]) if default is None else type(default))
             for name, default in cls.FIELDS.items()
@@ -85,7 +87,7 @@ class Record:
             if value is None:
                 if not nullable and name in found:
                     return name
-            elif type(value) is not kind:
+            elif type(value) is not kind or (name in cls._TEXTS and not _are_texts(value)):
                 return name
         return None
 
@@ -210,11 +212,17 @@ class State(Record):
         name = super().misfit(found)
         if name is None and not _are_sizes(found.get("log_bytes")):
             return "log_bytes"
+        if name is None and "cause" not in (found.get("ending") or {"cause": ""}):
+            return "ending"
         return "state" if name is None and found.get("state", "running") not in STATES else name
 
     @property
     def finished(self) -> bool:
         return self.state in FINISHED
+
+
+def _are_texts(found: Any) -> bool:
+    return all(type(one) is str for one in found)
 
 
 def _are_sizes(found: Any) -> bool:

@@ -280,7 +280,7 @@ def read(
         if place is None or place[0] <= after or place[1] < since_seq or (kinds and _kind(line) not in kinds):
             continue
         try:
-            found.append(fastjson.loads(line))
+            found.append({**fastjson.loads(line), "n": place[0], "seq": place[1]})
         except (ValueError, RecursionError):  # cut off by a kill, or nothing of ours
             continue
     return sorted(found, key=lambda event: event["n"]) if lines else found, offset + whole

@@ -13,6 +13,7 @@ import os
 import struct
 import time
 
+from outlive import limits
 from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import LOGS, ORDER
 from outlive.store.output import damage
@@ -363,6 +364,8 @@ class Output:
         found: tuple[int, int, int, int] = _RECORD.unpack(
             os.pread(self._order, _RECORD.size, number * _RECORD.size).ljust(_RECORD.size, b"\0")
         )
+        if found[1] > STDERR or max(found[0], found[2]) > limits.MAX_QUOTA_BYTES:
+            raise NotOurs(f"{ORDER} holds a record that makes no sense")
         return found
 
     def _read_log(self, stream: int, offset: int, count: int) -> bytes:
