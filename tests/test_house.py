@@ -36,6 +36,7 @@ FLOORS = (
     ("policy",),
     ("config",),
     ("system",),
+    ("sandbox",),
     ("store",),
     ("render",),
     ("supervisor",),
@@ -49,10 +50,23 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Both are long-lived and many, and start within milliseconds: the ground floor only.
 LEAN_ROOMS = {
-    "supervisor": {"limits", "fastjson", "errors", "core", "system", "store"},
+    "supervisor": {"limits", "fastjson", "errors", "core", "system", "sandbox", "store"},
+    "sandbox": {"limits", "fastjson", "errors", "core", "system"},
     "system": {"limits", "fastjson", "errors", "core"},
 }
-STDLIB_ONLY = ("limits", "fastjson", "errors", "core", "policy", "config", "system", "store", "supervisor", "launch")
+STDLIB_ONLY = (
+    "limits",
+    "fastjson",
+    "errors",
+    "core",
+    "policy",
+    "config",
+    "system",
+    "sandbox",
+    "store",
+    "supervisor",
+    "launch",
+)
 # Never at the top of a module: RE2 is for a job that has a pattern to watch.
 LATE_ONLY = {"re2"}
 HEAVY = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.core.records import NETWORKS, SANDBOXES
 from outlive.errors import OutliveError, nearest
 
 TYPE_CHECKING = False
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from outlive.policy.rules import Rule
 
 STRINGS = "array of strings"
+PATH, PATHS = "absolute path", "array of absolute paths, or of paths below ~/"
 RULES = "array of tables"  # [[policy.rule]]: rules of policy/rules.py, in the file alone
 _FOREVER_S = limits.MAX_DURATION_MS / 1000
 # section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file.
@@ -51,6 +53,17 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "required": ("boolean", False),  # what cannot be recorded is not done
         "max_bytes": ("integer", limits.AUDIT_BYTES),
         "files": ("integer", limits.AUDIT_FILES),
+    },
+    "sandbox": {
+        "mode": ("|".join(SANDBOXES), None),
+        "ceiling": ("|".join(SANDBOXES), None),
+        "network": ("|".join(NETWORKS), None),
+        "network_ceiling": ("|".join(NETWORKS), None),
+        "write": (PATHS, None),
+        "hide": (PATHS, None),
+        "show": (PATHS, None),
+        "environment": (STRINGS, None),
+        "bwrap": (PATH, None),
     },
     "gc": {
         "older_than": ("string", limits.GC_OLDER_THAN),
@@ -297,7 +310,7 @@ def _set_renamed(values: dict[tuple[str, str], Any], section: str, key: str, val
 
 def _word(kind: str, text: str) -> Any:
     """Return the value that the text of an environment variable means for a key of this kind."""
-    if kind == STRINGS:
+    if kind in (STRINGS, PATHS):
         import shlex
 
         try:
@@ -326,6 +339,8 @@ def _checked(section: str, key: str, value: Any, where: str) -> Any:
         "number": isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _FOREVER_S,
         "boolean": isinstance(value, bool),
         "string": isinstance(value, str),
+        PATH: isinstance(value, str) and os.path.isabs(value),
+        PATHS: isinstance(value, list) and all(isinstance(one, str) and one.startswith(("/", "~/")) for one in value),
     }.get(kind, value in kind.split("|"))
     if not good:
         raise _error(f"{where}: {section}.{key} must be {kind.replace('|', ' or ')}, not {value!r}")

@@ -24,6 +24,7 @@ CODES = (
     "not_a_pty",
     "launch_failed",
     "denied",
+    "sandbox_unavailable",
     "store_unsafe",
     "config_error",
     "io_error",

@@ -27,7 +27,7 @@ class Fake:
         self.said: list[str] = []
         self.done = 0
         job: Any = SimpleNamespace(path="/nowhere")
-        self.sinks = sinks.Sinks(job, EventLoop(), SimpleNamespace(), self._check, self._tell)  # type: ignore[arg-type]
+        self.sinks = sinks.Sinks(job, EventLoop(), SimpleNamespace(definition={}), self._check, self._tell)  # type: ignore[arg-type]
 
     def _check(self) -> None:
         self.done += not self.sinks.busy

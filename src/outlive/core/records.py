@@ -33,6 +33,9 @@ APPROVALS = ("pending", "approved", "denied", "expired", "withdrawn")
 REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "launch", "lost", "reboot", "denied")
 # What a caller may do, each with what stands before it (core/rights.py)
 READ, CONTROL, EXEC = RIGHTS = ("read", "control", "exec")
+# Each from the least that a job may do to the most
+SANDBOXES = ("read-only", "workspace-write", "off")
+NETWORKS = ("none", "loopback", "open")
 REGEX, CONTAINS = MATCH_TYPES = ("regex", "contains")  # of a watch
 
 _KINDS: dict[str, type] = {"int": int, "bool": bool, "str": str, "list": list, "dict": dict}
@@ -155,6 +158,8 @@ class Definition(Record):
     quota_bytes: int = limits.QUOTA_BYTES
     notification: dict[str, Any] = {}  # notify_command, notify_file, on_output_match
     dedupe_key: str | None = None
+    # What sandbox/view.py resolved for the request; None: no sandbox
+    sandbox: dict[str, Any] | None = None
     systemd_scope: bool = False  # in a transient scope of its own (systemd.scope(5))
     created_at: str = ""
     restarted_from: str | None = None
@@ -177,6 +182,7 @@ class State(Record):
     phase: str = "launching"
     pid: int | None = None
     identity: Identity | None = None  # of the command
+    init: Identity | None = None  # of process 1 of its sandbox, which is no part of the job
     supervisor: dict[str, Any] | None = None  # {pid, start_time}
     started_at: str | None = None
     started_ns: int | None = None

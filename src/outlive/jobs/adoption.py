@@ -11,7 +11,7 @@ from outlive.system import fault_points, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.core.records import Identity
+    from outlive.core.records import Definition, Identity
     from outlive.jobs.context import Context
     from outlive.store.inspect import Inspection
 
@@ -90,6 +90,14 @@ def _adopt(ctx: Context, job: JobDir, found: Inspection, *, asked: bool = False)
         locks.close()
 
 
+def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
+    if definition.sandbox is None:
+        return ctx.env
+    from outlive.jobs.permission import boundary
+
+    return boundary.inherited(definition, ctx.env)
+
+
 def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks) -> None:
     """Errors: OSError."""
     # Rare, and its modules cost a command line 3 ms
@@ -108,7 +116,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks)
         job_id=job.job_id,
         definition=found.definition.to_dict(),
         command=command,
-        environment=ctx.env,
+        environment=_inherited(ctx, found.definition),
         sink_shell=list(found.definition.shell or ctx.shell),
         bounds=ctx.config.bounds(),
         audit=ctx.config.audit(ctx.env),

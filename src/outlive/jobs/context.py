@@ -30,7 +30,7 @@ class Context:
     __slots__ = (
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
         *("cwd", "env", "launcher", "shell", "job_id", "awaited", "flags", "detail"),
-        *("token", "verb", "warnings", "later"),
+        *("token", "verb", "warnings", "later", "ceiling"),
     )
 
     def __init__(
@@ -49,6 +49,7 @@ class Context:
         scope: str | None = None,
         wall: str | None = None,
         rights: Rights | None = None,
+        ceiling: dict[str, str] | None = None,
         token: str | None = None,
         verb: str | None = None,
         flags: dict[str, Any] | None = None,
@@ -62,6 +63,8 @@ class Context:
         self.scope = scope
         self.wall = wall
         self.rights = rights
+        # The most that this caller's jobs may do: {"mode", "network"} of a sandbox, both may be missing
+        self.ceiling = ceiling
         self.token = token  # the name of the caller's token, over HTTP
         self.verb = verb  # as typed: "kill", "token add"
         self.warnings: list[str] = []  # sentences that the answer adds to its hint

@@ -97,11 +97,14 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         notification=notification(ctx, args.get("notify_command"), args.get("notify_file")) | watches,
         quota_bytes=_quota(ctx, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),
+        sandbox=_sandbox(ctx, cwd, args),
         systemd_scope=_systemd_scope(ctx, args),
         created_at=timestamp(),
         root=ctx.store.path,
     )
-    hints = ["elevated has no effect: no sandbox is configured."] if args.get("elevated") else []
+    require_sinks(definition)
+    unneeded = args.get("elevated") and not (ctx.config.has("sandbox") or ctx.ceiling)
+    hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
     hints += _milliseconds_meant(ctx, definition.timeout_ms)
     hint = " ".join(hints) or None
     return Plan(definition, {**from_files, **env}, stdin_data=data, stdin_fd=stdin_fd, hint=hint)
@@ -117,6 +120,34 @@ def command_of(ctx: Context, given: str | list[str], shell: str | None) -> tuple
     words = _command(given)
     wrapper = _wrapper(ctx, shell)
     return words, list(wrapper) if isinstance(given, str) else None
+
+
+def _sandbox(ctx: Context, cwd: str, args: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the sandbox as it is stored; None for a job without. Errors: denied,
+    invalid_argument, sandbox_unavailable."""
+    if not (ctx.config.has("sandbox") or ctx.ceiling or args.get("sandbox") or args.get("network")):
+        return None
+    from outlive.jobs.permission import boundary  # late: where no sandbox is configured it costs nothing
+
+    return boundary.of_call(ctx, cwd, args)
+
+
+def require_sinks(definition: Definition) -> None:
+    """Check that a sandboxed job may write the files of its notifications. Errors: denied."""
+    if definition.sandbox is not None and definition.notification:
+        from outlive.jobs.permission import boundary
+
+        boundary.require_sinks(definition)
+
+
+def require_sandbox(ctx: Context, definition: Definition, doing: str) -> None:
+    """Check that a stored job is still within this caller's ceiling, and that its sandbox can be
+    set up. Errors: denied, sandbox_unavailable, invalid_argument."""
+    if ctx.config.has("sandbox") or ctx.ceiling or definition.sandbox:
+        from outlive.jobs.permission import boundary
+
+        boundary.require(ctx, definition, doing)
+        boundary.require_usable(definition)
 
 
 def _milliseconds_meant(ctx: Context, timeout_ms: int) -> list[str]:

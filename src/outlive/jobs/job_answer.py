@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # The fields that `describe` and `run_answer` fill, as the `result` of a verb names them.
 DESCRIBING = (
-    "short_id name pid cwd command tags owner exit_code? signal? reason? ended_by? errno? message? damage? "
+    "short_id name pid cwd command tags owner sandbox? exit_code? signal? reason? ended_by? errno? message? damage? "
     "dropped_bytes? missing_bytes? adopted? restarted_from? approval? started_at? created_at? finished_at? duration_ms? timeout_ms "
     "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? "
 )
@@ -61,6 +61,7 @@ def describe(found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
         "adopted": state.adopted or None,
         "restarted_from": definition.restarted_from,
         "approval": approval_of(found, job),
+        "sandbox": definition.sandbox and {name: definition.sandbox[name] for name in ("mode", "network")},
     }
     return answer | {name: value for name, value in optional.items() if value is not None}
 

@@ -36,7 +36,9 @@ def descendants(found: Inspection, job: JobDir) -> list[tree.Member]:
     alive = tree.below(supervisor["pid"])
     if alive and not job.is_supervised():
         return []  # the supervisor let go of the job, so none is left; these may belong to the pair's next job
-    return [m for m in alive if m.pid != found.state.pid and not tree.is_sink(m.pid)]
+    first = found.state.init
+    own = (found.state.pid, None if first is None else first["pid"])
+    return [m for m in alive if m.pid not in own and not tree.is_sink(m.pid)]
 
 
 def survivors(found: Inspection, job: JobDir) -> list[tree.Member]:
@@ -46,4 +48,6 @@ def survivors(found: Inspection, job: JobDir) -> list[tree.Member]:
     command = tree.running(found.state.identity)
     if command is not None:
         known.setdefault(command.pid, command)
+    if found.state.init is not None:
+        known.pop(found.state.init["pid"], None)
     return [known[pid] for pid in sorted(known)]

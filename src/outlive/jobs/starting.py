@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import socket
     from typing import Any
 
+    from outlive.core.records import Definition
     from outlive.jobs.conditions.parse import Condition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
@@ -97,7 +98,7 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> W
         root=ctx.store.path,
         job_id=definition.job_id,
         definition=definition.to_dict(),
-        environment=ctx.env,
+        environment=_inherited(ctx, definition),
         overrides=plan.overrides,
         masked=_masked(ctx, plan) if definition.mask else [],
         umask=_umask(),
@@ -132,6 +133,14 @@ def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> W
             if fd is not None and fd >= 0:
                 os.close(fd)
     return here
+
+
+def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
+    if definition.sandbox is None:
+        return ctx.env
+    from outlive.jobs.permission import boundary
+
+    return boundary.inherited(definition, ctx.env)
 
 
 def _entered(ctx: Context, job_id: str) -> Waiting[scope_launch.Launcher]:
@@ -196,6 +205,10 @@ def started(job: JobDir, sock: socket.socket, locks: Locks) -> Waiting[None]:
             message = b""
         if message[:1] == b"{":
             failed = fastjson.loads(message)
+            if failed.get("sandbox"):
+                from outlive.jobs.permission import boundary
+
+                raise boundary.not_set_up(failed["failed"])
             error = OSError(failed["errno"], failed["failed"], failed.get("path"))
             raise from_os("starting the command", error, code="launch_failed", on="process")
         locks.close()

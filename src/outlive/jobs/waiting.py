@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 # A call that waits for longer may be overtaken by an update of outlive: it holds what its answer may need
 _SHORT_MS = 100
-_ROOMS = tuple(f"outlive.{room}" for room in "core system store render supervisor launch jobs verbs cli".split())
+_ROOMS = tuple(
+    f"outlive.{room}" for room in "core system sandbox store render supervisor launch jobs verbs cli".split()
+)
 
 
 class Pause:

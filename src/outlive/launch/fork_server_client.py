@@ -32,7 +32,7 @@ _END_S = 5.0  # a server that ends waits this long for pairs that delete what th
 _CODE = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
 # What a fork server and its pairs may import. It is read at once: an update may replace the files
 # before they need them
-_ROOMS = tuple("errors limits fastjson core system store render supervisor launch".split())
+_ROOMS = tuple("errors limits fastjson core system sandbox store render supervisor launch".split())
 _PREALLOCATED_FILES = 3  # open files that come with a directory that was made ahead
 _image = b""
 _PADDING = " " * 64  # argv is where the name in the process table is written

@@ -138,10 +138,10 @@ class JobFds:
     the input that is fed first. `pidfd`: the command's, if it was opened before this process had
     the job. `master` and `slave`: of a job with a terminal. The slave stays open while the command
     runs, so that a program that closes its terminal for a while is not taken for one that is done
-    with it.
+    with it. `report`: where the first process of a sandbox reports (sandbox/session.py).
     """
 
-    __slots__ = ("data", "listener", "master", "pidfd", "slave", "sources", "stdin", "stdin_escrow")
+    __slots__ = ("data", "listener", "master", "pidfd", "report", "slave", "sources", "stdin", "stdin_escrow")
 
     def __init__(
         self, sources: list[FifoSource | TerminalSource], listener: socket.socket, stdin_escrow: Escrow
@@ -154,6 +154,7 @@ class JobFds:
         self.master: int | None = None
         self.slave: int | None = None
         self.pidfd: int | None = None
+        self.report: socket.socket | None = None
 
     @classmethod
     def made(cls, job: JobDir, escrow: Escrow, stdin_escrow: Escrow, *, pty: bool) -> JobFds:
@@ -186,6 +187,7 @@ class JobFds:
             sources = [FifoSource(fd) for fd in readers]
         job_fds = cls(sources, listener, stdin_escrow)
         job_fds.stdin, job_fds.data, job_fds.master = stdin.get("stdin"), held.get("data"), held.get("master")
+        job_fds.report = adopt_socket(held["report"]) if "report" in held else None
         if job_fds.master is not None:
             job_fds.slave = pty_module.slave_of(job_fds.master)
         return job_fds

@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
 
+    from outlive.core.records import Identity
     from outlive.supervisor.escrow import Escrow
     from outlive.supervisor.request import Request
 
@@ -54,12 +55,18 @@ def start(
     job = open_job(request)
     definition: Definition = Definition.of(request.definition)
     state = State(job_id=request.job_id, boot_id=process.boot_id(), supervisor=own_identity(), phase="spawning")
+    inside: socket.socket | None = None
     try:
         if request.masked:  # first of all: without these files output is shown as it is
             from outlive.supervisor.output.masking import Masking
 
             Masking(job, request.masked).close()
         job_fds = JobFds.made(job, escrow, stdin_escrow, pty=definition.pty)
+        if definition.sandbox is not None:
+            from outlive.sandbox import session
+
+            job_fds.report, inside = session.report_pair()
+            escrow.put({"report": job_fds.report.fileno()})
         if definition.pty or definition.stdin == "open":
             job_fds.data = _first_data(job)
         if job_fds.data is not None:
@@ -70,10 +77,10 @@ def start(
         fault_points.at("start_marked")
         if not job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
             return False
-        state = _spawn(job, request, definition, state, stdin, job_fds)
+        state = _spawn(job, request, definition, state, stdin, job_fds, inside)
         fault_points.at("start_recorded")
     except OSError as error:  # nothing ran: the launcher takes the job back, and reports why
-        _refuse(job, request, state, waiter, error)
+        _refuse(job, request, definition, state, waiter, error)
         return False
     told = False
     if waiter is not None and not state.finished:  # the rest of the preparation is not for the caller to wait for
@@ -86,7 +93,14 @@ def start(
     return not (definition.pty or definition.notification)
 
 
-def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket | None, error: OSError) -> None:
+def _refuse(
+    job: JobDir,
+    request: Request,
+    definition: Definition,
+    state: State,
+    waiter: socket.socket | None,
+    error: OSError,
+) -> None:
     name = errno.errorcode.get(error.errno or 0)
     path = error.filename if isinstance(error.filename, str) else None
     reason = error.strerror or str(error)
@@ -98,7 +112,12 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
     except OSError:  # a full disk: the launcher's answer is what counts
         pass
     if waiter is not None:
-        fds.send(waiter, fastjson.dumps({"failed": reason, "errno": error.errno or 0, "path": path}).encode())
+        told = {"failed": reason, "errno": error.errno or 0, "path": path}
+        if definition.sandbox is not None:
+            from outlive.sandbox.session import Unavailable
+
+            told["sandbox"] = isinstance(error, Unavailable)
+        fds.send(waiter, fastjson.dumps(told).encode())
 
 
 def write_down(job: JobDir, state: State) -> State:
@@ -141,7 +160,13 @@ def _first_data(job: JobDir) -> int | None:
 
 
 def _spawn(
-    job: JobDir, request: Request, definition: Definition, state: State, stdin: int | None, job_fds: JobFds
+    job: JobDir,
+    request: Request,
+    definition: Definition,
+    state: State,
+    stdin: int | None,
+    job_fds: JobFds,
+    inside: socket.socket | None,
 ) -> State:
     """Spawn the command, and write and return the state that has its identity."""
     argv = [*definition.shell, definition.command[0]] if definition.shell else list(definition.command)
@@ -154,8 +179,12 @@ def _spawn(
         cgroup.record()
     )  # taken before the command runs, which inherits the group: kills that are counted from here on may be its own
     state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
+    init = None
     try:
-        pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty)
+        if inside is None:
+            pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty)
+        else:
+            pid, init = _spawn_inside(definition, argv, env, stdio, request.umask, job_fds, inside)
     except OSError as error:
         if isinstance(error, spawn.BeforeExec):
             raise
@@ -169,10 +198,45 @@ def _spawn(
         phase="running",
         pid=pid,
         identity=process.identity(pid),
+        init=init,
         group=group,
         stdin="open" if definition.pty or definition.stdin == "open" else "closed",
     )
     return write_down(job, state)
+
+
+def _spawn_inside(
+    definition: Definition,
+    argv: list[str],
+    env: dict[str, str],
+    stdio: dict[int, int],
+    umask: int,
+    job_fds: JobFds,
+    inside: socket.socket,
+) -> tuple[int, Identity]:
+    """Start the command in its sandbox. Return its pid, and the identity of the sandbox's process
+    1."""
+    from outlive.sandbox import session
+
+    assert definition.sandbox is not None
+    assert job_fds.report is not None
+    terminal = job_fds.slave
+    if terminal is not None:
+        stdio = dict.fromkeys((0, 1, 2), terminal) | stdio
+    try:
+        found = session.start(
+            definition.sandbox,
+            argv,
+            env,
+            stdio,
+            cwd=definition.cwd,
+            umask=umask,
+            terminal=terminal is not None,
+            report=(job_fds.report, inside),
+        )
+    finally:
+        inside.close()
+    return found.command, process.identity(found.init)
 
 
 def _pipes(job: JobDir) -> dict[int, int]:

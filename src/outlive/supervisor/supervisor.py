@@ -17,7 +17,7 @@ from outlive.errors import OutliveError
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import EVENTS, GAP, META, ORDER, STATE, JobDir
 from outlive.supervisor.control_server import ControlServer
-from outlive.supervisor.ending import oom_verdict, outcome
+from outlive.supervisor.ending import members, oom_verdict, outcome
 from outlive.supervisor.ending.kill import Killer
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.recorder import EventRecorder
@@ -97,9 +97,14 @@ class Supervisor:
             on_event=self._control.state,
             on_idle=lambda: self.event("look"),
         )
-        hang_up = self._definition.pty
+        # A process in a sandbox is the child of another one: its end sends no SIGCHLD
         self._killer = Killer(
-            self._loop, self._members, self._tree_gone, told=parent, hang_up=hang_up, on_kill=self._grace_over
+            self._loop,
+            self._killable,
+            self._tree_gone,
+            told=parent and job_fds.report is None,
+            hang_up=self._definition.pty,
+            on_kill=self._grace_over,
         )
         self._input = Input(
             job,
@@ -165,16 +170,21 @@ class Supervisor:
     def _watch_command(self) -> None:
         if self._state.pid is None:
             return
-        held = self._fds.pidfd
+        held, report = self._fds.pidfd, self._fds.report
         self._pidfd = process.open_pidfd(self._state.pid) if held is None else held
-        if self._pidfd is not None:
+        if report is not None:
+            if self._pidfd is not None and not process.is_same(self._state.identity):
+                self._pidfd = None  # the command has ended, and the number may mean another process
+            self._loop.read(report.fileno(), self._command_ended)
+        elif self._pidfd is not None:
             self._loop.read(self._pidfd, self._command_ended)
         else:  # no pidfds here, and SIGCHLD tells; or the command has ended already
             self.event("child")
 
     def _command_ended(self) -> None:
-        if self._pidfd is not None:
-            self._loop.forget(self._pidfd)
+        told_by = self._fds.report.fileno() if self._fds.report is not None else self._pidfd
+        if told_by is not None:
+            self._loop.forget(told_by)
             self._ended_ns = time.monotonic_ns()
         self.event("child")
 
@@ -203,7 +213,7 @@ class Supervisor:
             return
         self._reap_orphans()
         self._killer.check()
-        if self._phase == LINGERING or self._pidfd is None:
+        if self._phase == LINGERING or (self._pidfd is None and self._fds.report is None):
             self.event("child")
 
     # --- the end of the command ---
@@ -219,7 +229,7 @@ class Supervisor:
         self._input.look()
         finished = self._outcome()
         if finished is None:
-            if self._pidfd is not None or not self._parent:  # else every SIGCHLD asks again
+            if self._pidfd is not None or self._fds.report is not None or not self._parent:
                 self._loop.after("settle", limits.SWEEP_INTERVAL_S, self._settle)
             return
         self._recorder.last_hits()
@@ -249,12 +259,18 @@ class Supervisor:
 
     def _outcome(self) -> State | None:
         """Return the state with the outcome, None while it is not known."""
-        if self._parent:
+        if self._fds.report is not None:
+            from outlive.sandbox import session
+
+            told = session.outcome(self._fds.report)
+            if told is not None:
+                return self._ended(told)
+        elif self._parent:
             assert self._state.pid is not None
             found = os.waitid(os.P_PID, self._state.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
             if found is None:
                 return None
-            return self._ended(_wait_status(found))
+            return self._ended(outcome.wait_status(found))
         status = process.exit_status(self._pidfd) if self._pidfd is not None else None
         if status is not None:
             return self._ended(status)
@@ -262,9 +278,8 @@ class Supervisor:
             return None
         if not self._loop.is_set("unknown"):  # PID 1 has to reap it before the kernel tells
             if self._asked_kernel:
-                return outcome.lost(
-                    self._state, "its supervisors were killed, and the kernel did not keep its exit code"
-                )
+                who = "the first process of its sandbox was" if self._fds.report else "its supervisors were"
+                return outcome.lost(self._state, f"{who} killed, and the kernel did not keep its exit code")
             self._asked_kernel = True
             self._loop.after("unknown", _EXIT_INFO_S, lambda: None)
         return None
@@ -274,7 +289,7 @@ class Supervisor:
         return oom_verdict.judged(ended.replace(log_bytes=self._pump.sizes))
 
     def _reap_command(self) -> None:
-        if self._parent and not self._reaped and self._state.pid is not None:
+        if self._parent and not self._reaped and self._state.pid is not None and self._fds.report is None:
             try:
                 os.waitpid(self._state.pid, os.WNOHANG)
             except ChildProcessError:
@@ -303,7 +318,7 @@ class Supervisor:
             # missing cannot keep this process
             self._loop.after("look", _LINGER_CHECK_S, lambda: self.event("look"))
             return
-        living = bool(self._members(not self._parent))
+        living = bool(self._killable(not self._parent))
         if not living and not self._pump.look_again():
             self._loop.stop()
         elif not self._parent:  # an adopter gets no SIGCHLD
@@ -364,22 +379,14 @@ class Supervisor:
         self._recorder.signal_sent("SIGKILL", ending.get("by", ""), ending.get("cause", "kill"))
 
     def _members(self, full: bool) -> list[Member]:
-        """Return the living processes of the job. `full` also looks for the cookie, for processes
-        that are not below this one.
-        """
-        found = tree.below(os.getpid(), self._recorder.sinks.pids)
-        if not self._parent:  # the command is not below us, and may have dropped its cookie
-            found += self._command_tree()
-        if full or not self._parent:
-            found += tree.with_cookie(self._request.job_id)
-        members = {member.pid: member for member in found}
-        if self._recorder.sinks.started:  # what a notification command left behind is no part of the job
-            members = {pid: member for pid, member in members.items() if not tree.is_sink(pid)}
-        return list(members.values())
+        return members.living(self._state, self._request.job_id, self._recorder.sinks, full=full, parent=self._parent)
 
-    def _command_tree(self) -> list[Member]:
-        command = tree.running(self._state.identity)
-        return [] if command is None else [command, *tree.below(command.pid)]
+    def _killable(self, full: bool) -> list[Member]:
+        """Return the living processes of the job. After the end of the command process 1 of its
+        sandbox is one of them; before it, its death would take the outcome with it.
+        """
+        found = self._members(full)
+        return found if self._phase == RUNNING else [*found, *members.first_of_sandbox(self._state)]
 
     def _tree_gone(self) -> None:
         if self._phase == LINGERING:
@@ -490,10 +497,3 @@ class Supervisor:
             return
         store.unmark_live(self._request.job_id)
         store.close()
-
-
-def _wait_status(found: os.waitid_result) -> int:
-    """Return the wait(2) status that corresponds to a siginfo of waitid(2)."""
-    if found.si_code == os.CLD_EXITED:
-        return found.si_status << 8
-    return found.si_status | (0x80 if found.si_code == os.CLD_DUMPED else 0)

@@ -51,7 +51,7 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
         start(request, files.get("stdin"), None, escrow, stdin_escrow)
         return
     job_fds = JobFds.taken(job, held, stdin_escrow)
-    state = _recover(job, state, parent=True)
+    state = _recover(job, state, parent=True, report=job_fds.report)
     fault_points.at("takeover_recorded")
     Supervisor(job, request, state, job_fds, parent=True).run(None)
 
@@ -83,23 +83,38 @@ def adopt(
     Supervisor(job, request, state, job_fds, parent=False).run(waiter)
 
 
-def _recover(job: JobDir, state: State, *, parent: bool, command: Identity | None = None) -> State:
+def _recover(
+    job: JobDir, state: State, *, parent: bool, command: Identity | None = None, report: socket.socket | None = None
+) -> State:
     """Find out what is true of the command now, record it, and return it. `command`: its identity,
-    if a reader saw it.
+    if a reader saw it. `report`: of a command in a sandbox.
     """
     state = state.replace(supervisor=own_identity(), adopted=state.adopted + 1, waiting=None)
     if state.finished:  # only its descendants are left to look after
         return write_down(job, state)
     if not parent:
         state = state.replace(stdin="closed" if state.stdin else None)
+    if state.pid is None and report is not None:
+        state = _found_inside(state, report)
     if state.pid is None:
-        found = command or _find_command(job.job_id)
+        found = command or (None if report else _find_command(job.job_id))
         if found is None:
             return write_down(job, _never_recorded(job, state))
         state = state.replace(pid=found["pid"], identity=found, phase="running")
     if state.started_at is None:
         state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
     return write_down(job, state)
+
+
+def _found_inside(state: State, report: socket.socket) -> State:
+    """Return the state with the command in the sandbox, if it was started."""
+    from outlive.sandbox import session
+
+    found = session.found_again(report)
+    if found is None:
+        return state
+    identity = process.identity(found.command)
+    return state.replace(pid=found.command, identity=identity, init=process.identity(found.init), phase="running")
 
 
 def _find_command(job_id: str) -> Identity | None:

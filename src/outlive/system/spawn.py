@@ -85,7 +85,7 @@ def _moves(stdio: Mapping[int, int]) -> list[Action]:
 def _spawn_found(argv: Sequence[str], env: Mapping[str, str], moves: list[Action], new_session: bool) -> int:
     """Start a program that is found by the rules of execvpe(3): a path as it is, a name along the
     PATH of the *job*."""
-    path = _find(argv[0], env)
+    path = find(argv[0], env)
     try:
         return _spawn_at(path, argv, env, moves, new_session)
     except OSError as error:
@@ -94,7 +94,7 @@ def _spawn_found(argv: Sequence[str], env: Mapping[str, str], moves: list[Action
         raise
 
 
-def _find(program: str, env: Mapping[str, str]) -> str:
+def find(program: str, env: Mapping[str, str]) -> str:
     """Return the first candidate that may be run: a check costs microseconds, a spawn that fails
     half a millisecond.
 

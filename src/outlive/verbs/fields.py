@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.core.records import APPROVALS, REASONS, RIGHTS, STATES
+from outlive.core.records import APPROVALS, NETWORKS, REASONS, RIGHTS, SANDBOXES, STATES
 from outlive.verbs.event_fields import EVENT
 from outlive.verbs.field_kinds import _count, _flag, _maybe_count, _maybe_string, _object, _of, _string, _strings
 
@@ -110,6 +110,12 @@ FIELDS: dict[str, Schema] = {
     "command": _strings("As given: one element is a shell string, several are an argument vector."),
     "cwd": _maybe_string("The directory it runs in."),
     "tags": _strings("Its tags."),
+    "sandbox": _of(
+        "object",
+        "The boundary it runs in; absent for a job without one.",
+        properties={"mode": {"enum": list(SANDBOXES[:-1])}, "network": {"enum": list(NETWORKS)}},
+        required=["mode", "network"],
+    ),
     "owner": _string("Which client started it."),
     "pid": _of(["integer", "null"], "Process id of the command; null before it started."),
     "created_at": _string("When it was defined.", **_TIME),

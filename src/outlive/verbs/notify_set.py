@@ -52,13 +52,16 @@ def notify_set(
             return found | _on_output_match(ctx, old.get("on_output_match"), match, end)
 
         def redefined(old: Definition) -> Definition:
+            definition_module.require_sandbox(ctx, old, "give sinks to")
             notification = changed(old.notification)
             if ctx.config.has("policy"):
                 from outlive.jobs.permission import commands  # late: most people have no policy
 
                 commands.check_sinks(ctx, old, notification)
+            new = old.replace(notification=notification)
+            definition_module.require_sinks(new)
             ctx.note("notify set", found_job.job_id, notification=notification)
-            return old.replace(notification=notification)
+            return new
 
         definition = lookup.change_meta(found_job, redefined)
         found = adoption.inspect_and_adopt(ctx, found_job)

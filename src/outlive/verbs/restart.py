@@ -43,6 +43,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.P
     before = found.definition
     definition_module.refuse_unstored(before, env)
     definition_module.working_directory(ctx, before.cwd)
+    definition_module.require_sandbox(ctx, before, "restart")
     if before.stdin == "caller":
         raise invalid(
             "job", "its input was the stdin of the command that started it, which is gone", hint="Use run again."

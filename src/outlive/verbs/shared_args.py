@@ -4,7 +4,7 @@ how long a call waits."""
 from __future__ import annotations
 
 from outlive import limits
-from outlive.core.records import MATCH_TYPES, REGEX
+from outlive.core.records import MATCH_TYPES, NETWORKS, REGEX, SANDBOXES
 from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
 
 # What output is watched for. A CLI pattern is one word; the other members of a watch have flags of
@@ -75,8 +75,13 @@ DEFINITION = (
         "restart of the service that starts it (default: the configuration's, off).", mcp=""),
     Arg("no_systemd_scope", BOOL, "Make no systemd scope, whatever the configuration says.", mcp=""),
     Arg("scope", STR, "The old name of --systemd-scope.", choices=("none", "systemd"), mcp="", hidden=True),
-    Arg("elevated", BOOL, "Run outside the sandbox. There is none, so this changes nothing.", default=False, cli="",
-        section="sandbox"),
+    Arg("sandbox", STR, "What the job may change: read-only nothing, workspace-write the directory that outlive was started in "
+        "and configured ones, off all that you may (default: the configuration's, off).", choices=SANDBOXES,
+        section="sandbox", mcp_help=""),
+    Arg("network", STR, "What the job reaches in a sandbox: none; loopback, a loopback of its own; open.", choices=NETWORKS,
+        section="sandbox", mcp_help=""),
+    Arg("elevated", BOOL, "Run outside the sandbox, where the configuration allows it.", default=False,
+        section="sandbox", mcp_help="ask to leave the sandbox"),
 )  # fmt: skip
 
 # What of the output an answer shows.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
+from outlive.jobs import definition as definition_module
 from outlive.jobs import job_answer, lookup, starting
 from outlive.store.job_dir import Locks
 from outlive.system import fault_points
@@ -14,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from outlive.jobs import definition as definition_module
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
@@ -61,6 +61,7 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
     if state is None or state.state != "created":
         raise _not_created(state.state if state else "unknown")
     plan = starting.plan_of_created(ctx, job)
+    definition_module.require_sandbox(ctx, plan.definition, "start")
     if plan.definition.approval is None:
         if ctx.config.has("policy"):
             from outlive.jobs.permission import commands  # late: most people have no policy

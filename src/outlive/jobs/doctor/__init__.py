@@ -7,7 +7,7 @@ A check takes the `Place` and returns a `Finding`.
 from __future__ import annotations
 
 from outlive.errors import OutliveError
-from outlive.jobs.doctor import audit, clients, install, jobs, kernel, processes, resources, root, systemd
+from outlive.jobs.doctor import audit, clients, install, jobs, kernel, processes, resources, root, sandbox, systemd
 from outlive.jobs.doctor.finding import Finding, warn
 
 TYPE_CHECKING = False
@@ -29,6 +29,7 @@ CHECKS: dict[str, Callable[[Place], Finding]] = {
     "version": processes.version,  # after supervision, which asks the supervisors
     "kernel": kernel.features,
     "who_is_blocked": kernel.blocked,
+    "sandbox": sandbox.sandbox,
     "open_files": resources.open_files,
     "pipes": resources.pipes,
     "memory": resources.memory,

@@ -88,7 +88,7 @@ def sink_commands(notification: Mapping[str, Any]) -> list[str]:
 
 def sandbox_of(definition: Definition) -> str:
     """Return the mode of the sandbox that a job runs in."""
-    return str(getattr(definition, "sandbox", None) or "off")
+    return definition.sandbox["mode"] if definition.sandbox else "off"
 
 
 def _of_sinks(ctx: Context, policy: Policy, definition: Definition, commands: list[str]) -> list[Decision]:

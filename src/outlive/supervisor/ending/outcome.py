@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from outlive.core.records import State
 
 
+def wait_status(found: os.waitid_result) -> int:
+    """Return the wait(2) status that corresponds to a siginfo of waitid(2)."""
+    if found.si_code == os.CLD_EXITED:
+        return found.si_status << 8
+    return found.si_status | (0x80 if found.si_code == os.CLD_DUMPED else 0)
+
+
 def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None = None) -> State:
     """Return the state after the command ended with this wait(2) status, at `ended_ns` (monotonic;
     None: now).

@@ -97,6 +97,7 @@ class Sinks:
         self._request = request
         self._on_done = on_done
         self._tell = tell
+        self._sandbox: dict[str, Any] | None = request.definition.get("sandbox")
         self._lanes = [_Lane(job, loop, request, kind, self._refused) for kind in (FINISHED, MATCHED)]
         self._told: dict[tuple[str, str], tuple[float, int]] = {}  # watch and sink → since when, and how often
         self._dropped: set[str] = set()  # watches that were removed
@@ -137,7 +138,7 @@ class Sinks:
         self._write_completion(event, results, done=False, tries=tries + 1)
         fault_points.at("end_owing")
         if "file" in left:
-            results = [*results, self._said(event, append(event, left["file"], self._request.root))]
+            results = [*results, self._said(event, append(event, left["file"], self._request.root, self._sandbox))]
         if "command" not in left:
             self._finished_told(event, results)
             return
@@ -194,7 +195,7 @@ class Sinks:
     ) -> None:
         """Deliver one hit of a watch. `done` gets `results` and what became of it, after each sink."""
         if path:
-            results = [*results, self._said(event, append(event, path, self._request.root))]
+            results = [*results, self._said(event, append(event, path, self._request.root, self._sandbox))]
             done(event, results)
         if command and (why := self._refused(event)):
             done(event, [*results, self._said(event, _not_run(command, why))])
@@ -321,7 +322,13 @@ class _Lane:
         try:
             words = [*self._request.sink_shell, command]
             stdio = {0: data, 1: null, 2: null}
-            return spawn.spawn(words, env, stdio, cwd=cwd if os.path.isdir(cwd) else "/", umask=self._request.umask)
+            cwd = cwd if os.path.isdir(cwd) else "/"
+            sandbox = self._request.definition.get("sandbox")
+            if sandbox is not None:
+                from outlive.sandbox import session
+
+                return session.start_sink(sandbox, words, env, stdio, cwd=cwd, umask=self._request.umask)
+            return spawn.spawn(words, env, stdio, cwd=cwd, umask=self._request.umask)
         finally:
             os.close(data)
             os.close(null)
@@ -353,7 +360,7 @@ class _Lane:
             process.send_signal(member.pid, member.start, signal.SIGKILL)
 
 
-def append(event: Event, path: str, root: str) -> Result:
+def append(event: Event, path: str, root: str, sandbox: dict[str, Any] | None = None) -> Result:
     """Add one line by one write to a file opened for appending, so that lines of several jobs do
     not mix. A file inside the job root is refused.
     """
@@ -364,8 +371,7 @@ def append(event: Event, path: str, root: str) -> Result:
     try:
         if is_inside(path, root):
             return {**result, "error": _IN_ROOT}
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        fd = os.open(path, _APPEND, 0o600)
+        fd = _opened(path, sandbox)
         try:
             if is_inside(f"/proc/self/fd/{fd}", root):  # by a link that was made in between
                 return {**result, "error": _IN_ROOT}
@@ -377,6 +383,15 @@ def append(event: Event, path: str, root: str) -> Result:
     except (ValueError, TypeError) as error:  # a NUL or half a character in the path, or no text at all
         return {**result, "error": f"not a path: {error}"}
     return {**result, "success": True}
+
+
+def _opened(path: str, sandbox: dict[str, Any] | None) -> int:
+    if sandbox is not None:
+        from outlive.sandbox import sink_file
+
+        return sink_file.open_writable(sandbox, path, _APPEND, 0o600)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    return os.open(path, _APPEND, 0o600)
 
 
 def _not_run(target: str, why: str, kind: str = "command") -> Result:

@@ -39,6 +39,9 @@ def preload(definition: dict[str, Any]) -> None:
         import outlive.supervisor.input.feed
         import outlive.supervisor.input.prompt_detector
         import outlive.supervisor.input.terminal
+    if definition.get("sandbox") is not None:
+        import outlive.sandbox.session
+        import outlive.sandbox.sink_file
     if definition.get("pty"):
         held_code.hold("outlive.render")  # for the fork that looks for the cursor
     if definition.get("mask"):

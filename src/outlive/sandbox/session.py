@@ -1,0 +1,292 @@
+"""A command in a sandbox, as its supervisor sees it.
+
+bwrap is started, makes the namespaces and becomes two processes. The inner one is process 1 of the
+sandbox and executes `init.c`, which starts the command, and reports start and end with the exact
+wait status. The outer one, which would only wait, is killed: process 1 is then the child of the
+supervisor. What it reports stays in a socket until the outcome is recorded, so a successor of a
+killed supervisor hears the same.
+"""
+
+from __future__ import annotations
+
+import binascii
+import errno
+import fcntl
+import os
+import struct
+
+from outlive.sandbox import bubblewrap, syscalls
+from outlive.sandbox.init_program import PROGRAMS
+from outlive.system import fds, process, spawn, tree
+from outlive.system.signals import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+else:
+    socket = fds.socket
+
+# init.c expects these; the others are for bwrap, which closes them
+_REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _ARGS = 3, 4, (5, 6), 7, 8, 9
+_FREE = 20  # above all of these
+_PROGRAM = "/dev/boxkeeper"  # a name that no `pkill` of an agent matches
+_READY, _STARTED, _ENDED = 1, 2, 3
+_MESSAGE = struct.Struct("=ii")
+_CREDENTIALS = 2  # SCM_CREDENTIALS: pid, uid, gid
+_START_S = 20.0
+_TOLD_BYTES = 2000
+_SHELL = "/bin/sh"
+
+
+class Unavailable(spawn.BeforeExec):
+    """A sandbox that could not be set up: nothing ran."""
+
+
+class Inside:
+    """A command that runs in a sandbox, and the first process of the sandbox."""
+
+    __slots__ = ("command", "init")
+
+    def __init__(self, command: int, init: int) -> None:
+        self.command = command
+        self.init = init
+
+
+def report_pair() -> tuple[socket.socket, socket.socket]:
+    """Return (the supervisor's end, the end in the sandbox) of the socket for reports."""
+    here, there = fds.pair()
+    here.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return here, there
+
+
+def start(
+    spec: Mapping[str, Any],
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    stdio: Mapping[int, int],
+    *,
+    cwd: str,
+    umask: int | None,
+    terminal: bool,
+    report: tuple[socket.socket, socket.socket],
+) -> Inside:
+    """Start `argv` in the sandbox.
+
+    `stdio`: the fds 0, 1 and 2 of the command, and those that stay open as long as the sandbox.
+    Errors: Unavailable and spawn.BeforeExec if nothing ran; OSError of execve(2).
+    """
+    here, there = report
+    path = _found(argv[0], env, cwd)
+    files = {
+        **{fd: stdio[fd] for fd in (0, 1)},
+        _STDERR: stdio[2],
+        _REPORT: there.fileno(),
+        **dict(zip(_KEEPERS, [stdio[fd] for fd in sorted(stdio) if fd > 2], strict=False)),
+    }
+    flag = "t" if terminal else "-"
+    try:
+        return _start(spec, [flag, path, *argv], env, files, cwd=cwd, umask=umask, here=here)
+    except OSError as error:
+        if error.errno != errno.ENOEXEC or isinstance(error, Unavailable):
+            raise
+    words = [flag, _SHELL, "sh", path, *argv[1:]]  # a script without #! is run by sh, as shells do
+    return _start(spec, words, env, files, cwd=cwd, umask=umask, here=here)
+
+
+def _found(program: str, env: Mapping[str, str], cwd: str) -> str:
+    """Return the path that execvpe(3) would run in `cwd`."""
+    back = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.chdir(cwd)
+        return spawn.find(program, env)
+    except OSError as error:
+        raise spawn.BeforeExec(error.errno, error.strerror, cwd) from error
+    finally:
+        os.fchdir(back)
+        os.close(back)
+
+
+def _start(
+    spec: Mapping[str, Any],
+    words: list[str],
+    env: Mapping[str, str],
+    files: Mapping[int, int],
+    *,
+    cwd: str,
+    umask: int | None,
+    here: socket.socket,
+) -> Inside:
+    told, telling = os.pipe()
+    first = ["--as-pid-1", "--perms", "0555", "--ro-bind-data", str(_INIT), _PROGRAM]
+    made = {
+        2: telling,
+        _INIT: fds.memory_file("init", binascii.a2b_base64(PROGRAMS[os.uname().machine])),
+        **_for_bwrap(spec, env, cwd, first),
+    }
+    try:
+        command = [spec["bwrap"], "--args", str(_ARGS), "--", _PROGRAM, *words]
+        return _met(here, told, _spawn(command, {**files, **made}, cwd=cwd, umask=umask))
+    finally:
+        for fd in (told, *made.values()):
+            os.close(fd)
+
+
+def _for_bwrap(spec: Mapping[str, Any], env: Mapping[str, str], cwd: str, first: list[str]) -> dict[int, int]:
+    arguments = bubblewrap.arguments(spec, env, cwd, filter_fd=_FILTER, first=first)
+    return {
+        _FILTER: fds.memory_file("filter", syscalls.program(os.uname().machine, spec["network"])),
+        _ARGS: fds.memory_file("args", arguments),
+    }
+
+
+def _spawn(command: list[str], files: Mapping[int, int], *, cwd: str, umask: int | None) -> int:
+    """Start bwrap. The fds go through high numbers: no source may be the target of another."""
+    high = {target: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _FREE) for target, fd in files.items()}
+    try:
+        return spawn.spawn(command, {}, high, cwd=cwd, umask=umask)
+    except spawn.BeforeExec:
+        raise
+    except OSError as error:
+        raise Unavailable(0, f"{command[0]}: {error.strerror}") from error
+    finally:
+        for fd in high.values():
+            os.close(fd)
+
+
+def _met(here: socket.socket, told: int, outer: int) -> Inside:
+    """Wait for the command to be started, and end the outer bwrap. Errors: Unavailable, OSError of
+    execve(2)."""
+    command = 0
+    try:
+        while True:
+            kind, value, sender = _heard(here)
+            if kind == _READY:
+                command = sender
+            elif kind == _STARTED and value:
+                raise OSError(value, os.strerror(value))
+            elif kind == _STARTED:
+                return Inside(command, sender)
+            else:  # bwrap gave up, and closed its end
+                raise Unavailable(0, _complaint(told))
+    finally:
+        end_outer(outer)
+
+
+def end_outer(outer: int) -> None:
+    """Kill the bwrap outside, so that process 1 of the sandbox becomes our child."""
+    try:
+        os.kill(outer, signal.SIGKILL)
+        os.waitpid(outer, 0)
+    except (ProcessLookupError, ChildProcessError):
+        return
+
+
+def _heard(here: socket.socket) -> tuple[int, int, int]:
+    """Return the next message as (kind, value, pid of the sender); (0, 0, 0) at the end."""
+    here.settimeout(_START_S)
+    try:
+        message, control, _, _ = here.recvmsg(_MESSAGE.size, socket.CMSG_SPACE(12))
+    except TimeoutError:
+        return 0, 0, 0
+    finally:
+        here.setblocking(False)
+    if len(message) != _MESSAGE.size:
+        return 0, 0, 0
+    pids = [struct.unpack_from("=i", data)[0] for _, kind, data in control if kind == _CREDENTIALS]
+    return (*_MESSAGE.unpack(message), pids[0] if pids else 0)
+
+
+def _complaint(told: int) -> str:
+    os.set_blocking(told, False)
+    try:
+        text = os.read(told, _TOLD_BYTES).decode("utf-8", "replace").strip()
+    except BlockingIOError:
+        text = ""
+    return " ".join(text.split()) or "bwrap ended without a word"
+
+
+def outcome(here: socket.socket) -> int | None:
+    """Return the wait status of the command, None if it was not reported: not yet, or never, if
+    process 1 was killed. The message stays in the socket for a successor."""
+    try:
+        message = here.recv(_MESSAGE.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except (BlockingIOError, ConnectionResetError):
+        return None
+    if len(message) != _MESSAGE.size:
+        return None
+    kind, value = _MESSAGE.unpack(message)
+    return int(value) if kind == _ENDED else None
+
+
+def has_ended(here: socket.socket) -> bool:
+    """Return whether nothing lives in the sandbox, and nothing was reported that was not read."""
+    try:
+        return not here.recv(_MESSAGE.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
+
+
+def found_again(here: socket.socket) -> Inside | None:
+    """Return the command that a killed supervisor started and did not record, by the process tree
+    below this process; None if there is none.
+
+    Process 1 of the sandbox has made the command as its first child, so its number inside is 2.
+    """
+    for _ in range(2):
+        below = {member.pid: _number_inside(member.pid) for member in tree.below(os.getpid())}
+        command = next((pid for pid, number in below.items() if number == 2), 0)
+        init = next((pid for pid, number in below.items() if number == 1), 0)
+        if init and process.parent(init) != os.getpid():
+            end_outer(process.parent(init) or 0)
+        if command and init:
+            _skip_start(here)
+            return Inside(command, init)
+        kind, value, _ = _heard(here)
+        if kind == 0 or (kind == _STARTED and value):
+            return None
+    return None
+
+
+def _skip_start(here: socket.socket) -> None:
+    """Take the reports of the start out of the socket, as far as the killed supervisor did not."""
+    while True:
+        try:
+            message = here.recv(_MESSAGE.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except (BlockingIOError, ConnectionResetError):
+            return
+        if len(message) != _MESSAGE.size or _MESSAGE.unpack(message)[0] == _ENDED:
+            return
+        here.recv(_MESSAGE.size, socket.MSG_DONTWAIT)
+
+
+def _number_inside(pid: int) -> int:
+    """Return the pid that a process has in a pid namespace right below ours, 0 if it is in ours."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            numbers = next((line.split()[1:] for line in file if line.startswith(b"NSpid:")), [])
+    except OSError:
+        return 0
+    return int(numbers[1]) if len(numbers) == 2 else 0
+
+
+def start_sink(
+    spec: Mapping[str, Any],
+    words: list[str],
+    env: Mapping[str, str],
+    stdio: Mapping[int, int],
+    *,
+    cwd: str,
+    umask: int | None,
+) -> int:
+    """Start a notification command in a sandbox like that of its job, and return the pid to wait
+    for. Errors: OSError."""
+    files = {**stdio, **_for_bwrap(spec, env, cwd, [])}
+    try:
+        return _spawn([spec["bwrap"], "--args", str(_ARGS), "--", *words], files, cwd=cwd, umask=umask)
+    finally:
+        os.close(files[_FILTER])
+        os.close(files[_ARGS])

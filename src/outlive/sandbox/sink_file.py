@@ -1,0 +1,48 @@
+"""Open a file outside the sandbox, for a supervisor, that a job in it could write itself.
+
+The job may change every name below its writable directories while its supervisor opens one, so no
+link below them is followed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from outlive.sandbox import view
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_GIT = ".git"  # what git runs is in there
+
+
+def open_writable(spec: Mapping[str, Any], path: str, flags: int, mode: int) -> int:
+    """Return an fd of the file; missing directories are made. Errors: OSError, EROFS where the job
+    may not write."""
+    path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    root = next((one for one in spec["roots"] if view.is_in(path, [one])), None)
+    names = path.removeprefix(root or "").strip("/").split("/")
+    if root is None or _GIT in names or not view.is_writable(spec, path):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+    folder = os.open(root, _FOLDER & ~os.O_NOFOLLOW)
+    try:
+        for name in names[:-1]:
+            inner = _entered(folder, name)
+            os.close(folder)
+            folder = inner
+        return os.open(names[-1], flags | os.O_NOFOLLOW, mode, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _entered(folder: int, name: str) -> int:
+    """Return an fd of a directory in `folder`, which is made if it is missing."""
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except FileNotFoundError:
+        os.mkdir(name, 0o777, dir_fd=folder)
+        return os.open(name, _FOLDER, dir_fd=folder)

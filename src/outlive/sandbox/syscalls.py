@@ -1,0 +1,80 @@
+"""The filter of system calls in a sandbox: a classic BPF program for seccomp(2).
+
+It refuses what the namespaces do not: typing into a terminal (TIOCSTI, TIOCLINUX), new namespaces,
+the keyrings, which no namespace separates, io_uring, which makes sockets past the filter, and,
+without an open network, sockets of families that a network namespace does not separate.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
+
+# linux/filter.h and linux/seccomp.h
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
+_NR, _ARCH, _ARG0, _ARG1 = 0, 4, 16, 24  # offsets of struct seccomp_data; arguments: their low 32 bits
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+# sched.h: NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; NEWTIME for unshare(2) alone
+_NEW, _NEW_TIME = 0x7E020000, 0x80
+_X32 = 0x40000000  # numbers of the x32 interface of x86_64
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
+_FAMILIES = {"none": (_UNIX,), "loopback": (_UNIX, _INET, _INET6, _NETLINK)}
+
+# Architecture (linux/audit.h), then the numbers of its system calls. The second architecture of a
+# machine is that of its 32-bit programs
+_NAMES = "ioctl clone unshare setns add_key request_key keyctl socket socketcall".split()
+_X86_64 = (0xC000003E, (16, 56, 272, 308, 248, 249, 250, 41, None))
+_I386 = (0x40000003, (54, 120, 310, 346, 286, 287, 288, 359, 102))
+_AARCH64 = (0xC00000B7, (29, 220, 97, 268, 217, 218, 219, 198, None))
+_ARM = (0x40000028, (54, 120, 337, 375, 309, 310, 311, 281, None))
+_MACHINES = {"x86_64": (_X86_64, _I386), "aarch64": (_AARCH64, _ARM)}
+_CLONE3, _IO_URING_SETUP = 435, 425  # the same everywhere
+
+
+def program(machine: str, network: str) -> bytes:
+    """Return the filter for a machine, as os.uname() names it. Errors: KeyError for a machine that
+    is not known."""
+    code: list[Instruction] = []
+    for arch, numbers in _MACHINES[machine]:
+        body = _rules(dict(zip(_NAMES, numbers, strict=True)), _FAMILIES.get(network), x32=arch == _X86_64[0])
+        code += [(_LOAD, 0, 0, _ARCH), (_EQUAL, 0, len(body), arch), *body]
+    code.append(_refused(errno.ENOSYS))
+    return b"".join(struct.pack("=HBBI", *one) for one in code)
+
+
+def _refused(number: int) -> Instruction:
+    return (_RETURN, 0, 0, _ERRNO | number)
+
+
+_ALLOWED: Instruction = (_RETURN, 0, 0, _ALLOW)
+
+
+def _rules(numbers: dict[str, int | None], families: tuple[int, ...] | None, *, x32: bool) -> list[Instruction]:
+    denied = _refused(errno.EPERM)
+    code: list[Instruction] = [(_LOAD, 0, 0, _NR)]
+    if x32:
+        code += [(_AT_LEAST, 0, 1, _X32), _refused(errno.ENOSYS)]
+    for number in (_CLONE3, _IO_URING_SETUP):  # ENOSYS: the C library falls back on clone(2)
+        code += _on(number, [_refused(errno.ENOSYS)])
+    for name in ("setns", "add_key", "request_key", "keyctl"):
+        code += _on(numbers[name], [denied])
+    code += _on(numbers["clone"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW), denied, _ALLOWED])
+    code += _on(numbers["unshare"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW | _NEW_TIME), denied, _ALLOWED])
+    typing = [(_LOAD, 0, 0, _ARG1), (_EQUAL, 1, 0, _TIOCSTI), (_EQUAL, 0, 1, _TIOCLINUX), denied, _ALLOWED]
+    code += _on(numbers["ioctl"], typing)
+    if families is not None:
+        last = len(families) - 1
+        known: list[Instruction] = [(_EQUAL, last - at + 1, 0, family) for at, family in enumerate(families)]
+        socket = [(_LOAD, 0, 0, _ARG0), *known, _refused(errno.EAFNOSUPPORT), _ALLOWED]
+        code += _on(numbers["socket"], socket)
+        code += _on(numbers["socketcall"], [denied])  # its arguments lie in memory, which a filter cannot read
+    return [*code, _ALLOWED]
+
+
+def _on(number: int | None, body: list[Instruction]) -> list[Instruction]:
+    return [] if number is None else [(_EQUAL, 0, len(body), number), *body]

@@ -1,0 +1,177 @@
+"""What works without a sandbox works in one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import processes, wait
+from support.cli import Cli
+
+INSIDE = ("--sandbox", "workspace-write")
+Run = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def inside(cli: Cli, place: Path) -> Run:
+    """Run a command in a sandbox, and return the answer at its end."""
+
+    def run(*words: str, **how: Any) -> dict[str, Any]:
+        return cli.ok("run", *INSIDE, "--wait", *words, cwd=place / "work", **how)
+
+    return run
+
+
+@pytest.mark.parametrize("code", [0, 3, 143, 255])
+def test_an_exit_code_is_exact(inside: Run, code: int) -> None:
+    answer = inside(f"exit {code}")
+    assert (answer["state"], answer["exit_code"], answer["reason"]) == ("exited", code, "exit")
+
+
+@pytest.mark.parametrize("name", ["TERM", "KILL", "SEGV"])
+def test_a_death_by_signal_is_one_and_no_exit_code(inside: Run, name: str) -> None:
+    answer = inside(f"ulimit -c 0; kill -{name} $$")
+    assert (answer["state"], answer["exit_code"], answer["signal"]) == ("killed", None, f"SIG{name}")
+
+
+def test_both_streams_and_stdin_are_exact(inside: Run, cli: Cli, place: Path) -> None:
+    data = bytes(range(256)) * 500
+    (place / "work" / "data").write_bytes(data)
+    answer = inside("--stdin", "@data", "cat; echo err >&2")
+    assert Path(answer["stdout_log_path"]).read_bytes() == data
+    assert Path(answer["stderr_log_path"]).read_bytes() == b"err\n"
+
+
+def test_the_command_is_the_leader_of_its_session_and_inherits_three_files(inside: Run) -> None:
+    answer = inside("ls /proc/$$/fd; ps -o pid=,sid=,pgid= -p $$")
+    files, numbers = answer["output"].split()[:3], answer["output"].split()[3:]
+    assert files == ["0", "1", "2"]
+    assert len(set(numbers)) == 1
+
+
+def test_a_program_that_is_missing_fails_as_without_a_sandbox(inside: Run) -> None:
+    answer = inside("--", "no-such-program", "x")
+    assert (answer["state"], answer["reason"], answer["errno"]) == ("failed", "launch", "ENOENT")
+
+
+def test_a_script_without_an_interpreter_line_is_run_by_sh(inside: Run, place: Path) -> None:
+    script = place / "work" / "script"
+    script.write_text('echo "$0 $1"')
+    script.chmod(0o755)
+    assert inside("--", "./script", "argument")["output"] == "./script argument\n"
+
+
+def test_term_reaches_the_command_and_its_handler(cli: Cli, place: Path) -> None:
+    script = 'trap "echo caught; exit 7" TERM; echo ready; while :; do sleep 0.05; done'
+    job = cli.ok("run", *INSIDE, "--snapshot-after", "0", script, cwd=place / "work")["job_id"]
+    cli.ok("wait", job, "--until", "regex=ready")
+    killed = cli.ok("kill", job)
+    assert (killed["exit_code"], killed["reason"], killed["survivors"]) == (7, "kill", [])
+    assert "caught\n" in cli.ok("log", job)["output"]
+
+
+def test_kill_ends_what_hides_from_it(cli: Cli, place: Path) -> None:
+    hidden = "env -i setsid bash -c 'printf holdfast > /proc/self/comm; trap \"\" TERM HUP; while :; do read -t 9 < /dev/zero; done' &"
+    job = cli.ok("run", *INSIDE, "--snapshot-after", "0", f"{hidden} echo up; sleep 1000", cwd=place / "work")["job_id"]
+    cli.ok("wait", job, "--until", "regex=up")
+    command = cli.ok("status", job)["pid"]
+    first = processes.parent(command)
+    assert cli.ok("kill", job, "--grace-ms", "200", "--wait-ms", "20000")["survivors"] == []
+    wait.until(lambda: not processes.is_alive(first), what="the end of the sandbox")
+
+
+def test_what_it_leaves_behind_lingers_and_is_killed(cli: Cli, place: Path) -> None:
+    answer = cli.ok("run", *INSIDE, "--wait", "sleep 1000 & exit 4", cwd=place / "work")
+    assert (answer["exit_code"], answer["descendants"]) == (4, 1)
+    killed = cli.ok("kill", answer["job_id"])
+    assert killed["survivors"] == []
+    wait.until(lambda: cli.ok("status", answer["job_id"])["descendants"] == 0)
+
+
+def test_a_job_that_waits_for_input_is_seen_to(cli: Cli, place: Path) -> None:
+    job = cli.ok("run", *INSIDE, "--stdin", "open", "--snapshot-after", "0", "read x; echo got $x", cwd=place / "work")
+    cli.ok("wait", job["job_id"], "--until", "input", "--timeout-ms", "20000")
+    cli.ok("write", job["job_id"], "--data", "hello\n")
+    assert cli.ok("wait", job["job_id"])["exit_code"] == 0
+    assert cli.ok("log", job["job_id"])["output"] == "got hello\n"
+
+
+def test_a_terminal_is_the_commands_own(cli: Cli, place: Path) -> None:
+    script = 'tty; echo typed > /dev/tty; stty size; trap "echo int; exit 3" INT; read x'
+    job = cli.ok("run", *INSIDE, "--pty", "--snapshot-after", "0", script, cwd=place / "work")["job_id"]
+    cli.ok("wait", job, "--until", "input", "--timeout-ms", "20000")
+    cli.ok("send-keys", job, "C-c")
+    assert cli.ok("wait", job)["exit_code"] == 3
+    shown = cli.ok("log", job)["output"]
+    assert "typed\n" in shown and "30 120\n" in shown and "int\n" in shown
+
+
+@pytest.mark.parametrize("point", ["start_spawned", "start_recorded", "end_seen", "end_written", "end_reaped"])
+def test_a_takeover_loses_neither_output_nor_outcome(cli: Cli, place: Path, point: str) -> None:
+    script = "echo one; sleep 0.3; echo two; kill -USR1 $$"
+    answer = cli.ok(
+        "run", *INSIDE, "--snapshot-after", "0", script, cwd=place / "work", env={"OUTLIVE_CRASH_AT": point}
+    )
+    ended = cli.ok("wait", answer["job_id"], "--timeout-ms", "30000")
+    assert (ended["state"], ended.get("signal")) == ("killed", "SIGUSR1")
+    assert cli.ok("log", answer["job_id"])["output"] == "one\ntwo\n"
+
+
+def test_adoption_finds_the_exact_end(cli: Cli, place: Path) -> None:
+    script = "echo one; while [ ! -e go ]; do sleep 0.05; done; echo two; exit 143"
+    answer = cli.ok("run", *INSIDE, "--snapshot-after", "0", script, cwd=place / "work")
+    job = answer["job_id"]
+    cli.ok("wait", job, "--until", "regex=one")
+    supervisor = json.loads((cli.root / job / "state.json").read_text())["supervisor"]["pid"]
+    for pid in (processes.parent(supervisor), supervisor):
+        os.kill(pid, signal.SIGKILL)
+    assert cli.ok("status", job)["state"] == "running"
+    (place / "work" / "go").touch()
+    assert cli.ok("wait", job)["exit_code"] == 143
+    assert cli.ok("log", job)["output"] == "one\ntwo\n"
+
+
+def test_notifications_run_in_the_sandbox_of_their_job(cli: Cli, place: Path) -> None:
+    outside = place / "outside"
+    command = f"cat > told; touch {outside}; ls {cli.root} > seen; echo done > last"
+    cli.ok("run", *INSIDE, "--wait", "--notify-command", command, "--notify-file", "line", "true", cwd=place / "work")
+    wait.until((place / "work" / "last").exists)
+    assert json.loads((place / "work" / "told").read_text())["event_type"] == "job.finished"
+    assert json.loads((place / "work" / "line").read_text())["event_type"] == "job.finished"
+    assert not outside.exists() and (place / "work" / "seen").read_text() == ""
+
+
+def test_restart_keeps_the_sandbox(cli: Cli, place: Path) -> None:
+    job = cli.ok("run", *INSIDE, "--network", "none", "--wait", "touch /usr/outside", cwd=place / "work")
+    again = cli.ok("restart", job["job_id"], "--wait", cwd=place / "work")
+    assert again["sandbox"] == {"mode": "workspace-write", "network": "none"}
+    assert again["exit_code"] == 1
+
+
+def test_a_sandbox_that_cannot_be_set_up_runs_nothing(cli: Cli, place: Path) -> None:
+    broken = place / "bwrap"
+    broken.write_text("#!/bin/sh\necho no namespaces here >&2\nexit 1\n")
+    broken.chmod(0o755)
+    answer = cli.run("run", *INSIDE, "touch ran", cwd=place / "work", env={"OUTLIVE_SANDBOX_BWRAP": str(broken)})
+    assert answer["error"]["code"] == "sandbox_unavailable"
+    assert "no namespaces here" in answer["error"]["message"]
+    assert not (place / "work" / "ran").exists()
+    assert cli.ok("list", "--all")["jobs"] == []
+
+
+def test_a_bubblewrap_that_is_missing_is_named_with_how_to_get_it(cli: Cli, place: Path) -> None:
+    answer = cli.run("run", *INSIDE, "true", cwd=place / "work", env={"OUTLIVE_SANDBOX_BWRAP": "/nowhere/bwrap"})
+    assert answer["error"]["code"] == "sandbox_unavailable"
+    assert "install bubblewrap" in answer["error"]["hint"]
+
+
+def test_the_bubblewrap_of_the_package_works(cli: Cli, place: Path, wheel: Path) -> None:
+    path = str(wheel / "_bin" / "bwrap")
+    answer = cli.ok("run", *INSIDE, "--wait", "exit 5", cwd=place / "work", env={"OUTLIVE_SANDBOX_BWRAP": path})
+    assert answer["exit_code"] == 5
