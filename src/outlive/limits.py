@@ -51,6 +51,7 @@ RETRY_MS = (1_000, 60_000)  # bounds of retry_after_ms
 
 # --- bounds of what a caller may ask ----------------------------------------------------------------------------
 MCP_CALL_MS = 50_000  # one blocking MCP call; clients give up at 60 s (TypeScript SDK default)
+MCP_SEARCH_S = 20.0  # one search of a log over MCP; the answer says where to go on
 MAX_SHOWN_BYTES = 1_048_576
 MAX_COMMAND_BYTES = 131_071  # MAX_ARG_STRLEN of execve(2) less the NUL: one longer string is E2BIG
 MAX_TAGS = 64

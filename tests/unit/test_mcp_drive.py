@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -14,6 +15,7 @@ import pytest
 from outlive.jobs.waiting import Pause
 from outlive.mcp import async_driver
 from outlive.verbs.spec import Verb
+from support.wait import until_async
 
 BOUND_S = 10
 
@@ -148,7 +150,7 @@ def test_slow_verbs_run_in_a_thread_whether_they_wait_or_not() -> None:
         return "waited"
 
     async def both() -> list[str]:
-        ctx: Any = None
+        ctx: Any = SimpleNamespace(owner="a client")
         return [
             await async_driver.run(Verb("plain", "", plain, slow=True), ctx, {}),
             await async_driver.run(Verb("waiting", "", waiting, slow=True), ctx, {}),
@@ -158,3 +160,113 @@ def test_slow_verbs_run_in_a_thread_whether_they_wait_or_not() -> None:
     assert anyio.run(both) == ["plain", "waited", "plain"]
     main = threading.main_thread().name
     assert [name == main for name in threads] == [False, False, True]
+
+
+class Held:
+    """Slow actions of several callers, each of which works until it is let go."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.ended: list[str] = []
+        self.let_go = threading.Event()
+
+    def verb(self, caller: str) -> Verb:
+        def work(ctx: Any) -> str:
+            self.begun.append(caller)
+            assert self.let_go.wait(BOUND_S)
+            self.ended.append(caller)
+            return caller
+
+        return Verb("work", "", work, slow=True)
+
+    async def call(self, caller: str) -> str:
+        ctx: Any = SimpleNamespace(owner=caller)
+        found: str = await async_driver.run(self.verb(caller), ctx, {})
+        return found
+
+
+def held(what: Callable[[Held, Any], Any]) -> Held:
+    """Run `what(actions, group)` in a group of tasks that has an end, and let all actions go after it."""
+    found = Held()
+
+    async def everything() -> None:
+        with anyio.fail_after(BOUND_S):
+            async with anyio.create_task_group() as group:
+                try:
+                    await what(found, group)
+                finally:
+                    found.let_go.set()
+
+    anyio.run(everything)
+    return found
+
+
+def test_one_caller_s_slow_calls_leave_threads_to_another() -> None:
+    async def calls(actions: Held, group: Any) -> None:
+        for _ in range(8):
+            group.start_soon(actions.call, "greedy")
+        await until_async(lambda: len(actions.begun) == 2, what="the share of the first")
+        group.start_soon(actions.call, "other")
+        await until_async(lambda: "other" in actions.begun, what="the turn of the second")
+        assert actions.begun.count("greedy") == 2
+
+    found = held(calls)
+    assert sorted(found.ended) == ["greedy"] * 8 + ["other"], "and all of them end"
+
+
+def test_a_cancelled_call_ends_at_once_and_its_thread_counts_until_it_has_ended() -> None:
+    async def calls(actions: Held, group: Any) -> None:
+        async with anyio.create_task_group() as gone:
+            for _ in range(6):
+                gone.start_soon(actions.call, "gone")
+            await until_async(lambda: len(actions.begun) == 2, what="two at work")
+            gone.cancel_scope.cancel()
+        assert not actions.ended
+        group.start_soon(actions.call, "gone")
+        group.start_soon(actions.call, "other")
+        await until_async(lambda: "other" in actions.begun, what="another caller's turn")
+        assert actions.begun.count("gone") == 2
+
+    assert sorted(held(calls).ended) == ["gone"] * 3 + ["other"], "those that had not begun never do"
+
+
+def test_work_in_turns_is_closed_when_its_call_is_cancelled() -> None:
+    ended = threading.Event()
+    steps = 0
+
+    def endless(ctx: Any) -> Generator[None, None, None]:
+        nonlocal steps
+        try:
+            while True:
+                steps += 1
+                yield None
+        finally:
+            ended.set()
+
+    async def cancelled() -> None:
+        ctx: Any = SimpleNamespace(owner="a client")
+        async with anyio.create_task_group() as group:
+            group.start_soon(async_driver.run, Verb("endless", "", endless, slow=True), ctx, {})
+            await until_async(lambda: steps > 1_000, what="work")
+            group.cancel_scope.cancel()
+        await until_async(ended.is_set, what="the end of the work")
+
+    anyio.run(cancelled)
+
+
+def test_an_action_that_yields_none_goes_on_in_a_thread_until_it_waits() -> None:
+    threads: list[bool] = []
+
+    def note() -> None:
+        threads.append(threading.current_thread() is threading.main_thread())
+
+    def action() -> Generator[Pause | None, None, str]:
+        note()
+        yield None
+        note()
+        yield Pause((), time.monotonic())
+        note()
+        return "result"
+
+    assert anyio.run(async_driver.drive, action()) == "result"
+    assert threads == [True, False, True]

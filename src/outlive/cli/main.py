@@ -179,11 +179,16 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None, det
     _collect_again()
     try:
         answer = start(call.context) if start else verb.run(call.context, **call.values)
-        if isinstance(answer, dict):
+        if not hasattr(answer, "send"):
             return answer
-        from outlive.jobs import waiting  # late: most verbs answer at once
+        try:
+            while (pause := next(answer)) is None:
+                pass
+        except StopIteration as stop:
+            return stop.value
+        from outlive.jobs import waiting  # late: most verbs wait for nothing
 
-        return waiting.drive(answer)
+        return waiting.drive(answer, pause)
     finally:
         if store:
             store.close()

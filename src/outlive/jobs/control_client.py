@@ -14,6 +14,7 @@ from outlive.system import fds, process
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Generator
     from typing import Any
 
     from outlive.jobs.waiting import Waiting
@@ -74,7 +75,7 @@ class ControlClient:
             return False
         return True
 
-    def pause(self, deadline: float | None) -> Waiting[None]:
+    def pause(self, deadline: float | None) -> Generator[Pause, None, None]:
         """Wait until something may have changed, or until `deadline` (time.monotonic seconds)."""
         if self._sock is None:
             if self._connect():

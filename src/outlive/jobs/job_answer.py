@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
     from outlive.render.window import Shown
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
+
+# Above one of these an answer is made in a thread of the server
+_QUICK_BYTES = 32_768
+_QUICK_RUNS = 4_096  # of one stream without the other between
 
 # The fields that `describe` and `run_answer` fill, as the `result` of a verb names them.
 DESCRIBING = (
@@ -200,6 +205,12 @@ def new_output(found: Inspection, job: JobDir, output: Output, since: int, *, ma
     )
 
 
+def takes_long(found: Inspection, output: Output, since: int, max_bytes: int) -> bool:
+    """Return whether `new_output` may take more than some hundredths of a second."""
+    shown = output.end if found.state.terminal else min(output.end - since, max_bytes)
+    return shown > _QUICK_BYTES or output.runs > _QUICK_RUNS
+
+
 def snippet(found: Inspection, output: Output) -> str:
     """Return the end of the output; while a program fills its terminal, the screen."""
     from outlive.render import window
@@ -299,7 +310,7 @@ def _budget(ctx: Context) -> int | None:
 
 def run_answer(
     ctx: Context, found: Inspection, job: JobDir, *, began: float, max_bytes: int | None, tail_lines: int, raw: bool
-) -> dict[str, Any]:
+) -> Waiting[dict[str, Any]]:
     """Return the answer of run, start and restart.
 
     `began` is when the call came (time.monotonic seconds).
@@ -311,6 +322,8 @@ def run_answer(
         budget = max_bytes or _budget(ctx)
         # A caller that asked for so many bytes gets both; a brief answer has no snapshot
         room = max(1, max_bytes // 2) if max_bytes and ctx.detail == "full" else budget or limits.SHOWN_BYTES
+        if takes_long(found, output, 0, room):
+            yield None
         shown = new_output(found, job, output, 0, max_bytes=room, raw=raw)
         left = max(0, (budget or 0) - len(shown.text.encode("utf-8", "replace"))) // 2
         snapshot = window.tails(output, tail_lines, limits.TAIL_BYTES if budget is None else left)

@@ -359,7 +359,8 @@ def wait_and_answer(
             yield from control.pause(reply.deadline)
     finally:
         control.close()
-    return _with_hint(hint, job_answer.run_answer(ctx, found, job, began=reply.began, **reply.show))
+    answer = yield from job_answer.run_answer(ctx, found, job, began=reply.began, **reply.show)
+    return _with_hint(hint, answer)
 
 
 def _wait_and_answer(ctx: Context, job: JobDir, reply: Reply) -> Waiting[dict[str, Any]]:
@@ -369,7 +370,7 @@ def _wait_and_answer(ctx: Context, job: JobDir, reply: Reply) -> Waiting[dict[st
     waited = JobWait(ctx, job, reply.conditions, output_since=0, match_since=0)
     try:
         done = yield from wait_for(ctx, [waited], began=reply.began, limit=reply.deadline)
-        answer = job_answer.run_answer(ctx, waited.found, job, began=reply.began, **reply.show)
+        answer = yield from job_answer.run_answer(ctx, waited.found, job, began=reply.began, **reply.show)
         return _with_hint(waited.hint(), answer | {"fired": waited.fired, "timed_out": not done})
     finally:
         waited.close()

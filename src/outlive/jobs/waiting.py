@@ -4,6 +4,9 @@ A function that may have to wait is a generator. It yields a `Pause`, which hold
 deadline, and is resumed when a descriptor is readable or the deadline has passed. `drive` waits
 with poll(2); the MCP server waits in its event loop. Closing the generator cancels the call: its
 `finally` blocks give back what it held, and the job goes on.
+
+A function whose work may take long yields None again and again meanwhile, which waits for nothing:
+the MCP server does such work in a thread, and gives other calls their turn at these points.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     _T = TypeVar("_T")
-    Waiting = Generator["Pause", None, _T]
+    Waiting = Generator["Pause | None", None, _T]
 
 
 # A call that waits for longer may be overtaken by an update of outlive: it holds what its answer may need
@@ -45,15 +48,16 @@ def is_waiting(found: Any) -> bool:
     return hasattr(found, "send") and hasattr(found, "close")
 
 
-def drive(found: Any) -> Any:
-    """Return the result of a function, waiting in poll(2) at each of its pauses."""
+def drive(found: Any, pause: Pause | None = None) -> Any:
+    """Return the result of a function, waiting in poll(2) at each of its pauses. `pause`: the one
+    that it has yielded already."""
     if not is_waiting(found):
         return found
     try:
-        pause = next(found)
         while True:
-            _sleep(pause)
-            pause = found.send(None)
+            if pause is not None:
+                _sleep(pause)
+            pause = next(found)
     except StopIteration as stop:
         return stop.value
     finally:

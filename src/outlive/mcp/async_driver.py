@@ -3,16 +3,18 @@ other calls."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import time
 import traceback
 from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
-import anyio.to_thread
 
 from outlive.jobs.waiting import is_waiting
+from outlive.mcp.threads import Threads
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -22,37 +24,59 @@ if TYPE_CHECKING:
     from outlive.jobs.waiting import Pause
     from outlive.verbs.spec import Verb
 
-# Slow verbs must never take all threads of anyio
-_SLOW_AT_ONCE = 4
-_slow = anyio.CapacityLimiter(_SLOW_AT_ONCE)
+    Action = Generator[Pause | None, None, Any]
+
+_TURN_S = 0.05  # of work in a thread, after which another call may have it
+
+_threads = Threads()
 
 
 async def run(verb: Verb, ctx: Context, args: dict[str, Any]) -> Any:
     """Return the result of an action. Cancellation closes the action; what it started goes on."""
     if verb.slow:
-        # Abandoned on cancellation: a cancelled call must not wait for a thread that walks
-        # thousands of files
-        start = partial(verb.run, ctx, **args)
-        found = await anyio.to_thread.run_sync(start, abandon_on_cancel=True, limiter=_slow)
-    else:
-        found = verb.run(ctx, **args)
-    return await drive(found, slow=verb.slow) if is_waiting(found) else found
+        return await drive(_begun(verb, ctx, args), caller=ctx.owner, slow=True)
+    found = verb.run(ctx, **args)
+    return await drive(found, caller=ctx.owner) if is_waiting(found) else found
 
 
-async def drive(found: Generator[Pause, None, Any], *, slow: bool = False) -> Any:
-    """Return the result of a waiting action."""
+def _begun(verb: Verb, ctx: Context, args: dict[str, Any]) -> Action:
+    """Make a generator of an action that may be a plain function."""
+    found = verb.run(ctx, **args)
+    if is_waiting(found):
+        return (yield from found)
+    return found
+
+
+async def drive(found: Action, *, caller: str = "", slow: bool = False) -> Any:
+    """Return the result of a waiting action.
+
+    Where the action yields None, and with `slow` from its beginning, it goes on in a thread: its
+    `caller` has a share of these. A call that is cancelled meanwhile ends at once, and keeps its
+    thread until the turn is over; then the action is closed.
+    """
+    working: asyncio.Future[tuple[bool, Any]] | None = None
+    threaded = slow
     try:
         while True:
-            # Not abandoned: a generator cannot be closed while a thread runs it
-            ended, value = await anyio.to_thread.run_sync(_step, found, limiter=_slow) if slow else _step(found)
+            if threaded:
+                working = await _threads.start(caller, partial(_turn, found))
+                ended, value = await asyncio.shield(working)
+                working = None
+            else:
+                ended, value = _step(found)
             if ended:
                 return value
-            await _sleep(value)
+            threaded = slow or value is None
+            if value is not None:
+                await _sleep(value)
     finally:
-        found.close()
+        if working is None or working.done():
+            found.close()
+        else:
+            working.add_done_callback(lambda _: found.close())
 
 
-async def drive_on(found: Generator[Pause, None, None]) -> None:
+async def drive_on(found: Action) -> None:
     """Drive what goes on after its call was answered. An error is logged: no call is left that it
     could be told to."""
     try:
@@ -61,8 +85,17 @@ async def drive_on(found: Generator[Pause, None, None]) -> None:
         traceback.print_exc(file=sys.stderr)
 
 
-def _step(found: Generator[Pause, None, Any]) -> tuple[bool, Any]:
-    """Return (False, the next pause) or (True, the result), since StopIteration cannot cross a
+def _turn(found: Action) -> tuple[bool, Any]:
+    """Take steps until the action waits or ends, or until its turn is over."""
+    until = time.monotonic() + _TURN_S
+    while True:
+        ended, value = _step(found)
+        if ended or value is not None or time.monotonic() >= until:
+            return ended, value
+
+
+def _step(found: Action) -> tuple[bool, Any]:
+    """Return (False, what it yields) or (True, the result), since StopIteration cannot cross a
     future."""
     try:
         return False, next(found)

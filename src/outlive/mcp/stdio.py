@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
 _TOGETHER_MS = 20  # a client that asks for tools soon after something else does so within this time
+_MANY = 100  # requests that wait for the SDK; a client that sends so many has asked for the tools or never will
 _FEW_JOBS = 1000  # so many are read in a tenth of a second
 _QUIET_MS = 1000  # a client that shook hands and then asks nothing for so long waits for nothing
 _GONE = (
@@ -98,7 +99,7 @@ class Session:
                     self.wire.lines = lines[number:]
                     return True
             together_ms = _TOGETHER_MS if self.front.replay and not self.front.listed else 0
-            if waiting and (self.wire.ended or not self.wire.can_read(together_ms)):
+            if waiting and (self.wire.ended or len(waiting) >= _MANY or not self.wire.can_read(together_ms)):
                 self.prepare()
                 waiting = self._answered_slowly(waiting)
                 if waiting:
@@ -177,6 +178,7 @@ class Session:
         from outlive import verbs
         from outlive.errors import OutliveError
         from outlive.jobs import context, lookup
+        from outlive.jobs.waiting import drive
         from outlive.mcp.caller import on_stdio
         from outlive.store.root import Store
 
@@ -198,7 +200,7 @@ class Session:
                 )
                 if sum(1 for _ in islice(lookup.job_ids(ctx), _FEW_JOBS + 1)) > _FEW_JOBS:
                     return True
-                found = verbs.load("list").run(ctx, limit=1)
+                found = drive(verbs.load("list").run(ctx, limit=1))
         except (OSError, OutliveError):  # the SDK's server says which
             return True
         return bool(found["jobs"] or found["skipped"])

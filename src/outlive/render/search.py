@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 
 from outlive.render import truncate
@@ -12,36 +13,59 @@ from outlive.store.output.patterns import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from typing import Any
 
     from outlive.store.output.line_index import Lines
 
-_CHUNK = 1 << 20
-_LINE_BYTES = 65_536  # of one line; the rest of a longer one is searched as a line of its own
+_CHUNK = 1 << 18
+_BLOCK_BYTES = 65_536  # of lines that are searched in one go; the rest of a longer line is one of its own
 
 
 def search(
-    lines: Lines, pattern: str, start: int, limit: int | None, context: int, max_bytes: int, *, raw: bool
-) -> dict[str, Any]:
+    lines: Lines,
+    wanted: Pattern,
+    start: int,
+    *,
+    limit: int | None,
+    context: int,
+    max_bytes: int,
+    raw: bool,
+    most_s: float | None = None,
+) -> Generator[None, None, dict[str, Any]]:
     """Return the answer of `log` with `search`: `12:match`, `13-context`, `--` between groups. The
-    search stops at `limit` matches, or when `max_bytes` of text are used up."""
-    wanted = Pattern(pattern, field="search")
-    found = _Found(max_bytes, context, raw)
+    search stops at `limit` matches, when `max_bytes` of text are used up, or after `most_s`
+    seconds. It yields after each block of lines."""
+    found = _Found(max_bytes, context, raw, limit)
+    until = None if most_s is None else time.monotonic() + most_s
     number = lines.before(start)
     at = start
-    for begin, line in _split(lines, start):
+    late = False
+    for begin, block in _blocks(lines, start):
         if begin != at:  # the lines between are gone
             number = lines.before(begin)
             found.pass_over(truncate.gone(lines.hole.stop - lines.hole.start, lines.hole.lines))
-        at = begin
-        hit = any(True for _ in wanted.hits(line))
-        if (hit and limit is not None and found.matches >= limit) or not found.take(number, line, hit):
+        at = begin + found.take(number, block, wanted)
+        if at < begin + len(block):
             break
-        at += len(line)
-        number += line.endswith(b"\n")
+        number += block.count(b"\n")
+        yield
+        late = until is not None and time.monotonic() >= until and at < lines.end
+        if late:
+            break
+    return _answer(lines, wanted.text, found, start, at, most_s if late else None)
+
+
+def _answer(
+    lines: Lines, pattern: str, found: _Found, start: int, at: int, stopped_after_s: float | None
+) -> dict[str, Any]:
+    """Return what was found in [start, at). `stopped_after_s`: the time, if that ended the
+    search."""
     gaps = gaps_in(lines.hole, start, at)
-    hints = [f"The search stopped at line {number}: pass since_seq={at} to go on."] if at < lines.end else []
+    hints = []
+    if at < lines.end:
+        why = "" if stopped_after_s is None else f" after {stopped_after_s:g} s"
+        hints = [f"The search stopped{why} at line {lines.before(at)}: pass since_seq={at} to go on."]
     hints = hints or ([] if found.matches else [f"No line matches {pattern!r}."])
     hints += [f"{gap['bytes']:,} bytes ({gap['lines']:,} lines) are gone and were not searched." for gap in gaps]
     return {
@@ -61,8 +85,9 @@ def search(
 class _Found:
     """The rows of an answer while they are collected."""
 
-    def __init__(self, max_bytes: int, context: int, raw: bool) -> None:
+    def __init__(self, max_bytes: int, context: int, raw: bool, limit: int | None) -> None:
         self._left = max_bytes
+        self._limit = limit
         self._context = context
         self._raw = raw
         self._before: deque[tuple[int, bytes]] = deque(maxlen=context)
@@ -79,11 +104,41 @@ class _Found:
         self._after = 0
         self._passed = mark
 
-    def take(self, number: int, line: bytes, hit: bool) -> bool:
-        """Take one more line. Return False if it has to be shown and there is no room for it."""
-        if not hit and not self._after:
-            self._before.append((number, line))
-            return True
+    def take(self, number: int, block: bytes, wanted: Pattern) -> int:
+        """Take whole lines, the first of them line `number`. Return how many bytes were taken: all,
+        unless there is no room for a line that has to be shown."""
+        at = 0
+        for start, end in _matching(block, wanted):
+            taken = self._pass(number, block, at, start)
+            if taken < start:
+                return taken
+            number += block.count(b"\n", at, start)
+            full = self._limit is not None and self.matches >= self._limit
+            if full or not self._show(number, block[start:end], hit=True):
+                return start
+            number += 1
+            at = end
+        return self._pass(number, block, at, len(block))
+
+    def _pass(self, number: int, block: bytes, at: int, stop: int) -> int:
+        """Take lines without a match, of which only those beside a match are shown. Return where the
+        first line begins for which there is no room, or `stop`."""
+        while self._after and at < stop:
+            end = block.find(b"\n", at, stop) + 1 or stop
+            if not self._show(number, block[at:end], hit=False):
+                return at
+            number += 1
+            at = end
+        first = stop
+        for _ in range(self._context if at < stop else 0):
+            first = max(at, block.rfind(b"\n", at, first - 1) + 1)
+        number += block.count(b"\n", at, first)
+        kept = block[first:stop].removesuffix(b"\n").split(b"\n") if first < stop else []
+        self._before.extend(enumerate(kept, number))
+        return stop
+
+    def _show(self, number: int, line: bytes, *, hit: bool) -> bool:
+        """Show one more line; return False if there is no room for it."""
         rows = [*self._before, (number, line)] if hit else [(number, line)]
         texts = [self._row(n, text, ":" if hit and n == number else "-") for n, text in rows]
         size = sum(len(text.encode("utf-8", "replace")) + 1 for text in texts)
@@ -108,9 +163,20 @@ class _Found:
         return f"{number + 1}{mark}{text if self._raw else readable(text)}"
 
 
-def _split(lines: Lines, start: int) -> Iterator[tuple[int, bytes]]:
-    """Yield (position, line) from `start` on. Lines keep their newlines; longer ones than 64 KiB
-    come in pieces. A gap ends a line."""
+def _matching(block: bytes, wanted: Pattern) -> Iterator[tuple[int, int]]:
+    """Yield where each line with a match begins and ends. One line may have several: carriage
+    returns divide it."""
+    end = 0
+    for hit in wanted.hits(block):
+        if hit.start >= end:
+            start = block.rfind(b"\n", end, hit.start) + 1 or end
+            end = block.find(b"\n", hit.end) + 1 or len(block)
+            yield start, end
+
+
+def _blocks(lines: Lines, start: int) -> Iterator[tuple[int, bytes]]:
+    """Yield (position, whole lines) from `start` on. Lines longer than _BLOCK_BYTES come in pieces,
+    each by itself. A gap ends a line."""
     at, rest = start, b""
     while True:
         begin, chunk = lines.take(at + len(rest), _CHUNK)
@@ -121,8 +187,8 @@ def _split(lines: Lines, start: int) -> Iterator[tuple[int, bytes]]:
             return
         at, data, used = begin - len(rest), rest + chunk, 0
         while used < len(data):
-            newline = data.find(b"\n", used, used + _LINE_BYTES)
-            end = newline + 1 if newline >= 0 else used + _LINE_BYTES
+            newline = data.rfind(b"\n", used, used + _BLOCK_BYTES)
+            end = newline + 1 if newline >= 0 else used + _BLOCK_BYTES
             if end > len(data):
                 break
             yield at + used, data[used:end]

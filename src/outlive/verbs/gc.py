@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
 
@@ -29,7 +30,7 @@ def gc(
     dry_run: bool = False,
     max_jobs: int | None = None,
     max_bytes: int | None = None,
-) -> dict[str, Any]:
+) -> Waiting[dict[str, Any]]:
     """Delete jobs that ended before the window, and those that ended first until `max_jobs` and
     `max_bytes` hold."""
     window, source = _window(ctx, older_than)
@@ -42,8 +43,9 @@ def gc(
         ctx.note("gc", older_than=window, max_jobs=bounds.max_jobs, max_bytes=bounds.max_bytes)
     sweep = _Sweep(ctx, dry_run)
     for job_id in lookup.job_ids(ctx):  # newest first
+        yield None
         sweep.survey(job_id)
-    sweep.delete(bounds)
+    yield from sweep.delete(bounds)
     return {
         "root": ctx.store.path,
         "dry_run": dry_run,
@@ -112,10 +114,11 @@ class _Sweep:
         self._states[job.job_id] = state.state
         self._ended.append(Ended(job.job_id, seconds_of(ended), size))
 
-    def delete(self, bounds: Bounds) -> None:
+    def delete(self, bounds: Bounds) -> Waiting[None]:
         """Delete those of the caller's jobs that are beyond the bounds."""
         gone = dict(surplus(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes))
         for one, why in gone.items():
+            yield None
             self._delete(one, why)
         for one in self._ended:
             if one not in gone:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -36,7 +37,7 @@ def list_jobs(
     cwd: str | None = None,
     owner: str | None = None,
     all: bool = False,  # noqa: A002 - the flag's name
-) -> dict[str, Any]:
+) -> Waiting[dict[str, Any]]:
     """Return the jobs, running ones first, then the newest.
 
     Reads only as many jobs as fill the answer.
@@ -51,6 +52,7 @@ def list_jobs(
     before = skipped = 0
     truncated = False
     for job_id in _candidates(ctx, state):
+        yield None
         try:
             with lookup.open_known(ctx, job_id) as job:
                 found = adoption.inspect_and_adopt(ctx, job)

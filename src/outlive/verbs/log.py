@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
 _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
@@ -34,7 +35,7 @@ def log(
     context: int | None = None,
     max_bytes: int,
     raw: bool = False,
-) -> dict[str, Any]:
+) -> Waiting[dict[str, Any]]:
     """Return lines [offset, offset + limit), the output after `since_seq`, or the lines that match
     `search`."""
     if since_seq is not None and offset is not None:
@@ -47,12 +48,10 @@ def log(
             beyond = None if since_seq is None else read_cursor.beyond(since_seq, reader.lines.end)
             try:
                 if search is not None:
-                    from outlive.render import search as search_module
-
-                    around = limits.SEARCH_CONTEXT_LINES if context is None else context
-                    first = since_seq if since_seq is not None else reader.lines.start_of(offset or 0)
-                    answer = search_module.search(reader.lines, search, first, limit, around, max_bytes, raw=raw)
+                    how = {"limit": limit, "max_bytes": max_bytes, "raw": raw}
+                    answer = yield from _search(ctx, reader.lines, search, (since_seq, offset), context, **how)
                 else:
+                    yield from reader.lines.count()
                     answer = output.steady(reader.read, offset, limit, since_seq, max_bytes, raw)
             finally:
                 reader.lines.close()
@@ -65,6 +64,22 @@ def log(
         ended = job_answer.state_and_end(found)
         about = {"job_id": found_job.job_id, **ended, "timeout_ms": found.definition.timeout_ms}
         return read_cursor.with_hint(beyond, {**about, **answer, **losses})
+
+
+def _search(
+    ctx: Context, lines: Lines, pattern: str, start: tuple[int | None, int | None], context: int | None, **how: Any
+) -> Waiting[dict[str, Any]]:
+    """Search from `start` on, which is since_seq and offset; `how`: limit, max_bytes and raw."""
+    from outlive.render.search import search
+    from outlive.store.output.patterns import Pattern
+
+    wanted = Pattern(pattern, field="search")
+    yield from lines.count()
+    since_seq, offset = start
+    position = since_seq if since_seq is not None else lines.start_of(offset or 0)
+    around = limits.SEARCH_CONTEXT_LINES if context is None else context
+    most_s = limits.MCP_SEARCH_S if ctx.face == "mcp" else None  # a person can interrupt it
+    return (yield from search(lines, wanted, position, context=around, most_s=most_s, **how))
 
 
 class _Reader:

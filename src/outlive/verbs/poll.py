@@ -32,7 +32,7 @@ def poll(
         control = ControlClient(found_job, output=True) if timeout_ms else None
         try:
             while True:
-                answer = reading.read(ctx, found_job, since, max_bytes, raw)
+                answer = yield from reading.read(ctx, found_job, since, max_bytes, raw)
                 if (
                     answer["output"]
                     or answer["waiting_for_input"]

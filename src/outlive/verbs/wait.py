@@ -62,7 +62,7 @@ def wait(
         others = [one for one in jobs if one is not chosen]
         shown = {one.job.job_id: one.last_lines(max_bytes // (4 * len(others))) for one in others}
         room = max_bytes - sum(len(text.encode()) for text in shown.values())
-        answer = chosen.answer(ctx, room, raw, done=done)
+        answer = yield from chosen.answer(ctx, room, raw, done=done)
         if len(jobs) > 1 or not job:
             answer["name"] = chosen.wait.found.definition.name
             answer["jobs"] = [one.summary(shown.get(one.job.job_id)) for one in jobs]
@@ -103,9 +103,11 @@ class _Waited:
             with Output(self.job) as output:
                 self._printed = output.end
 
-    def answer(self, ctx: Context, max_bytes: int, raw: bool, *, done: bool) -> dict[str, Any]:
+    def answer(self, ctx: Context, max_bytes: int, raw: bool, *, done: bool) -> Waiting[dict[str, Any]]:
         found = self.wait.found
         with Output(self.job) as output:
+            if job_answer.takes_long(found, output, self._output_since, max_bytes):
+                yield None
             shown = job_answer.new_output(found, self.job, output, self._output_since, max_bytes=max_bytes, raw=raw)
             quiet = job_answer.idle_ms(found, output)
             waiting = job_answer.waiting(found, output)

@@ -29,10 +29,12 @@ READ = (
 )
 
 
-def read(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> dict[str, Any]:
+def read(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> Waiting[dict[str, Any]]:
     """Return the output from `since` on, and what is true of the job."""
     found = adoption.inspect_and_adopt(ctx, job)  # first the state: the output read below is then complete at the end
     with Output(job) as output:
+        if job_answer.takes_long(found, output, since, max_bytes):
+            yield None
         shown = job_answer.new_output(found, job, output, since, max_bytes=max_bytes, raw=raw)
         answer = {
             "job_id": job.job_id,
@@ -96,9 +98,9 @@ class Reaction:
         finally:
             control.close()
 
-    def answer(self, sent: bytes) -> dict[str, Any]:
+    def answer(self, sent: bytes) -> Waiting[dict[str, Any]]:
         """Return the new output and the job's state, and move the client's read position."""
-        answer = read(self._ctx, self._job, self._since, self._max_bytes, raw=False)
+        answer = yield from read(self._ctx, self._job, self._since, self._max_bytes, raw=False)
         read_cursor.mark_seen(self._ctx, self._job, answer["next_seq"])
         for name in ("retry_after_ms", "snippet"):
             answer.pop(name, None)

@@ -67,7 +67,7 @@ def deliver(
     else:
         if written == len(data):  # else the job does not read, and has nothing to react to
             yield from reaction.settled()
-        said = reaction.answer(data)
+        said = yield from reaction.answer(data)
     return {
         **said,
         "bytes_written": written,

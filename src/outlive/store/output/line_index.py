@@ -10,11 +10,14 @@ from outlive.store.job_dir import LOGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from outlive.store.job_dir import JobDir
     from outlive.store.output.gap import Hole
     from outlive.store.output.merged import Output
 
 _BLOCK = 1 << 20  # one entry of the line index
+_BLOCKS_AT_ONCE = 16  # are counted in some milliseconds
 
 
 class Lines:
@@ -61,6 +64,22 @@ class Lines:
     def known_to(self) -> int:
         """Return the position up to which the index has counts."""
         return os.fstat(self._fd).st_size // 8 * _BLOCK if self._fd >= 0 else 0
+
+    def count(self) -> Iterator[None]:
+        """Complete the index in short steps, so that what is asked next finds it complete. Where it
+        cannot be written, nothing is counted ahead."""
+        while (known := self.known_to()) + _BLOCK <= self.end:
+            yield
+            self._output.steady(self._count_some, known // _BLOCK)
+            if self.known_to() <= known:
+                return
+
+    def _count_some(self, known: int) -> None:
+        block = min(known + _BLOCKS_AT_ONCE, self.end // _BLOCK)
+        if self.hole.start < block * _BLOCK < self.hole.stop:
+            block = -(-self.hole.stop // _BLOCK)
+        if block * _BLOCK <= self.end:
+            self._upto(block)
 
     def before(self, seq: int) -> int:
         """Return how many newlines are in [0, seq). A position in the gap counts as the gap's

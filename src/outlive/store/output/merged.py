@@ -140,6 +140,11 @@ class Output:
         return self.gap.merged.kept(0, self.end)
 
     @property
+    def runs(self) -> int:
+        """How many runs of one stream the output consists of."""
+        return self._count
+
+    @property
     def missing_bytes(self) -> int:
         """How many bytes another program cut out of the logs, not counting those in the gap."""
         holes = self.gap.streams
