@@ -99,6 +99,15 @@ def test_a_caller_that_does_not_wait_is_told_no_output(session: McpSession) -> N
     assert session.call("process", action="wait", job_id=job, until=["exit"])["output"] == "got x\n"
 
 
+def test_half_a_line_says_that_its_newline_is_missing(session: McpSession) -> None:
+    job = asks(session, "read -r a; echo got $a; read -r b", stdin="open")
+    half = session.call("process", action="write", job_id=job, data="ab", wait_ms=LONG_MS)
+    assert (half["output"], half["waiting_for_input"]) == ("", True)
+    assert "no newline at its end" in half["hint"]
+    whole = session.call("process", action="write", job_id=job, data="c\n", wait_ms=LONG_MS)
+    assert (whole["output"], "hint" in whole.result) == ("got abc\n", False)
+
+
 @pytest.mark.slow
 def test_a_program_that_never_stops_printing_is_answered_all_the_same(session: McpSession) -> None:
     job = asks(session, "read -r a; while :; do echo $a; sleep 0.02; done", stdin="open")

@@ -45,7 +45,7 @@ def own(ctx: Context) -> Iterator[JobDir]:
                 yield job
     if not count:
         where = "of this client" if ctx.face == "mcp" else "of this directory"
-        hint = "list shows jobs that have ended; all also those of others."
+        hint = "`list` shows jobs that have ended, with all also those of other sessions."
         raise OutliveError("job_not_found", f"no job {where} runs", hint=hint)
 
 

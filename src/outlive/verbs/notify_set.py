@@ -116,7 +116,7 @@ VERB = Verb(
             hidden="mcp", metavar="FILE"),
         *shared_args.WATCHES,
         Arg("remove_watch", STRS, "Watches to remove, by id or pattern.", default=(), metavar="WATCH", mcp_help="ids or patterns"),
-        Arg("output_pattern", STR, "One pattern in the form of agent-exec; every line that matches is reported.",
+        Arg("output_pattern", STR, "One pattern; every line that matches is reported.",
             hidden="mcp", metavar="PATTERN"),
         Arg("output_match_type", STR, "How the pattern matches (default: contains).", choices=MATCH_TYPES, hidden="mcp"),
         Arg("output_stream", STR, "Stream to search (default: either).", choices=("stdout", "stderr", "either"), hidden="mcp"),

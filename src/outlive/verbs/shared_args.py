@@ -111,12 +111,12 @@ WAITING = (
 # How long write, send-keys, submit and paste wait, and what they answer.
 TEXT_FIRST = "typed before the keys or Enter"
 WRITING = (
-    Arg("wait_ms", MS, "Answer with what the job says to it, once it asks again, ends or is silent for this long; 0: at once, "
-        "without.", default=0, minimum=0, mcp_default=limits.REACTION_MS, metavar="DURATION",
+    Arg("wait_ms", MS, "Answer with what the job prints, when it asks again, ends or is silent for this long; 0: answer at "
+        "once, without that.", default=0, minimum=0, mcp_default=limits.REACTION_MS, metavar="DURATION",
         mcp_help=f"answer when it asks, ends or is silent so long (default {limits.REACTION_MS})"),
-    Arg("timeout_ms", MS, "How long the job may take to read it.", default=limits.WRITE_MS, minimum=0,
+    Arg("timeout_ms", MS, "How long the job may take to read what is written.", default=limits.WRITE_MS, minimum=0,
         metavar="DURATION", hidden="mcp"),
-    Arg("max_bytes", INT, "Most bytes of that output to show; head and tail are kept.", default=limits.SHOWN_BYTES,
+    Arg("max_bytes", INT, "Show at most so many bytes of what the job prints; head and tail are kept.", default=limits.SHOWN_BYTES,
         mcp_default=limits.MCP_SHOWN_BYTES, minimum=1, maximum=limits.MAX_SHOWN_BYTES, hidden="mcp", metavar="N"),
 )  # fmt: skip
 WRITE_RESULT = (

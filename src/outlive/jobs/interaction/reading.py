@@ -107,6 +107,8 @@ class Reaction:
         known = answer["waiting_for_input"] and answer.get("echo") is not False
         if known and not answer.keys() & {"supervisor", "dropped_bytes", "missing_bytes"}:
             answer.pop("hint", None)  # how to answer a prompt, which the caller has just done
+            if _half_a_line(sent, answer):
+                answer["hint"] = "It reads on: what was written has no newline at its end, which a line needs."
         if "hint" not in answer and not self._asks and answer["state"] == "running":
             hint = self._silence(sent)
             answer |= {"hint": hint} if hint else {}
@@ -124,6 +126,11 @@ class Reaction:
         if _visible(said) == _visible(echo_of(sent)):
             return "So far its terminal only echoed what was typed: wait until output, input or exit."
         return None
+
+
+def _half_a_line(sent: bytes, answer: dict[str, Any]) -> bool:
+    """Return whether a job without a terminal still waits for the rest of a line."""
+    return bool(sent) and not sent.endswith(b"\n") and not answer["output"] and "echo" not in answer
 
 
 def _asks(waiting: dict[str, Any], found: Inspection, output: Output) -> bool:
