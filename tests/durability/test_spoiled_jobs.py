@@ -3,9 +3,9 @@ itself over it."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from outlive.store import adoptions, atomic_file
-from support import pair
+from support import pair, processes
 from support.cli import Cli
 from support.mcp_client import McpSession
 from support.tiers import MODERN_FIRST, first
@@ -68,7 +68,7 @@ def test_a_file_that_no_system_call_takes_is_a_failed_delivery(cli: Cli, root: P
 
 def test_a_job_whose_every_supervisor_dies_is_given_up_with_a_reason(cli: Cli, root: Path, work: Path) -> None:
     sink = work / "sink"
-    job = _orphan(cli, root, notification={"notify_file": str(sink), "watches": [{}]})
+    job = _orphan(cli, root, notification={"notify_file": str(sink), "on_output_match": {"a": 1}})
     looks = 0
     while cli.ok("list", "--all")["jobs"][0]["state"] == "running":
         until(lambda: not pair.is_supervised(root, job), what="the death of the adopters")
@@ -83,7 +83,27 @@ def test_a_job_whose_every_supervisor_dies_is_given_up_with_a_reason(cli: Cli, r
         cli.ok("list", "--all")
     assert not pair.is_supervised(root, job)
     assert not sink.exists() or len(sink.read_bytes().splitlines()) <= 1
-    os.kill(found["pid"], signal.SIGKILL)
+    cli.text("kill", job)  # which starts one more, for that alone
+    assert not processes.is_alive(found["pid"])
+
+
+@pytest.mark.parametrize("watches", first(1, [[{}], [7], 7]))
+def test_watches_that_make_no_sense_end_no_supervisor(cli: Cli, root: Path, watches: Any) -> None:
+    job = _orphan(cli, root, notification={"watches": watches})
+    cli.text("list", "--all")  # which breaks the schema, as the definition does
+    cli.text("kill", job)
+    found = json.loads(cli.text("status", job).stdout)
+    assert (found["state"], found["reason"]) == ("killed", "kill")
+    assert not list((root / job).glob("fault-*"))
+
+
+def test_a_change_of_a_job_that_holds_its_own_lock_is_an_error_soon(cli: Cli, root: Path) -> None:
+    job = cli.ok("run", "true")["job_id"]
+    cli.ok("tag", "set", job, "--tag", "one")
+    with (root / job / "meta.lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert cli.error("tag", "set", job, "--tag", "two", code="io_error", timeout=20)["retryable"]
+    assert cli.ok("tag", "set", job, "--tag", "three")["tags"] == ["three"]
 
 
 def test_a_delivery_whose_supervisor_is_killed_each_time_is_given_up(cli: Cli, root: Path, work: Path) -> None:

@@ -79,11 +79,16 @@ def _adopt(ctx: Context, job: JobDir, found: Inspection, *, asked: bool = False)
     # supervisor
     try:
         fault_points.at("adopt_locked")
-        if not asked and adoptions.count(job) >= adoptions.MOST:
+        before = adoptions.count(job)
+        if not asked and before >= adoptions.MOST:
             inspect.give_up(ctx.store, job, found, adoptions.given_up(job))
             return
-        adoptions.begin(job)
-        _give_to_adopter(ctx, job, found, locks)
+        adoptions.record(job, before + 1)
+        try:
+            _give_to_adopter(ctx, job, found, locks, bare=before >= adoptions.MOST)
+        except OSError:  # none was started, for want of processes or memory
+            adoptions.record(job, before)
+            raise
     except OSError as error:
         raise from_os(f"starting a new supervisor for job {job.job_id}", error, on="process") from error
     finally:
@@ -98,8 +103,9 @@ def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:
     return boundary.inherited(definition, ctx.env)
 
 
-def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks) -> None:
-    """Errors: OSError."""
+def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks, *, bare: bool) -> None:
+    """Hand the job to a new supervisor. `bare`: without what is to be reported of it and when it
+    is to end, which may have ended the ones before. Errors: OSError."""
     # Rare, and its modules cost a command line 3 ms
     from contextlib import ExitStack
 
@@ -110,11 +116,14 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks)
     command = found.state.identity
     if command is None and not found.state.finished:
         command = tree.oldest_with_cookie(job.job_id)
+    definition = found.definition
+    if bare:
+        definition = definition.replace(notification={}, timeout_ms=0, idle_timeout_ms=0, progress_every_ms=0)
     request = Request(
         mode="adopt",
         root=ctx.store.path,
         job_id=job.job_id,
-        definition=found.definition.to_dict(),
+        definition=definition.to_dict(),
         command=command,
         environment=_inherited(ctx, found.definition),
         sink_shell=list(found.definition.shell or ctx.shell),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _COUNT = ".adoptions"
 MOST = 5
-SURVIVED_S = 30.0  # a supervisor that has lived for this long did not die of the adoption
+SURVIVED_S = 5.0  # a supervisor that has lived for this long did not die of the adoption
 
 
 def count(job: JobDir) -> int:
@@ -29,11 +29,11 @@ def count(job: JobDir) -> int:
         return 0
 
 
-def begin(job: JobDir) -> None:
-    """Count one more. The caller holds the job's locks. An error does not matter: a full disk is no
+def record(job: JobDir, number: int) -> None:
+    """Set the number. The caller holds the job's locks. An error does not matter: a full disk is no
     reason to leave a job alone."""
     with suppress(OSError):
-        atomic_file.write_atomic(job.fd, _COUNT, b"%d\n" % (count(job) + 1))
+        atomic_file.write_atomic(job.fd, _COUNT, b"%d\n" % number)
 
 
 def survived(job: JobDir) -> None:

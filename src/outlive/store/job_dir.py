@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import stat
+import time
 
 from outlive import limits
 from outlive.core.records import Definition, State
@@ -42,6 +43,7 @@ SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 
 # Phase → the fault point before that state is visible
 _UNRENAMED = {"spawning": "start_unmarked", "running": "start_unrecorded", "finished": "end_unwritten"}
+_LOCK_S, _LOCK_AGAIN_S = 1.0, 0.002  # a change of a definition takes less than a millisecond
 # No space, no inode, no quota left
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NEW = os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -123,7 +125,7 @@ class JobDir:
         self.read_meta()  # first: fail before anything of a newer format is touched
         lock = self.open_file(META_LOCK, os.O_RDWR | os.O_CREAT)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            _lock_soon(lock)
             changed: Definition = change(self.read_meta())
             self.write_meta(changed)
             atomic_file.sync(self.fd, (META,))
@@ -270,6 +272,19 @@ class JobDir:
                 total += sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries)
             os.close(fd)
         return total
+
+
+def _lock_soon(fd: int) -> None:
+    """flock(2) a file, within _LOCK_S: the job could hold it for ever. Errors: BlockingIOError."""
+    until = time.monotonic() + _LOCK_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(_LOCK_AGAIN_S)
 
 
 def _checked(kind: type[_R], found: dict[str, Any]) -> _R:

@@ -113,7 +113,11 @@ class EventRecorder:
 
     def look_for(self, definition: Definition) -> None:
         """Watch the output for what this definition asks for."""
-        wanted = watches_of(definition.notification)
+        try:
+            wanted = watches_of(definition.notification)
+        except (KeyError, TypeError, AttributeError) as error:  # whatever the job has made of its own definition
+            self.tell(history.WATCH_FAILED, message=f"{type(error).__name__}: {error}")
+            return
         if self._silent or not (self._watchers or wanted):
             return
         if not self._watchers:
@@ -129,7 +133,11 @@ class EventRecorder:
                 HitReporter(self._job, self._loop, **how),
             ]
         for watcher in self._watchers:
-            watcher.configure(wanted)
+            try:
+                watcher.configure(wanted)
+            # Whatever the job has made of its own definition, its supervisor goes on
+            except Exception as error:  # noqa: BLE001
+                self.tell(history.WATCH_FAILED, message=f"{type(error).__name__}: {error}")
 
     def output(self) -> None:
         """Take note of new output."""
