@@ -82,7 +82,7 @@ def test_a_caller_that_waits_starts_the_job_with_its_own_environment(cli: Cli, c
     cli.ok("approve", job["job_id"])
     out, _ = waiting.communicate(timeout=60)
     answer = json.loads(out)
-    assert (answer["state"], answer["output"]) == ("exited", "secret\nof the caller\n")
+    assert (answer["state"], answer["output"]) == ("exited", "******\nof the caller\n")
 
 
 def test_what_only_a_caller_knew_that_is_gone_cannot_be_approved(cli: Cli, config: Path, work: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_server_starts_the_job_and_tells_the_model(
     assert "waits for the user's approval" in answer.text
     assert "outlive approve" in answer.text
     cli.ok("approve", job)
-    assert cli.ok("wait", job)["output"] == "secret\nof the server\n"
+    assert cli.ok("wait", job)["output"] == "******\nof the server\n"
     notices = session.call("process", action="list", state="created").result["notices"]
     assert [(one["event"], one["state"]) for one in notices] == [("approved", "exited"), ("finished", "exited")]
     denied = session.ok("exec", command="touch made", yield_ms=0)["job_id"]

@@ -142,6 +142,19 @@ def test_what_cannot_be_recorded_is_told_and_where_a_record_is_required_not_done
     assert cli.ok("token", "list")["tokens"] == []
 
 
+def test_the_decision_of_the_policy_is_recorded_with_its_rule(cli: Cli, on: dict[str, str], place: Path) -> None:
+    config = place / "policy.toml"
+    rules = '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["rm"]\ndecision = "deny"\n'
+    config.write_text(rules)
+    env = {**on, "OUTLIVE_CONFIG": str(config)}
+    cli.ok("run", "true", env=env)
+    cli.error("run", "rm x", env=env, code="denied")
+    denied, run = entries(cli, on)
+    assert (run["verb"], run["decision"]) == ("run", "allow")
+    assert (denied["verb"], denied["decision"], denied["command"]) == ("denied", "deny", ["rm x"])
+    assert denied["rule"]
+
+
 @ONE_ERA
 def test_the_record_tells_by_which_way_in_a_client_came(
     serve: Callable[..., Served], cli: Cli, work: Path, on: dict[str, str], mcp_connect: Callable[..., McpSession]

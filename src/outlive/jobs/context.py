@@ -30,7 +30,7 @@ class Context:
     __slots__ = (
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
         *("cwd", "env", "launcher", "shell", "job_id", "awaited", "flags", "detail"),
-        *("token", "verb", "warnings", "later", "ceiling"),
+        *("token", "verb", "decision", "warnings", "later", "ceiling"),
     )
 
     def __init__(
@@ -67,6 +67,7 @@ class Context:
         self.ceiling = ceiling
         self.token = token  # the name of the caller's token, over HTTP
         self.verb = verb  # as typed: "kill", "token add"
+        self.decision: dict[str, str] = {}  # of the policy: decision and rule, for the audit record
         self.warnings: list[str] = []  # sentences that the answer adds to its hint
         self.cwd = cwd  # the directory of a job that names none
         self.env = env  # what a job inherits

@@ -51,7 +51,10 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: Any) -> No
 
 def note_start(ctx: Context, verb: str, plan: Plan) -> dict[str, Any] | None:
     """Record that a job is about to be started or defined, and return where its end is recorded."""
-    note(ctx, verb, plan.definition.job_id, **_defined(plan.definition, {**ctx.env, **plan.overrides}))
+    facts = _defined(plan.definition, {**ctx.env, **plan.overrides})
+    asked = plan.definition.approval  # another process may have decided that a person is asked
+    decided = ctx.decision or ({"decision": "ask", "rule": str(asked["rule"])} if asked else {})
+    note(ctx, verb, plan.definition.job_id, **facts, **decided)
     return ctx.config.audit(ctx.env)
 
 
@@ -66,6 +69,7 @@ def _defined(definition: Definition, values: dict[str, str]) -> dict[str, Any]:
         "shell": definition.shell,
         "cwd": definition.cwd,
         "sinks": [_without(secrets, sink) for sink in sinks if sink] or None,
+        "sandbox": getattr(definition, "sandbox", None),
         "restarted_from": definition.restarted_from,
     }
 

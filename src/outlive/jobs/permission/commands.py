@@ -39,8 +39,10 @@ def decided(ctx: Context, definition: Definition, overrides: Mapping[str, str]) 
         variables=[*overrides],
     )
     found = decide.decided(policy, definition.command, definition.shell, place)
-    sinks = sink_commands(definition.notification)
-    return _unless_denied(policy, [*found, *_of_sinks(ctx, policy, definition, sinks)])
+    found += _of_sinks(ctx, policy, definition, sink_commands(definition.notification))
+    strictest = decide.strictest(found)
+    ctx.decision = {"decision": strictest.decision, "rule": strictest.rule}
+    return _unless_denied(policy, found)
 
 
 def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
@@ -48,8 +50,8 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     be asked about gets the member `approval` of its definition."""
     try:
         decision = decided(ctx, plan.definition, plan.overrides)
-    except OutliveError as error:
-        ctx.note("denied", cwd=plan.definition.cwd, rule=(error.details or {}).get("rule"), message=error.message)
+    except OutliveError:
+        ctx.note_start("denied", plan)
         raise
     if not ask or decision.decision != ASK:
         return
@@ -61,7 +63,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     key = always.key_of(plan.definition, sink_commands(plan.definition.notification), plan.stdin_data)
     if not always.has(os.environ, key):
         request = approval.asked(decision, key, policy.ask_timeout_ms)
-        ctx.note("ask", plan.definition.job_id, cwd=plan.definition.cwd, rule=decision.rule, by=ctx.owner)
+        ctx.note_start("ask", plan)
         plan.definition = plan.definition.replace(approval=request)
 
 
