@@ -151,6 +151,23 @@ def test_the_jobs_of_a_token_with_a_directory_run_in_it_or_below(served: Served,
     assert not list(work.rglob("made"))
 
 
+def test_the_jobs_of_a_token_with_a_sandbox_run_in_it_or_a_stricter_one(served: Served, cli: Cli, work: Path) -> None:
+    call = limited(served, "--sandbox", "read-only", "--network", "none", "--workdir", str(work))
+    (shown,) = [one for one in cli.ok("token", "list")["tokens"] if one["name"] == "limited"]
+    assert shown["sandbox"] == {"mode": "read-only", "network": "none"}
+    for asked in ({"sandbox": "workspace-write"}, {"sandbox": "off"}, {"elevated": True}, {"network": "open"}):
+        denied = call("exec", command="touch made", **asked)["error"]
+        assert denied["code"] == "denied", asked
+    ended = served.tool("exec", command="touch before", workdir=str(work))["job_id"]
+    assert call("process", action="restart", job_id=ended)["error"]["code"] == "denied", "it had no sandbox"
+    found = call("exec", command="touch made")
+    if "error" in found:  # no bwrap on this machine: it fails closed
+        assert found["error"]["code"] == "sandbox_unavailable"
+    else:
+        assert (found["sandbox"], found["exit_code"] != 0) == ({"mode": "read-only", "network": "none"}, True)
+    assert not (work / "made").exists()
+
+
 def test_an_expired_token_opens_nothing_and_the_log_says_why(served: Served, cli: Cli) -> None:
     secret = served.token("brief", "--expires", "1s")
     stream = until(lambda: served.rpc("tools/list", {}, token=secret).status == 401, what="the refusal")
@@ -198,9 +215,10 @@ def test_a_list_of_tokens_shows_their_rights_and_old_files_have_all(cli: Cli, ro
     written["tokens"] = [{name: token[name] for name in old} for token in written["tokens"]]
     path.write_bytes(atomic_file.dump(written))
     assert {tuple(one["rights"]) for one in cli.ok("token", "list")["tokens"]} == {tuple(everything)}
-    written["tokens"][0]["level"] = "some right of a later version"
-    path.write_bytes(atomic_file.dump(written))
-    cli.error("token", "list", code="config_error")
+    for later in ({"level": "some right of a later version"}, {"sandbox": {"mode": "some sandbox of a later version"}}):
+        newer = {"format": 1, "tokens": [{**written["tokens"][0], **later}]}
+        path.write_bytes(atomic_file.dump(newer))
+        cli.error("token", "list", code="config_error")
 
 
 @pytest.mark.parametrize(
@@ -210,6 +228,9 @@ def test_a_list_of_tokens_shows_their_rights_and_old_files_have_all(cli: Cli, ro
         ("--expires", "0s"),
         ("--workdir", "/nonexistent"),
         ("--workdir", "/tmp", "--no-exec"),
+        ("--sandbox", "read-only", "--read-only"),
+        ("--sandbox", "off"),
+        ("--network", "none"),
     ],
 )
 def test_rights_that_make_no_sense_make_no_token(cli: Cli, words: tuple[str, ...]) -> None:

@@ -18,12 +18,14 @@ _WITHOUT = {CONTROL: "without --read-only", EXEC: "without --no-exec and --read-
 class Rights(Record):
     """The rights of one caller. The default is that of the command line and of a local client: all.
 
-    `workdir`: the only directory in which, and below which, its jobs run. `token`: the name of the
-    token that limits the caller; None where the server itself does.
+    `workdir`: the only directory in which, and below which, its jobs run. `sandbox`: the most that
+    its jobs may do ({"mode"}, and "network" if that is limited too). `token`: the name of the token
+    that limits the caller; None where the server itself does.
     """
 
     level: str = EXEC
     workdir: str | None = None
+    sandbox: dict[str, str] | None = None
     token: str | None = None
 
     def allows(self, level: str) -> bool:

@@ -16,7 +16,7 @@ import time
 from contextlib import contextmanager
 
 from outlive import limits
-from outlive.core.records import EXEC, RIGHTS, Record
+from outlive.core.records import EXEC, NETWORKS, RIGHTS, SANDBOXES, Record
 from outlive.core.rights import Rights
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os, invalid
@@ -46,11 +46,12 @@ class Token(Record):
     created_at: str = ""
     level: str = EXEC  # tokens that were made before there were rights have all
     workdir: str | None = None
+    sandbox: dict[str, str] | None = None
     expires_at: str | None = None
 
     @property
     def rights(self) -> Rights:
-        return Rights(level=self.level, workdir=self.workdir, token=self.name)
+        return Rights(level=self.level, workdir=self.workdir, sandbox=self.sandbox, token=self.name)
 
     @property
     def expired(self) -> bool:
@@ -62,6 +63,7 @@ class Token(Record):
             "scope": self.scope,
             "rights": list(RIGHTS[: RIGHTS.index(self.level) + 1]),
             "workdir": self.workdir,
+            "sandbox": self.sandbox,
             "created_at": self.created_at,
             "expires_at": self.expires_at,
             "expired": self.expired,
@@ -121,6 +123,7 @@ class Tokens:
         *,
         level: str = EXEC,
         workdir: str | None = None,
+        sandbox: dict[str, str] | None = None,
         lifetime_ms: int | None = None,
     ) -> tuple[Token, str]:
         """Make a token and return it with its secret, which is stored nowhere. The scope is the
@@ -143,6 +146,7 @@ class Tokens:
             created_at=timestamp(),
             level=level,
             workdir=workdir,
+            sandbox=sandbox,
             expires_at=expires_at,
         )
 
@@ -218,7 +222,7 @@ class Tokens:
         except OSError as error:
             raise from_os(f"reading {self._path}", error, on="store") from error
         if any(
-            Token.misfit(one) or not token.name or not token.hash or token.level not in RIGHTS
+            Token.misfit(one) or not token.name or not token.hash or not _known(token)
             for one, token in zip(listed, tokens, strict=True)
         ):
             raise OutliveError("config_error", f"{self._path} holds a token that makes no sense")
@@ -245,6 +249,12 @@ def _locked(store: Store) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def _known(token: Token) -> bool:
+    """Return whether this version knows the rights of a token: others may mean less than all."""
+    sandbox = token.sandbox or {"mode": SANDBOXES[0]}
+    return token.level in RIGHTS and sandbox.get("mode") in SANDBOXES and sandbox.get("network", "open") in NETWORKS
 
 
 def _hash(secret: str) -> str:

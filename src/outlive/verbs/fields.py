@@ -25,6 +25,12 @@ _RIGHTS = {
     "expires_at": _maybe_string("When it opens nothing any more; null: never.", **_TIME),
     "expired": _flag("Does it open nothing any more because of its age?"),
 }
+_CEILING = _of(
+    ["object", "null"],
+    "The most that its client's jobs may do; null: what the configuration allows.",
+    properties={"mode": {"enum": list(SANDBOXES[:-1])}, "network": {"enum": list(NETWORKS)}},
+    required=["mode"],
+)
 _OUTCOME = _of(["object", "null"], "Of a start: how its job ended, or how it is now; null: not known any more.")
 _ENTRY = _object(
     "Something that was done: who, over which face and token, what, where.",
@@ -305,6 +311,7 @@ FIELDS: dict[str, Schema] = {
                 "name": _string("The client it was made for."),
                 "scope": _string("Whose jobs it sees and touches; * is everybody's."),
                 **_RIGHTS,
+                "sandbox": _CEILING,
                 "created_at": _string("When it was made.", **_TIME),
             },
         ),
@@ -428,6 +435,7 @@ OVERRIDES: dict[str, dict[str, Schema]] = {
         "events": _flag("Are there more events than shown?"),
         "list": _flag("Are there more jobs than shown?"),
     },
+    "sandbox": dict.fromkeys(("token_add", "token_revoke"), _CEILING),
     "path": {"audit": _string("The file of the record.")},
     "name": {
         **dict.fromkeys(("install", "uninstall"), _SERVER_NAME),

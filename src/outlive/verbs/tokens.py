@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.core.records import CONTROL, EXEC, READ
+from outlive.core.records import CONTROL, EXEC, NETWORKS, READ, SANDBOXES
 from outlive.core.units import duration_ms
 from outlive.errors import argument, invalid
 from outlive.store.tokens import EVERYTHING, Tokens
@@ -28,19 +28,29 @@ def token_add(
     read_only: bool = False,
     no_exec: bool = False,
     workdir: str | None = None,
+    sandbox: str | None = None,
+    network: str | None = None,
     expires: str | None = None,
 ) -> dict[str, Any]:
     """Make a token. Errors: invalid_argument, config_error, io_error."""
     level = READ if read_only else CONTROL if no_exec else EXEC
-    if workdir is not None and level != EXEC:
-        raise invalid("workdir", "a token that runs no commands has no directory for them", usage=True)
+    if level != EXEC:
+        for field, value in (("workdir", workdir), ("sandbox", sandbox)):
+            if value is not None:
+                raise invalid(field, f"a token that runs no commands needs no {argument(field)}", usage=True)
+    if network is not None and sandbox is None:
+        raise invalid("network", f"{argument('network')} goes with {argument('sandbox')}", usage=True)
     if workdir is not None and not os.path.isdir(workdir):
         raise invalid("workdir", f"not a directory: {workdir}", usage=True)
     lifetime_ms = None if expires is None else duration_ms(expires, argument("expires"), bare_unit=None)
     if lifetime_ms == 0:
         raise invalid("expires", "a token that expires at once opens nothing", usage=True)
-    ctx.note("token add", name=name, scope=scope or name, level=level, workdir=workdir, expires=expires)
-    made, secret = Tokens(ctx.store).add(name, scope, level=level, workdir=workdir, lifetime_ms=lifetime_ms)
+    ceiling = None if sandbox is None else {"mode": sandbox} | ({"network": network} if network else {})
+    facts = {"name": name, "scope": scope or name, "level": level, "workdir": workdir, "expires": expires}
+    ctx.note("token add", None, **facts, sandbox=ceiling)
+    made, secret = Tokens(ctx.store).add(
+        name, scope, level=level, workdir=workdir, sandbox=ceiling, lifetime_ms=lifetime_ms
+    )
     return {**made.shown(), "token": secret, "hint": _SHOWN_ONCE}
 
 
@@ -72,10 +82,14 @@ ADD = Verb(
         Arg("no_exec", BOOL, "The client reads and controls jobs (write, kill, remove, …), and runs no commands: no exec, "
             "create, start or restart, no command or file that is notified.", default=False),
         Arg("workdir", PATH, "The client's jobs run in this directory or below it, by default in it.", metavar="DIR"),
+        Arg("sandbox", STR, "The most that the client's jobs may do: they run in this sandbox or a stricter one.",
+            choices=SANDBOXES[:-1]),
+        Arg("network", STR, "The most that the network of this sandbox may be (default: the configuration's, else loopback).",
+            choices=NETWORKS),
         Arg("expires", STR, "The token opens nothing after this long, such as 12h or 30d (default: it does not expire).",
             metavar="DURATION"),
     ),
-    result="name scope rights workdir created_at expires_at expired token hint",
+    result="name scope rights workdir sandbox created_at expires_at expired token hint",
     mcp=False,
     detail="The answer shows the token once; only its hash is stored. Running servers accept it at once. A call beyond "
     "its rights is the error denied. A running shell obeys what is written to it, so a token that may write to one can run "
@@ -93,7 +107,7 @@ REVOKE = Verb(
     "Revoke a token: servers refuse it from now on.",
     token_revoke,
     args=(_NAME,),
-    result="name scope rights workdir created_at expires_at expired revoked hint?",
+    result="name scope rights workdir sandbox created_at expires_at expired revoked hint?",
     mcp=False,
     detail="Running servers refuse the token at once and end its open streams within seconds. Its jobs stay; a new token "
     "of the same scope sees them.",

@@ -69,7 +69,7 @@ def _defined(definition: Definition, values: dict[str, str]) -> dict[str, Any]:
         "shell": definition.shell,
         "cwd": definition.cwd,
         "sinks": [_without(secrets, sink) for sink in sinks if sink] or None,
-        "sandbox": getattr(definition, "sandbox", None),
+        "sandbox": definition.sandbox and {name: definition.sandbox[name] for name in ("mode", "network")},
         "restarted_from": definition.restarted_from,
     }
 

@@ -396,6 +396,7 @@ class Calls:
             scope=caller.scope,
             wall=caller.wall,
             rights=rights,
+            ceiling=rights.sandbox,
             token=caller.rights.token,
             cwd=directory,
             env=env,
