@@ -130,7 +130,8 @@ def test_exec_takes_all_that_describes_a_command(mcp_session: McpSession, root: 
     show = 'echo "$PLAIN|$TOKEN|$OUTLIVE_SHELL|$OUTLIVE_JOB_ID|$OUTLIVE_ROOT"'
     secret = "s3cr3t=with $signs"
     env = exec_("exec", command=show, env={"PLAIN": "$HOME x", "TOKEN": secret}, mask=["TOKEN"])
-    assert env["output"] == f"$HOME x|{secret}|exec|{env['job_id']}|{root}\n", "job output is not touched"
+    stars = "*" * len(secret)
+    assert env["output"] == f"$HOME x|{stars}|exec|{env['job_id']}|{root}\n"
     assert sorted(env["env_vars"]) == ["PLAIN=$HOME x", "TOKEN=***"]
     for path in (root / env["job_id"]).iterdir():
         if path.is_file() and path.suffix != ".log":
@@ -301,8 +302,7 @@ def test_every_action_that_starts_or_ends_jobs_answers_in_its_schema_and_in_pros
     assert (dry["dry_run"], len(ids(root))) == (True, 2)
     assert act("gc", older_than="0s")["deleted"] == 2
     assert ids(root) == []
-    assert "`list` with all" in act("list").text
-    assert "with all" not in act("list", all=True).text, "who has asked for all is not sent round in circles"
+    assert act("list").text == act("list", all=True).text == "There is no job to list."
 
 
 def _settled(root: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_timeout_looks_like_a_timeout_and_a_code_like_a_code(fields: dict[str,
 
 def test_an_empty_list_says_what_was_looked_at() -> None:
     assert human.answer(listed() | {"hint": "None here."}, STYLE) == "None here.\n"
-    assert human.answer(listed(), STYLE) == "There is no such job.\n"
+    assert human.answer(listed(), STYLE) == "There is no job to list.\n"
 
 
 def test_a_list_that_was_cut_says_so() -> None:

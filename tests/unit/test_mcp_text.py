@@ -294,7 +294,7 @@ def test_list_is_lines_in_the_order_of_the_answer() -> None:
         "C  killed (timeout)  x",
     ]
     assert said("list", jobs=[], hint="None of yours.") == "None of yours."
-    assert said("list", jobs=[]) == "There is no such job."
+    assert said("list", jobs=[]) == "There is no job to list."
 
 
 def test_an_error_is_code_message_and_hint() -> None:

@@ -107,7 +107,7 @@ def _escape(char: str) -> str:
 def _jobs(found: dict[str, Any], style: Style) -> str:
     jobs = found["jobs"]
     if not jobs:
-        return f"{found.get('hint') or 'There is no such job.'}\n"
+        return f"{found.get('hint') or 'There is no job to list.'}\n"
     text = table(_HEAD, [_job_row(job, style.now) for job in jobs], style, colours=[_colour(job) for job in jobs])
     if found.get("truncated"):
         text += f"({len(jobs)} shown, there are more: --limit 0 shows all)\n"

@@ -231,7 +231,7 @@ def _processes(listed: list[Found]) -> list[str]:
 def _list(found: Found, _process: bool) -> tuple[str, list[str]]:
     jobs = found.get("jobs") or []
     if not jobs:
-        return "", sentences.hint(found) or ["There is no such job."]
+        return "", sentences.hint(found) or ["There is no job to list."]
     running = sum(job.get("state") == "running" for job in jobs)
     told = sentences.counted(len(jobs), "job") + (f", {running} running" if running else "")
     return "\n".join(_one_line(_list_line(job)) for job in jobs), [told, *sentences.hint(found)]
