@@ -23,7 +23,7 @@ from support.serve import Served
 
 TEST_S = 300  # a test that hangs is ended with a traceback
 MOST_WORKERS = 8
-# Who runs the tests is nobody's: neither our own variables nor those by which a client is known reach them.
+# Neither our own variables nor those by which a client is known reach the tests.
 _OUTER = tuple("OUTLIVE_ XDG_ CLAUDE CODEX CURSOR OPENCLAW VSCODE MCP_".split())
 _failed = pytest.StashKey[bool]()
 # No judgement by the clock, and nothing written outside the test's own directory. The slow tier loads `thorough`.
@@ -102,7 +102,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 def _settle_in(place: Path) -> dict[str, str | None]:
     """Directories of its own, and the environment that leads to them: name → value, None for what may not be there."""
-    # What lies in a home is made by whoever writes there; every directory less is a millisecond less for each test.
+    # What lies in a home is made by the program that writes there; every directory less is a millisecond less for each test.
     for path in ("home", "run", "work"):
         (place / path).mkdir(mode=0o700, exist_ok=True)
     where = {

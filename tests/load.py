@@ -299,7 +299,7 @@ def silent_client(load: Load, many: int) -> str:
         marks = [load.work / f"mark{n}" for n in range(10)]
         later = [server.begin_call("exec", command=f"touch {mark}; exit 5") for mark in marks]
         began = time.monotonic()
-        until(lambda: all(mark.exists() for mark in marks), timeout=60, what="jobs that nobody reads the answers of")
+        until(lambda: all(mark.exists() for mark in marks), timeout=60, what="jobs whose answers no client reads")
         took_s = time.monotonic() - began
         other_ms, other = load.timed("list", "--all")
         load.check(len(other["jobs"]) == 11, f"{len(other['jobs'])} jobs of 11")

@@ -361,7 +361,7 @@ def test_a_webhook_that_refuses_is_a_failed_delivery(
 def test_a_webhook_that_is_not_there_is_a_failed_delivery(url: str, cli: Cli, receive: Callable[..., str]) -> None:
     import socket
 
-    with socket.socket() as sock:  # bound, and nobody listens
+    with socket.socket() as sock:  # bound, and no process listens
         sock.bind(("127.0.0.1", 0))
         told = tell(cli, "webhook.sh", {"WEBHOOK_URL": url.format(port=sock.getsockname()[1])})
     assert not told.success

@@ -1,4 +1,4 @@
-"""Jobs that wait for a person: whoever goes meanwhile, the first answer counts, and nothing runs before it."""
+"""Jobs that wait for a person: whichever process ends, the first answer counts, and nothing runs before it."""
 
 from __future__ import annotations
 

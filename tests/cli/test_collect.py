@@ -27,14 +27,14 @@ GATE = "until [ -e go ]; do sleep 0.02; done"
 
 
 def _settled(cli: Cli, *words: str) -> str:
-    """A finished job that nobody holds any more."""
+    """Make a finished job that no process holds any more."""
     job: str = cli.ok("run", "--wait", *(words or ("true",)))["job_id"]
     until(lambda: not pair.is_supervised(cli.root, job))
     return job
 
 
 def _aged(cli: Cli, root: Path, days: float, *words: str) -> str:
-    """One that began and ended so long ago."""
+    """Make a job that began and ended so long ago."""
     job = _settled(cli, *words)
     then = time.time() - days * DAY_S
     old = _id_of(id_time_ms(job) - int(days * DAY_S * 1000)) + job[10:]
@@ -295,7 +295,7 @@ def test_a_clock_that_jumped_ahead_deletes_nothing_at_its_first_look(
     monkeypatch.setattr(time, "time", lambda: now + 3650 * DAY_S)
     assert collect(store, ages) == 0
     os.utime(root / COLLECTED, (now + 3650 * DAY_S,) * 2)  # the kernel's clock did not jump with ours
-    monkeypatch.setattr(time, "time", lambda: now)  # somebody put it right, within the hour
+    monkeypatch.setattr(time, "time", lambda: now)  # it was put right, within the hour
     assert collect(store, ages) == 0
     assert _ids(root) == {kept}
     assert abs((root / COLLECTED).stat().st_mtime - now) < 600, "a time that is yet to come does not hold it up"

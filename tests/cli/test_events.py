@@ -26,7 +26,7 @@ def events(cli: Cli, job: str, kind: str | None = None) -> list[dict[str, Any]]:
 
 
 def over(cli: Cli, job: str) -> list[dict[str, Any]]:
-    """All events, once nobody adds any."""
+    """Return all events, once no process adds any."""
     return until(lambda: events(cli, job, "finished") and events(cli, job), what="the end")
 
 
@@ -186,7 +186,7 @@ def test_files_that_are_too_long_are_cut_down_at_a_takeover_and_what_counts_goes
     pair.end(supervisor)
     after = ("--since-event", str(count - 1))
     until(lambda: [one["type"] for one in cli.ok("events", job, *after)["events"]][:1] == ["adopted"], what="takeover")
-    until((work / "hits").exists, what="what the one that was killed had not delivered")
+    until((work / "hits").exists, what="what the killed supervisor had not delivered")
     (work / "go").touch()
     until(lambda: len((work / "hits").read_text(encoding="utf-8").splitlines()) == 2, what="the next hit")
     with cli.spawn("events", job, "--follow", *after) as follower:

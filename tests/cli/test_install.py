@@ -25,7 +25,7 @@ from support.cli import OUTLIVE, Cli
 from support.tiers import only
 
 ALL = sorted(CLIENTS)
-# Four shapes of files; that each client's own file is the one that is written, one test tries by default
+# Four shapes of files; one test tries by default that the file of each client itself is written
 ONE_OF_EACH_SHAPE = only(lambda client: client in ("claude-code", "codex", "openclaw", "vscode"), ALL)
 PROJECTS = [name for name in ALL if CLIENTS[name].project]
 OTHER = {"command": "npx", "args": ["other"]}
@@ -54,7 +54,7 @@ def servers(client: str, path: Path) -> Any:
 
 
 def with_others(client: str, path: Path) -> bytes:
-    """A configuration that somebody has."""
+    """A configuration as a user has it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if CLIENTS[client].syntax == registry.TOML:
         path.write_text('model = "x" # mine\n\n[mcp_servers.other]\ncommand = "npx"\nargs = ["other"]\n')

@@ -334,7 +334,7 @@ def test_where_the_quota_comes_from(cli: Cli) -> None:
 
 
 def test_a_job_directory_of_before_there_was_a_gap_reads_as_ever(cli: Cli, flood: dict[str, Any]) -> None:
-    """And one whose record somebody deleted: then its zeros are its output, and nothing fails."""
+    """And a job whose record was deleted: then its zeros are its output, and nothing fails."""
     small = cli.ok("run", "--wait", "--quota-bytes", "1M", *_print(100))
     assert not (cli.root / small["job_id"] / "gap").exists(), "no file before there is a gap"
     assert "gaps" not in cli.ok("poll", small["job_id"])

@@ -289,7 +289,7 @@ def test_a_caller_that_blocks_and_ignores_signals_does_not_pass_that_on(cli: Cli
         stdout, _ = call.communicate(timeout=30)
     found = one_object(Text(0, stdout.decode(), ""))
     status = dict(line.split(":\t", 1) for line in found["output"].splitlines() if ":\t" in line)
-    glibc_own = 1 << 31 | 1 << 32  # signals 32 and 33, which posix_spawn(3) leaves ignored and nobody can send
+    glibc_own = 1 << 31 | 1 << 32  # signals 32 and 33, which posix_spawn(3) leaves ignored and no program can send
     found_set = {name: int(status[name], 16) & ~glibc_own for name in ("SigBlk", "SigIgn", "SigCgt")}
     assert found_set == {"SigBlk": 0, "SigIgn": 0, "SigCgt": 0}
     assert (found["state"], found["exit_code"]) == ("exited", 0)

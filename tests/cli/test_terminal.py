@@ -331,7 +331,7 @@ def test_ten_megabytes_for_a_program_that_reads_nothing_are_bounded(
 
 
 class Person:
-    """Somebody at a terminal who types `outlive attach`."""
+    """A person at a terminal, with `outlive attach`."""
 
     def __init__(self, job: str, *flags: str, cols: int = 90, rows: int = 25, through: tuple[str, ...] = ()) -> None:
         self.master, slave = pty.open_pair(cols, rows)

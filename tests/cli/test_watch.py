@@ -1,4 +1,4 @@
-"""Watches: lines that somebody wants to be told of, at start or later, bounded, and never missed."""
+"""Watches: lines that a caller wants to be told of, at start or later, bounded, and never missed."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_a_takeover_in_a_flood_leaves_no_line_out(cli: Cli, root: Path, work: Pa
     over(cli, job)
     lines = [event["line"] for event in told(work / "hits")]
     assert list(dict.fromkeys(lines)) == [f"hit {number}" for number in range(1, count + 1)]
-    assert len(lines) <= count + 1, "the one that was under way may come twice"
+    assert len(lines) <= count + 1, "the delivery that was under way may come twice"
     assert len(told(root / job / "notification_events.ndjson")) == count
 
 
@@ -268,7 +268,7 @@ def test_a_takeover_runs_the_commands_that_waited(cli: Cli, work: Path) -> None:
     until(lambda: told_lines(work / "told") >= count and not told_missing(work / "told", count), 60, what="all hits")
     cli.ok("kill", job)
     over(cli, job)
-    assert told_lines(work / "told") <= count + 1, "the one that was running may come twice"
+    assert told_lines(work / "told") <= count + 1, "the command that was running may run twice"
 
 
 def told_missing(path: Path, count: int) -> set[str]:
@@ -350,7 +350,7 @@ def test_a_finished_job_can_be_set_and_nothing_runs(cli: Cli, work: Path) -> Non
     assert (work / "ran").exists()
 
 
-# --- whoever is killed -------------------------------------------------------------------------------------------------
+# --- processes that are killed ----------------------------------------------------------------------------------------
 
 
 def test_a_takeover_neither_misses_nor_repeats_a_hit(cli: Cli, work: Path) -> None:

@@ -161,7 +161,7 @@ class Fixture:
 
 
 async def _serve(fixture: Fixture, port: int) -> None:
-    """Until SIGINT or SIGTERM. The URL goes to stdout once somebody listens there."""
+    """Serve until SIGINT or SIGTERM. The URL goes to stdout once the server listens there."""
     listener = socket.create_server((HOST, port))
     sys.stdout.write(f"http://{HOST}:{listener.getsockname()[1]}/mcp\n")
     sys.stdout.flush()

@@ -54,7 +54,7 @@ class Baseline(NamedTuple):
 
 
 def baseline(path: Path = BASELINE) -> Baseline:
-    """Errors: AssertionError for an entry without a reason, or one that is there twice."""
+    """Errors: AssertionError for an entry without a reason, or an entry that is there twice."""
     found = tomllib.loads(path.read_text(encoding="utf-8"))
     expected: dict[tuple[str, str, str], tuple[str, str]] = {}
     for entry in found.get("expected", ()):

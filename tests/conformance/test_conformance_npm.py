@@ -10,7 +10,7 @@ import pytest
 
 from conformance import npm
 
-NOWHERE = "http://127.0.0.1:9/"  # nobody listens on the port of the discard service
+NOWHERE = "http://127.0.0.1:9/"  # no server listens on the port of the discard service
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The official conformance suite says of the server what the baseline says, and the comparison is one that can fail."""
+"""The official conformance suite says of the server what the baseline says, and the comparison can fail."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def at(point: str, work: Path) -> dict[str, str | None]:
 
 
 def crashed(work: Path) -> list[str]:
-    """The points at which somebody died."""
+    """Return the points at which a process died."""
     report = work / "crashes"
     return report.read_text(encoding="utf-8").split() if report.exists() else []
 
@@ -328,7 +328,7 @@ def test_an_end_that_was_asked_for_comes_though_whoever_was_at_it_dies(cli: Cli,
 
 
 def check_known(ended: dict[str, Any]) -> None:
-    """Nobody is the command's parent any more: the kernel tells the code from 6.15 on, else it is lost, and said so."""
+    """The command has no parent of ours any more: the kernel tells the code from 6.15 on, else it is lost, and said so."""
     told = (ended["state"], ended["reason"], ended["exit_code"])
     assert told in (("exited", "exit", CODE), ("failed", "lost", None)), told
     if KERNEL >= (6, 15):
@@ -336,7 +336,7 @@ def check_known(ended: dict[str, Any]) -> None:
 
 
 def check_adopted(cli: Cli, root: Path, work: Path) -> None:
-    """Nobody supervises it and it runs: the next reader finds it, and the end is known or said to be lost."""
+    """It runs without a supervisor: the next reader finds it, and the end is known or said to be lost."""
     (job,) = ids(root)
     assert cli.ok("status", job)["state"] == "running"
     assert pair.is_supervised(root, job)
@@ -361,7 +361,7 @@ def start_and_lose(cli: Cli, work: Path, *deaths: str) -> str:
 
 
 def lost_both(root: Path, job: str) -> bool:
-    """Nobody supervises it? The `run` that started it may have found it without supervisor, and adopted it at once."""
+    """Return whether it has no supervisor. The `run` that started it may have found it without supervisor, and adopted it at once."""
     supervisor = pair.supervisor(job)
     if supervisor:
         pair.end_both(supervisor)
@@ -394,7 +394,7 @@ def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path,
     until(lambda: len(crashed(work)) >= 2, what="the end of both")
     assert crashed(work)[:2] == [point, fault_points.SUCCESSOR + seen]
     until(lambda: not pair.is_supervised(root, job), what="the end of its supervisor")
-    assert cli.ok("status", job)["state"] == "exited"  # this look finds that nobody was told
+    assert cli.ok("status", job)["state"] == "exited"  # this look finds that no sink was told
     check_whole(cli, root, work)
 
 

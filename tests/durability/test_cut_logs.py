@@ -1,4 +1,4 @@
-"""Logs that somebody cuts, deletes, rotates or replaces: the job goes on, and what is missing is said and counted."""
+"""Logs that other programs cut, delete, rotate or replace: the job goes on, and what is missing is said and counted."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_a_flood_of_lines_is_whole_though_its_supervisors_are_killed(
             pair.end_both(supervisor)
         else:
             pair.end(supervisor)
-        until(lambda: cli.ok("status", job)["supervised"], what="whoever goes on with it")
+        until(lambda: cli.ok("status", job)["supervised"], what="a process that goes on with it")
     (work / "go").touch()
     ended = cli.ok("wait", job, "--timeout-ms", "30s")
     assert ended["state"] in ("exited", "failed" if who == "both" else "exited"), "an adopter may not be told the code"

@@ -42,7 +42,7 @@ def _gone(root: Path, job: str) -> dict[str, Any]:
 def test_after_a_reboot_a_job_that_ran_has_failed_for_that_reason(cli: Cli, root: Path) -> None:
     job = cli.ok("run", "echo kept")["job_id"]
     other = "00000000-1111-2222-3333-444444444444"
-    identity = {**process.identity(os.getpid()), "boot_id": other}  # its pid is somebody else's now
+    identity = {**process.identity(os.getpid()), "boot_id": other}  # another process has its pid now
     _make_running(root, job, boot_id=other, identity=identity, pid=os.getpid())
     for _ in range(2):
         found = cli.ok("status", job)

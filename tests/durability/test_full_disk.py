@@ -30,7 +30,7 @@ def small(request: pytest.FixtureRequest, mount: Mounts) -> Path:
 
 
 def _state(root: Path, job: str) -> dict[str, Any]:
-    """As it is on the disk, whoever lives."""
+    """Return what the disk has, whichever processes live."""
     return atomic_file.load((root / job / "state.json").read_bytes())
 
 
@@ -58,7 +58,7 @@ def _gated(cli: Cli, root: Path, **env: str) -> str:
 def test_the_outcome_is_on_disk_though_the_disk_is_full(cli: Cli, small: Path, work: Path, place: Path) -> None:
     job = _gated(cli, small)
     (work / "go").touch()
-    assert processes.wait_gone(place, 20) == {}, "nobody has to stay and hold it in memory"
+    assert processes.wait_gone(place, 20) == {}, "no process has to stay and hold it in memory"
     assert (_state(small, job)["state"], _state(small, job)["exit_code"]) == ("exited", 3)
     found = cli.ok("--root", str(small), "wait", job)
     assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "up\n")

@@ -1,4 +1,4 @@
-"""What a command is born with, whoever starts it: the caller's umask, limits and directory; nothing else of the caller's."""
+"""What a command is born with, whichever process starts it: the caller's umask, limits and directory; nothing else of the caller's."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_a_server_that_is_process_1_leaves_no_zombie_of_what_others_orphan(
     server = raw_mcp(command=contained(*server_command(())))
     assert server.call("exec", command="(sleep 0.05 &); exit 3")["exit_code"] == 3
     first = _first_of(server)
-    # Somebody else in the container, as `docker exec` would: no supervisor is above it
+    # Another user of the container, as `docker exec` would: no supervisor is above it
     orphan = "(sleep 0.1 & echo $! >&3; exit) 3> orphan; exit 0"
     subprocess.run(
         ["nsenter", "-t", str(first), "-p", "-m", "sh", "-c", f"cd {work}; {orphan}"], check=True, timeout=30
@@ -169,7 +169,7 @@ def test_a_server_that_is_process_1_leaves_no_zombie_of_what_others_orphan(
     job_id = server.call("exec", command="sleep 60", background=True)["job_id"]
     fork_server = [pid for pid in processes.descendants(first) if pair.comm(pid) == pair.FORK_SERVER]
     assert fork_server
-    pair.end(*fork_server)  # the next start makes a new one; the old one is nobody's but process 1's
+    pair.end(*fork_server)  # the next start makes a new one; the old one belongs to process 1
     assert server.call("exec", command="exit 4")["exit_code"] == 4
     until(lambda: not _zombies_below(first), what="the end of all zombies")
     assert server.call("process", action="status", job_id=job_id)["state"] == "running"

@@ -1,4 +1,4 @@
-"""A kill that was answered leaves nobody, whatever it met: an end of its own, a stopped tree, a frozen process."""
+"""A kill that was answered leaves no process, whatever it met: an end of its own, a stopped tree, a frozen process."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_a_wait_goes_on_when_the_supervisor_it_listens_to_is_killed(cli: Cli, wo
 
 
 def _check_known_or_lost(ended: dict[str, Any]) -> None:
-    """Nobody is the command's parent any more: the kernel tells the code from 6.15 on, else it is lost, and said so."""
+    """The command has no parent of ours any more: the kernel tells the code from 6.15 on, else it is lost, and said so."""
     told = (ended["state"], ended["reason"], ended["exit_code"])
     assert told in (("exited", "exit", CODE), ("failed", "lost", None)), told
     if KERNEL >= (6, 15):

@@ -43,7 +43,7 @@ def told(path: Path) -> int:
 def test_a_follower_misses_nothing_unsaid_while_the_history_is_cut_down_and_supervisors_die(
     cli: Cli, root: Path, work: Path
 ) -> None:
-    """The guardian takes over from the first that is killed; the others are followed by one that the follower starts."""
+    """The guardian takes over from the first supervisor; the follower starts a successor of each of the others."""
     flags = ("--snapshot-after", "0", "--watch", "hit", "--watch-file", "hits")
     with spawn("run", *flags, *python(COMMAND), stdout=subprocess.PIPE) as run:
         job = json.loads(run.communicate(timeout=60)[0])["job_id"]

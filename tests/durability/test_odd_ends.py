@@ -1,4 +1,4 @@
-"""Ends that nobody plans for: a deleted directory, a dropped cookie, a killed spare, data that was half delivered."""
+"""Ends that no plan foresees: a deleted directory, a dropped cookie, a killed spare, data that was half delivered."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_an_adopted_command_without_its_cookie_can_be_ended(cli: Cli, jobs: Jobs
 def test_a_command_that_ends_while_it_is_adopted_is_not_waited_for_for_ever(cli: Cli) -> None:
     started = cli.ok("run", "--snapshot-after", "0", "--", "sleep", "77")
     _kill_both(started["job_id"])
-    os.kill(started["pid"], signal.SIGSTOP)  # alive for whoever looks, and ended before an adopter opens it
+    os.kill(started["pid"], signal.SIGSTOP)  # alive for each look, and ended before an adopter opens it
     call = cli.spawn("status", started["job_id"])
     os.kill(started["pid"], signal.SIGKILL)
     call.communicate(timeout=30)

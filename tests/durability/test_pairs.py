@@ -73,7 +73,7 @@ class Server:
         return supervisor
 
     def again(self, command: str = "true", **given: Any) -> str:
-        """A job of a supervisor that had one before. Which of those that wait takes it nobody can say."""
+        """Start a job whose supervisor had another job before. Any of the supervisors that wait may take it."""
         found: list[str] = []
         known = {self.supervisor}
 
@@ -216,7 +216,7 @@ def test_a_job_that_was_sent_to_both_is_seen_through_though_the_guardian_is_kill
     later.cancel()
     server.close()
     assert not jobs._is_to_end()
-    assert fds.receive(sock, 16)[0] == b"", "nobody can give it another one"
+    assert fds.receive(sock, 16)[0] == b"", "no server can give it another one"
     for one in (sock, supervisor, *escrows):
         one.close()
 
@@ -284,7 +284,7 @@ def test_a_death_between_two_jobs_costs_neither(
     assert (work / "ran").read_text().split() == "run 0 run 1 run 2".split()
     server.close_stdin()
     server.wait()
-    # A traceback of whoever went on would stand there too
+    # A traceback of a successor would stand there too
     assert set((work / "crashes").read_text().splitlines()) == {point}
 
 
@@ -351,7 +351,7 @@ def test_kills_at_random_moments_of_many_jobs_of_one_server_lose_none_and_run_no
         over.set()
         killer.join()
     assert sorted(map(int, (work / "ran").read_text(encoding="utf-8").split())) == list(range(80))
-    assert kills[pair.GUARDIAN] and kills[pair.SUPERVISOR], f"somebody has to have been killed: {kills}"
+    assert kills[pair.GUARDIAN] and kills[pair.SUPERVISOR], f"a process has to have been killed: {kills}"
     server.call("process", action="remove", job_id=held)
 
 

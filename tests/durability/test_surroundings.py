@@ -68,7 +68,7 @@ def test_a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it
     found = cli.ok("wait", job_id, "--timeout-ms", "100")
     assert (found["state"], found["timed_out"], found["supervisor"]) == ("running", True, "unresponsive")
     assert f"kill -CONT {supervisor}" in found["hint"]
-    assert pair.supervisor(job_id) == supervisor, "nobody took its place"
+    assert pair.supervisor(job_id) == supervisor, "no process took its place"
     os.kill(supervisor, signal.SIGCONT)
     ended = cli.ok("wait", job_id, "--timeout-ms", "20s")
     assert (ended["exit_code"], ended["output"]) == (3, "up\non\n")

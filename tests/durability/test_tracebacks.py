@@ -63,7 +63,7 @@ class Gated:
         self.line = Line(cli.root / self.job)
 
     def check(self) -> None:
-        """Nobody died, and the job ends as it would have."""
+        """Assert that no process died, and that the job ends as it would have."""
         assert (pair.supervisor(self.job), pair.guardian(self.job)) == self.pair
         assert self._cli.ok("status", self.job)["state"] == "running"
         self._go.touch()

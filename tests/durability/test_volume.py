@@ -36,7 +36,7 @@ def _supervisor(job: str) -> int:
     for name in os.listdir("/proc"):
         if name.isdigit() and any(f"outrunner {job}" in word for word in processes.command_line(int(name))):
             return int(name)
-    raise AssertionError(f"nobody supervises {job}")
+    raise AssertionError(f"no process supervises {job}")
 
 
 def _peak_kb(pid: int) -> int:

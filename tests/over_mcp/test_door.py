@@ -36,7 +36,7 @@ def served(shared_serve: Served) -> Iterator[Served]:
 
 @pytest.fixture
 def fresh(serve: Serve) -> Iterator[Served]:
-    """A server that nobody has tried anything on yet: it has all its patience and no connections."""
+    """A server that no other test has attacked: it has all its patience and no connections."""
     found = serve("-v")
     yield found
     check(found)
@@ -78,7 +78,7 @@ def test_a_wrong_token_opens_nothing(fresh: Served) -> None:
     assert fresh.ask("POST", token=None, body=LIST, headers={"x-api-key": secret}).status == 401
     assert fresh.ask("POST", token=None, body=LIST, headers={"cookie": f"token={secret}"}).status == 401
     said = [line for line in fresh.said().splitlines() if "refused" in line]
-    assert said, "whoever runs the server sees that somebody tried"
+    assert said, "the log tells of the attempts"
     assert not [line for line in said if secret[-20:] in line or secret[:20] in line]
 
 
@@ -117,7 +117,7 @@ def test_tokens_that_others_could_have_read_open_nothing(serve: Serve, root: Pat
 
 
 def test_a_token_of_a_root_that_was_moved_away_opens_the_new_one_no_more(serve: Serve, cli: Cli, root: Path) -> None:
-    """Nobody could revoke it: the command line looks where the path leads."""
+    """Such a token could not be revoked: the command line looks where the path leads."""
     served = serve()
     old = served.tokens["tests"]
     for number in range(2):
@@ -507,7 +507,7 @@ def test_one_token_cannot_take_the_whole_server(serve: Serve, work: Path, jobs: 
 
 
 def test_one_token_cannot_take_all_sessions(serve: Serve) -> None:
-    """Many clients never end theirs: who has most loses the one that was not used for longest, and opens another."""
+    """Many clients never end their sessions. The token with most loses the session that was unused for longest."""
     served = serve("-v", patch="limits.HTTP_SESSIONS = 4")
     guest = served.token("guest")
     own = opened(served)

@@ -54,7 +54,7 @@ def _refused(session: McpSession, uri: str) -> MCPError:
 
 
 def _files(pid: int) -> int:
-    """How many files a process holds open. One that was about to be closed may be among them: compare with `<=`."""
+    """Return how many files a process holds open, with those that it is about to close: compare with `<=`."""
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 

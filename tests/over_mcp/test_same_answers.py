@@ -78,7 +78,7 @@ def faces(cli: Cli, shared_session: McpSession) -> Faces:
 
 @pytest.fixture
 def finished(faces: Faces, root: Path) -> str:
-    """A job with much on both streams, escape sequences and bytes that are no text. Nobody supervises it any more."""
+    """A job with much on both streams, escape sequences and bytes that are no text. No supervisor has it any more."""
     found = faces.session.ok("exec", command=[sys.executable, "-c", PRINT], title="much", tags=["a.b"], env={"A": "1"})
     job: str = found["job_id"]
     until(lambda: not (root / job / ".io").exists(), what="the end of its supervisor")

@@ -1,4 +1,4 @@
-"""A job is a task of the Tasks extension: for whoever declares it, on any server process, and whoever dies."""
+"""A job is a task for each client that declares the Tasks extension, on any server process, whichever process dies."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_a_lost_outcome_is_completed_with_all_output_up_to_then(session: McpSess
 @ONE_ERA
 def test_a_job_that_cannot_be_read_is_a_failed_task(session: McpSession, cli: Cli, root: Path) -> None:
     job = cli.ok("run", "--wait", "--", "true")["job_id"]
-    until(lambda: not cli.ok("status", job)["supervised"], what="nobody writes the state again")
+    until(lambda: not cli.ok("status", job)["supervised"], what="the end of the supervisor, which writes the state")
     (root / job / STATE).write_text("{ rubbish", encoding="utf-8")
     found = get(session, job)
     assert (found.status, found.result) == ("failed", None)

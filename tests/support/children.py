@@ -42,7 +42,7 @@ class Child:
         return [self.pid, *(member.pid for member in tree.below(self.pid))]
 
     def drain(self) -> bytes:
-        """A program whose output nobody takes waits for that."""
+        """Take the output: a program whose output is not taken waits for that."""
         data = b""
         for fd in {self.ours, self.said} if self.target.terminal else {self.said}:
             with contextlib.suppress(BlockingIOError, OSError):

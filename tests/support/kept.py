@@ -36,7 +36,7 @@ class Job:
         self.supervise()
 
     def supervise(self) -> None:
-        """Somebody takes over."""
+        """Wait for a takeover."""
         self.order = OrderWriter(self.dir)
         self.quota = Quota(
             self.dir, self.quota_bytes, lambda kind, **event: self.events.append({"type": kind, **event})

@@ -74,4 +74,4 @@ def _new_children(before: Before) -> dict[int, str]:
 
 
 def _what(state: str) -> str:
-    return "is a zombie: nobody waited for it" if state == "Z" else f"still lives (state {state})"
+    return "is a zombie: the test did not wait for it" if state == "Z" else f"still lives (state {state})"

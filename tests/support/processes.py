@@ -104,7 +104,7 @@ def end_all(place: Path, timeout: float = 20, but: Collection[int] = ()) -> dict
 
 
 def _kill(pid: int, place: Path) -> None:
-    """The pid may be somebody else's by now: hold the process, look again, then signal what is held."""
+    """Another process may have the pid by now: hold the process, look again, then signal what is held."""
     try:
         held = os.pidfd_open(pid)
     except (OSError, AttributeError):

@@ -28,7 +28,7 @@ def carry_ids(items: Iterable[pytest.Item], known: Mapping[str, Fault] = FAULTS)
 
 
 class Proofs:
-    """A plugin of the process that hears of every test: the one that was started, not those that `-n` makes."""
+    """A plugin of the process that hears of every test: it was started by the user, not by `-n`."""
 
     def __init__(self, known: Mapping[str, Fault] = FAULTS) -> None:
         self._wanted = {name: fault for name, fault in known.items() if not fault.waits and not fault.not_applicable}

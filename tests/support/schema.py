@@ -1,7 +1,7 @@
 """Holding answers against the two committed schemas.
 
 `outlive.schema.json` is derived from the code: `$defs/<type>` describes the answers whose `type` is <type>. It leaves
-room for more fields, as a promise to callers must; tests want to know of every field that nobody declared, so they
+room for more fields, as a promise to callers must; tests want to know of every field that is not declared, so they
 hold answers against a closed copy of it (a definition that says `additionalProperties` itself is left as it is).
 """
 

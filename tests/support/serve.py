@@ -210,7 +210,7 @@ def open_sockets(served: Served) -> int:
 
 
 def is_held(served: Served, connection: socket.socket) -> bool:
-    """Does the server have the other end of this connection open? What it has closed is nobody's: inode 0
+    """Does the server have the other end of this connection open? What it has closed has no owner: inode 0
     (/proc/net/tcp, proc_net(5)), though the kernel may still try to send what is left."""
     ports = served.address[1], connection.getsockname()[1]
     for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:

@@ -30,7 +30,7 @@ class _Look(Generic[T]):
         return found
 
     def pause(self) -> float:
-        """Seconds until the next look. One that starts a process takes a core from what it waits for half of the time."""
+        """Return the seconds until the next look. A look that starts a process takes a core from what it waits for."""
         return max(POLL_S, self._took)
 
 

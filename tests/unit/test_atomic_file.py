@@ -19,7 +19,7 @@ RECORD = {
 
 
 def test_what_somebody_of_our_pid_left_behind_stops_no_write(work: Path) -> None:
-    """Pids are used again, soon so in a container; whoever was killed between write and rename left a name with it."""
+    """Pids are used again, soon so in a container. A process that was killed between write and rename left a name."""
     fd = os.open(work, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for number in range(atomic_file._counter + 1, atomic_file._counter + 4):

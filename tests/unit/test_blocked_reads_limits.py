@@ -43,10 +43,10 @@ def null() -> Iterator[int]:
 
 
 class TestWhatMayNotBeRead:
-    @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+    @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
     @pytest.mark.parametrize(("dumpable", "wanted"), [(0, "unreadable"), (1, "reading")])
     def test_a_process_that_is_not_dumpable(self, dumpable: int, wanted: str) -> None:
-        """As after exec of a set-uid program: its user may not look into it. Root may, so nobody looks here."""
+        """As after exec of a set-uid program: its user may not look into it. Root may, so root does not run this."""
         done = subprocess.run(
             [sys.executable, "-c", LOOKER, str(dumpable), wanted], capture_output=True, timeout=60, check=False
         )
@@ -105,7 +105,7 @@ import ctypes, os, signal, sys, time
 from outlive.system import blocked_reads
 dumpable, wanted = int(sys.argv[1]), sys.argv[2]
 r, w = os.pipe()
-assert blocked_reads.supported()  # asked now: by setuid this process becomes one that may not look into itself
+assert blocked_reads.supported()  # asked now: after setuid this process may not look into itself
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 pid = os.fork()
 if not pid:

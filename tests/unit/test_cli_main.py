@@ -34,7 +34,7 @@ WAIT_ARGS = (
 
 @pytest.fixture
 def verb(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """`verb(run, name="status")` makes this function the one that answers the verb."""
+    """`verb(run, name="status")` makes this function answer the verb."""
 
     def make(run: Run, name: str = "status", args: tuple[Arg, ...] = WAIT_ARGS, **more: Any) -> None:
         module = types.ModuleType("fake")

@@ -167,7 +167,7 @@ class Interleaved:
         self._busy = True
         for _ in range(count):
             fill(self._job, [run for run in [next(self._runs, None)] if run])
-        if count:  # and somebody else, who looks later, writes into the index of lines
+        if count:  # and another reader, later, writes into the index of lines
             with Output(self._job.dir) as output:
                 for only in (None, 0, 1):
                     lines = Lines(self._job.dir, output, only)

@@ -12,7 +12,7 @@ from support.kept import made
 
 
 def test_what_is_printed_during_a_look_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is there for the next look, or for this one; that somebody cut it away is never said of it."""
+    """It is there for the next look, or for this one; no answer says that it was cut away."""
     real = damage.read
     with made(tmp_path, 0) as job:
         job.put(0, b"before\n")

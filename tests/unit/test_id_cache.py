@@ -35,7 +35,7 @@ def many(root: Path) -> Iterator[Root]:
 
 @pytest.fixture
 def unlisted(many: Root, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From when it is called, nobody may read the directory."""
+    """Let no code read the directory from now on."""
 
     def forbid() -> None:
         def entries(_: int) -> list[str]:

@@ -31,7 +31,7 @@ def many(root: Path) -> Iterator[Root]:
         yield made
 
 
-# --- what somebody does to the file --------------------------------------------------------------------------------
+# --- what other programs do to the file ----------------------------------------------------------------------------
 
 
 def test_a_damaged_file_is_not_believed(many: Root) -> None:

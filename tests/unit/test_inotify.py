@@ -1,4 +1,4 @@
-"""A file's coming, changing and going wakes whoever watches for it: real files, real directories."""
+"""A file's coming, changing and going wakes each process that watches for it: real files, real directories."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def test_links_in_a_circle_are_watched_until_they_are_broken(see: See, work: Pat
 def test_what_appears_between_looking_and_watching_is_not_missed(
     see: See, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody makes the directories and the file after the way was looked at, before it is watched."""
+    """Another process makes the directories and the file between the look at the way and the watch of it."""
     real = inotify._way_to
     looks = []
 
@@ -308,7 +308,7 @@ def test_what_appears_between_looking_and_watching_is_not_missed(
 def test_a_file_replaced_while_it_is_taken_up_is_not_mistaken_for_its_successor(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is watched, its directory is not yet; and because somebody reads it, its end is told as a change only."""
+    """It is watched, its directory is not yet; and because a process reads it, its end is told as a change only."""
     file = made(work / "file")
     real = inotify.Watch._add
     new = [made(work / "new")]
@@ -395,7 +395,7 @@ def test_an_overflow_of_the_queue_is_not_taken_for_silence(see: See, work: Path)
     for number in range(limit // 2 + 10):
         os.close(os.open(work / "a" / f"{number % 1000}", os.O_CREAT | os.O_WRONLY))
         os.unlink(work / "a" / f"{number % 1000}")
-    (work / "a" / "file").touch()  # nobody is told of this any more
+    (work / "a" / "file").touch()  # no watch tells of this any more
     assert seen.told()
     (work / "a" / "file").write_text("now")
     assert seen.told()

@@ -27,7 +27,7 @@ def see() -> Iterator[See]:
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """A directory whose way nobody is kept from. As root the test becomes somebody else while it runs."""
+    """A directory that each user can reach. As root the test becomes another user while it runs."""
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         path = Path(name)
         path.chmod(0o777)

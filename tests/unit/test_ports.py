@@ -235,7 +235,7 @@ def test_the_process_that_listens_is_found_among_others() -> None:
         assert server.stdin
         assert server.stdout
         (found,) = ports.listeners(int(server.stdout.readline()))
-        gone = 2**22 - 1  # above the highest pid there is, or nobody
+        gone = 2**22 - 1  # above the highest pid there is, or no process
         assert ports.owner(found.inode, [gone, os.getpid(), server.pid]) == server.pid
         assert ports.owner(found.inode, [gone, os.getpid()]) is None
         assert ports.owner(found.inode, []) is None

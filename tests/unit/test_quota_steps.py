@@ -28,7 +28,7 @@ def test_without_a_quota_nothing_is_ever_given_back(tmp_path: Path) -> None:
 
 
 def test_a_successor_does_what_its_predecessor_recorded(tmp_path: Path) -> None:
-    """Killed between the record and the punch: nobody reads the span, and it takes no space in the end."""
+    """A supervisor is killed between the record and the punch: no reader reads the span, and it takes no space in the end."""
     with made(tmp_path, 1 << 20) as job, pytest.MonkeyPatch.context() as patch:
         patch.setattr(hole_punch, "punch", lambda *_: None)
         for number in range(30):

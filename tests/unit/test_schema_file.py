@@ -1,4 +1,4 @@
-"""The committed schema is the one that the code makes, and each answer describes its own fields."""
+"""The committed schema is what the code makes, and each answer describes its own fields."""
 
 from __future__ import annotations
 

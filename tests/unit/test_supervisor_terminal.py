@@ -16,7 +16,7 @@ from outlive.system import pty
 
 
 class Program:
-    """One that prints, and reads what its terminal says to it."""
+    """A job that prints, and reads what its terminal says to it."""
 
     def __init__(self, place: Path) -> None:
         self.log = place / LOGS[0]
