@@ -133,3 +133,22 @@ window.readable = readable
     assert "thread True" in served.said()
     assert "loop True" not in served.said()
     jobs.end()
+
+
+def test_a_wait_searches_long_output_in_a_thread(serve: Serve, work: Path, jobs: Jobs) -> None:
+    told = """
+import sys, threading
+from outlive.store.output.scanner import Scanner
+plain = Scanner.whole_lines
+def whole_lines(self):
+    where = "loop" if threading.current_thread() is threading.main_thread() else "thread"
+    print(where, file=sys.stderr, flush=True)
+    return plain(self)
+Scanner.whole_lines = whole_lines
+"""
+    served = serve(patch=f"limits.SCAN_S = 0.0; exec({told!r})")
+    job = served.tool("exec", command="seq 100000", workdir=str(work))["job_id"]
+    answer = served.tool("process", action="wait", job_id=job, until=[{"regex": "^99999$"}], since_seq=0)
+    assert answer["fired"]["condition"] == "regex"
+    assert served.said().count("thread") > served.said().count("loop")
+    jobs.end()

@@ -182,6 +182,8 @@ def _pause(waiting: list[JobWait], limit: float | None) -> Waiting[None]:
         for probe in one.probes:
             fds += probe.fds
             deadlines += [] if probe.again is None else [probe.again]
-    yield Pause(tuple(fds), min(deadlines, default=None))
+    until = min(deadlines, default=None)
+    # None: there is more to search
+    yield None if until is not None and until <= time.monotonic() else Pause(tuple(fds), until)
     for one in waiting:
         one.control.drain()
