@@ -43,7 +43,6 @@ NAME_CHARS = 48
 SHORT_ID_CHARS = 8
 LISTED_PROCESSES = 20  # of those that a kill ended or left alive
 CANDIDATES = 20  # ids listed by ambiguous_job_id
-HTTP_SENT_S = 0.5  # after this long an answer over HTTP counts as sent
 NOTICES = 20  # jobs told of with one answer; the others come with the next
 GC_LISTED_JOBS = 500  # `jobs` of one gc answer
 SILENT_MS = 5_000  # a running job that has been silent for this long is diagnosed

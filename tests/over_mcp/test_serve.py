@@ -361,9 +361,9 @@ def test_each_session_over_http_is_told_of_its_own_jobs_and_the_next_of_what_is_
 
     with session() as other:
         with session() as one:
-            jobs = [
-                one.ok("exec", command="sleep 1; exit 3", background=True, workdir=str(work))["job_id"] for _ in "ab"
-            ]
+            gated = "until [ -e go ]; do sleep 0.02; done; exit 3"
+            jobs = [one.ok("exec", command=gated, background=True, workdir=str(work))["job_id"] for _ in "ab"]
+            (work / "go").touch()
             wait_for_end(cli, jobs[0])
             wait_for_end(cli, jobs[1])
             assert told(other) == []

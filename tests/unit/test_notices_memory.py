@@ -70,7 +70,7 @@ def test_what_was_not_sent_when_the_connection_ended_goes_to_the_next(store: Sto
         assert sent is None
         _, sent = notices.collect(_context(following), ended)
         assert sent is not None
-        sent()
+        sent(True)
         assert following.ids() == []
 
 
@@ -107,7 +107,7 @@ def test_a_job_whose_end_an_answer_told_is_forgotten(inbox: Inbox, store: Store,
     assert job in notices._told
     sent = notices.known(ctx, {"job_id": job, "state": "exited"})
     assert sent is not None
-    sent()
+    sent(True)
     assert not notices._told and not notices._inspected
     assert ctx.inbox.ids() == []
 

@@ -48,17 +48,17 @@ class Notices:
         if ctx.inbox is not None:
             ctx.inbox.take_ended(lambda job_id: _exists(ctx, job_id))
 
-    def known(self, ctx: Context, result: dict[str, Any]) -> Callable[[], None] | None:
-        """Return what is to be called once the client has `result`, and with it knows the jobs in
-        it; None if there is nothing to note."""
+    def known(self, ctx: Context, result: dict[str, Any]) -> Callable[[bool], None] | None:
+        """Return what is to be called with whether the client was sent `result`, and so knows the
+        jobs in it; None if there is nothing to note."""
         sent = self._known(ctx, result)
-        return (lambda: _all(sent)) if sent else None
+        return partial(_all, sent) if sent else None
 
     def collect(
         self, ctx: Context, answer: dict[str, Any] | None = None
-    ) -> tuple[list[Notice], Callable[[], None] | None]:
+    ) -> tuple[list[Notice], Callable[[bool], None] | None]:
         """Return the notices that the client has not been told and `answer` does not tell, and what
-        is to be called once all of this has been sent; None if there is nothing to note.
+        is to be called with whether all of this was sent; None if there is nothing to note.
 
         A notice is {job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished";
         "unanswered" for a job whose call was cancelled or cut off before its answer; or "watch_hit"
@@ -80,10 +80,10 @@ class Notices:
             told = self._collected(ctx, ctx.inbox, job_id, sent)
             notices += told
             jobs += bool(told)
-        return notices, (lambda: _all(sent)) if sent else None
+        return notices, partial(_all, sent) if sent else None
 
-    def _known(self, ctx: Context, result: dict[str, Any]) -> list[Callable[[], None]]:
-        sent: list[Callable[[], None]] = []
+    def _known(self, ctx: Context, result: dict[str, Any]) -> list[Callable[[bool], None]]:
+        sent: list[Callable[[bool], None]] = []
         if ctx.client is None or ctx.inbox is None:
             return sent
         for one in [result, *(one for one in result.get("jobs") or [] if isinstance(one, dict))]:
@@ -92,20 +92,24 @@ class Notices:
                 continue
             if one.get("state") not in FINISHED:
                 if ctx.inbox.is_unanswered(job_id):
-                    sent.append(partial(ctx.inbox.answered, job_id))
+                    sent.append(partial(_answered, ctx.inbox, job_id))
                 continue
             entry = ctx.inbox.entry(job_id)
             if entry is not None and ctx.inbox.claim(job_id):  # hits are told all the same
                 self._note(ctx.inbox, job_id, Entry(entry.told, end=True) if entry.watched else None, sent)
         return sent
 
-    def _note(self, inbox: Inbox, job_id: str, told: Entry | None, sent: list[Callable[[], None]]) -> None:
+    def _note(self, inbox: Inbox, job_id: str, told: Entry | None, sent: list[Callable[[bool], None]]) -> None:
         """Add to `sent` what notes that this much was told of a job, None: all."""
         self._unsent.add(job_id)
 
-        def note() -> None:
+        def note(written: bool) -> None:
             self._unsent.discard(job_id)
-            if told is None:
+            if not written:
+                inbox.release(job_id)
+                if inbox.is_unanswered(job_id):
+                    inbox.leave(job_id)
+            elif told is None:
                 self._forget(job_id)
                 inbox.settle(job_id)
             else:
@@ -114,7 +118,7 @@ class Notices:
 
         sent.append(note)
 
-    def _collected(self, ctx: Context, inbox: Inbox, job_id: str, sent: list[Callable[[], None]]) -> list[Notice]:
+    def _collected(self, ctx: Context, inbox: Inbox, job_id: str, sent: list[Callable[[bool], None]]) -> list[Notice]:
         try:
             with lookup.open_known(ctx, job_id) as job:
                 return self._of_job(ctx, inbox, job, sent, live=ctx.store.is_marked_live(job_id))
@@ -132,7 +136,7 @@ class Notices:
         self._inspected.pop(job_id, None)
 
     def _of_job(
-        self, ctx: Context, inbox: Inbox, job: JobDir, sent: list[Callable[[], None]], *, live: bool
+        self, ctx: Context, inbox: Inbox, job: JobDir, sent: list[Callable[[bool], None]], *, live: bool
     ) -> list[Notice]:
         job_id = job.job_id
         size = history.size(job)
@@ -172,9 +176,17 @@ class Notices:
         return notices
 
 
-def _all(sent: list[Callable[[], None]]) -> None:
+def _all(sent: list[Callable[[bool], None]], written: bool) -> None:
     for note in sent:
-        note()
+        note(written)
+
+
+def _answered(inbox: Inbox, job_id: str, written: bool) -> None:
+    """Note that an answer named a running job, or that it was lost."""
+    if written:
+        inbox.answered(job_id)
+    else:
+        inbox.leave(job_id)
 
 
 def _exists(ctx: Context, job_id: str) -> bool:

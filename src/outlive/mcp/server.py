@@ -14,14 +14,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import anyio
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from outlive import limits
-from outlive.core.ids import new_id
 from outlive.core.records import EXEC as RUN_COMMANDS
 from outlive.errors import OutliveError
 from outlive.mcp import private_parts, shown
@@ -109,16 +106,16 @@ class Handlers:
             in_meta=shown.in_meta(client),
         )
 
-    def _note(self, ctx: ServerRequestContext[Any], sent: Callable[[], None] | None) -> None:
-        """Have `sent` called when the answer has been sent."""
+    def _note(self, ctx: ServerRequestContext[Any], sent: Callable[[bool], None] | None) -> None:
+        """Have `sent` called when the answer has been written, or never will be."""
         if sent is None:
             return
         if ctx.request is None and ctx.request_id is not None:
             self._calls.when_sent(ctx.request_id, sent)
-        else:  # HTTP, of which we do not learn when that is
-            answer = new_id()
-            self._calls.when_sent(answer, sent)
-            ctx.lifespan_context.start_soon(_after_a_while, self._calls, answer)
+        elif ctx.request is not None:
+            from outlive.mcp.http import delivery  # late: stdio has no HTTP
+
+            delivery.when_over(ctx.request.scope, ctx.request_id, sent)
 
     async def _answer(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller
@@ -164,13 +161,6 @@ class Handlers:
                 yield
 
         return alongside
-
-
-async def _after_a_while(calls: Calls, answer: str) -> None:
-    try:
-        await anyio.sleep(limits.HTTP_SENT_S)
-    finally:
-        calls.sent(answer)
 
 
 def tool_list(

@@ -15,6 +15,7 @@ from outlive import limits
 from outlive.mcp import private_parts
 from outlive.mcp.http.auth import MESSAGES, RequestChecks
 from outlive.mcp.http.decodable import Decodable
+from outlive.mcp.http.delivery import Deliveries, SseDeliveries
 from outlive.mcp.http.quotas import CallsAtOnce
 from outlive.mcp.http.refusal import refused
 from outlive.mcp.http.sessions import Sessions
@@ -78,7 +79,7 @@ def app(
     )
     # A redirect would name http behind a proxy that ends TLS, and the client would send its token there
     inside.router.redirect_slashes = False
-    return RequestChecks(Decodable(inside), tokens, hosts, log=log, verbose=verbose)
+    return RequestChecks(Deliveries(Decodable(inside)), tokens, hosts, log=log, verbose=verbose)
 
 
 async def _nothing_there(_request: Request, _error: Exception) -> Response:
@@ -91,16 +92,18 @@ class _Sse:
 
     def __init__(self, server: Server[Any], checked: TransportSecuritySettings) -> None:
         self._server = server
+        self.deliveries = SseDeliveries()
         self.transport = SseServerTransport(
             MESSAGES, security_settings=checked, max_request_body_size=limits.HTTP_BODY_BYTES
         )
 
     async def stream(self, request: Request) -> Response:
-        async with self.transport.connect_sse(request.scope, request.receive, private_parts.send_of(request)) as (
-            read,
-            write,
-        ):
-            await self._server.run(read, write, self._server.create_initialization_options())
+        stream = self.deliveries.stream(private_parts.send_of(request))
+        try:
+            async with self.transport.connect_sse(request.scope, request.receive, stream.send) as (read, write):
+                await self._server.run(read, write, self._server.create_initialization_options())
+        finally:
+            stream.end()
         return Response()  # the stream was the answer; starlette requires one all the same
 
 
@@ -112,4 +115,4 @@ class _Post:
         self._sse = sse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._sse.transport.handle_post_message(scope, receive, send)
+        await self._sse.transport.handle_post_message(self._sse.deliveries.with_stream(scope), receive, send)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Functions in the `state` of a request's scope
 ABORT = "abort"  # ends the connection at once
+IS_LOST = "is_lost"  # returns whether the client has gone
+UNSENT = "unsent"  # returns how many bytes the kernel has not taken yet
 ADMITTED = "admitted"  # the request has a valid token: from here on quotas.py bounds its time
 
 
@@ -75,12 +77,19 @@ class Connection(H11Protocol):
     """A connection that has to bring an admitted request in time."""
 
     known = False
+    _is_lost = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         # quotas.py aborts a connection whose client takes nothing: a close would wait for the
         # client
-        self.app_state = {**self.app_state, ABORT: transport.abort, ADMITTED: self._admitted}
+        self.app_state = {
+            **self.app_state,
+            ABORT: transport.abort,
+            ADMITTED: self._admitted,
+            IS_LOST: lambda: self._is_lost,
+            UNSENT: transport.get_write_buffer_size,
+        }
         self._wait()
 
     def on_response_complete(self) -> None:
@@ -88,6 +97,7 @@ class Connection(H11Protocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._is_lost = True
         _arrived(self)
         super().connection_lost(exc)
 

@@ -219,7 +219,7 @@ class Calls:
         self._notices = Notices()
         self._connection = new_id()
         self._inboxes: dict[tuple[str | None, ...], Inbox] = {}
-        self._unsent: dict[int | str, Callable[[], None]] = {}
+        self._unsent: dict[int | str, Callable[[bool], None]] = {}
         self._readers: dict[str, Reader] = {}
         self.is_stopping: Callable[[], bool] = lambda: False  # whether this server is about to end
 
@@ -277,29 +277,26 @@ class Calls:
 
     def notices(
         self, caller: Caller, answered: dict[str, Any]
-    ) -> tuple[list[dict[str, Any]], Callable[[], None] | None]:
+    ) -> tuple[list[dict[str, Any]], Callable[[bool], None] | None]:
         """Return what happened to this caller's jobs since its last call, except what the answer
-        `answered` tells itself, and what is to be called when both have been sent."""
+        `answered` tells itself, and what is to be called with whether both were sent."""
         try:
             return self._notices.collect(self.context(caller, READ, "a notice"), answered)
         except (OSError, OutliveError):  # no store, or a damaged one: the answer to the call says so
             return [], None
 
-    def when_sent(self, request: int | str, sent: Callable[[], None]) -> None:
-        """Call `sent` when the answer to a request has been sent. `request`: its id, or over HTTP
-        one that no other request has."""
+    def when_sent(self, request: int | str, sent: Callable[[bool], None]) -> None:
+        """Call `sent` when the answer to the request with this id has been sent, on stdio."""
         self._unsent[request] = sent
 
     def sent(self, request: int | str) -> None:
         """Take note that the answer to a request has been sent."""
         then = self._unsent.pop(request, None)
         if then is not None:
-            then()
+            then(True)
 
     def end_session(self, session: str) -> None:
         """Take note that a session over HTTP has ended: its notices go to the next one."""
-        for request in list(self._unsent):  # a client that ends its session has its answers
-            self.sent(request)
         for key in [key for key in self._inboxes if key[1] == session]:
             self._inboxes.pop(key).close()
 
@@ -307,10 +304,10 @@ class Calls:
         """Note that the client of `ctx` knows this of a job, so that no notice tells it again."""
         then = self._notices.known(ctx, found)
         if then is not None:
-            then()
+            then(True)
 
-    def known(self, caller: Caller, answered: dict[str, Any]) -> Callable[[], None] | None:
-        """Return what is to be called when an answer without notices has been sent."""
+    def known(self, caller: Caller, answered: dict[str, Any]) -> Callable[[bool], None] | None:
+        """Return what is to be called with whether an answer without notices was sent."""
         try:
             return self._notices.known(self.context(caller, READ, "a notice"), answered)
         except (OSError, OutliveError):

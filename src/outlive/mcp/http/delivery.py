@@ -1,0 +1,156 @@
+"""When the answer to a request over HTTP has been written: not before does its client know what it
+tells."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+import anyio
+
+from outlive import limits
+from outlive.mcp.http.connections import IS_LOST, UNSENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    Then = Callable[[bool], None]  # takes whether the answer was written
+
+_DELIVERY = "delivery"  # in the `state` of a request's scope
+_SESSION = re.compile(rb"session_id=([0-9a-f]+)")
+_LOOK_S = 0.05
+
+
+def when_over(scope: Scope, request_id: Any, then: Then) -> None:
+    """Call `then` once the answer to this request has been written, or never will be."""
+    delivery = scope.get("state", {}).get(_DELIVERY)
+    if delivery is None:  # another ASGI server than ours
+        then(True)
+    else:
+        delivery.when_over(request_id, then)
+
+
+class Deliveries:
+    """ASGI application that learns of each POST when its answer has been written."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        delivery = _OfAnswer()
+
+        async def noted(message: Message) -> None:
+            is_last = message["type"] == "http.response.body" and not message.get("more_body", False)
+            was_lost = is_last and _ask(scope, IS_LOST)
+            await send(message)
+            if is_last:
+                delivery.over(written=not was_lost and await _is_drained(scope))
+
+        try:
+            await self._app(with_delivery(scope, delivery), receive, noted)
+        finally:
+            delivery.over(written=False)
+
+
+def with_delivery(scope: Scope, delivery: Any) -> Scope:
+    return {**scope, "state": {**scope.get("state", {}), _DELIVERY: delivery}}
+
+
+def _ask(scope: Scope, what: str) -> Any:
+    call = scope.get("state", {}).get(what)
+    return call() if call is not None else None
+
+
+async def _is_drained(scope: Scope) -> bool:
+    """Wait until the kernel has taken the answer, and return whether it has."""
+    with anyio.move_on_after(limits.HTTP_SEND_S):
+        waited = False
+        while _ask(scope, UNSENT) and not _ask(scope, IS_LOST):
+            waited = True
+            await anyio.sleep(_LOOK_S)
+        return not (waited and _ask(scope, IS_LOST))
+    return False
+
+
+class _OfAnswer:
+    """The delivery of the one answer to a POST."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Then] = []
+        self._is_over = False
+
+    def when_over(self, _request_id: Any, then: Then) -> None:
+        if self._is_over:  # the client has gone, and the call went on
+            then(False)
+        else:
+            self._waiting.append(then)
+
+    def over(self, *, written: bool) -> None:
+        self._is_over = True
+        waiting, self._waiting = self._waiting, []
+        for then in waiting:
+            then(written)
+
+
+class SseDeliveries:
+    """The deliveries of the streams of protocol 2024-11-05, by session: all answers of a session
+    come on one stream."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, OfStream] = {}
+
+    def stream(self, send: Send) -> OfStream:
+        return OfStream(send, self._streams)
+
+    def with_stream(self, scope: Scope) -> Scope:
+        """Return the scope of a POST with the delivery of the stream that its answer comes on."""
+        (session,) = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("session_id", [""])[:1]
+        found = self._streams.get(session)
+        return scope if found is None else with_delivery(scope, found)
+
+
+class OfStream:
+    """The deliveries of one stream. `send` is the ASGI function that it is written with."""
+
+    def __init__(self, send: Send, streams: dict[str, OfStream]) -> None:
+        self._send = send
+        self._streams = streams
+        self._session: str | None = None
+        self._waiting: dict[Any, Then] = {}
+
+    def when_over(self, request_id: Any, then: Then) -> None:
+        self._waiting[request_id] = then
+
+    async def send(self, message: Message) -> None:
+        await self._send(message)
+        chunk: bytes = message.get("body", b"")
+        if self._session is None:  # the first event says where to post
+            named = _SESSION.search(chunk)
+            if named is not None:
+                self._session = named[1].decode()
+                self._streams[self._session] = self
+        if self._waiting:
+            for line in chunk.split(b"\r\n"):
+                if line.startswith(b"data: {"):
+                    self._written(json.loads(line.removeprefix(b"data: ")))
+
+    def _written(self, message: dict[str, Any]) -> None:
+        if "method" not in message:
+            then = self._waiting.pop(message.get("id"), None)
+            if then is not None:
+                then(True)
+
+    def end(self) -> None:
+        if self._session is not None:
+            self._streams.pop(self._session, None)
+        waiting, self._waiting = self._waiting, {}
+        for then in waiting.values():
+            then(False)
