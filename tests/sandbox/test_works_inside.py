@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from support import processes, wait
 from support.cli import Cli
+from support.serve import Served
 
 INSIDE = ("--sandbox", "workspace-write")
 Run = Callable[..., dict[str, Any]]
@@ -175,3 +177,69 @@ def test_the_bubblewrap_of_the_package_works(cli: Cli, place: Path, wheel: Path)
     path = str(wheel / "_bin" / "bwrap")
     answer = cli.ok("run", *INSIDE, "--wait", "exit 5", cwd=place / "work", env={"OUTLIVE_SANDBOX_BWRAP": path})
     assert answer["exit_code"] == 5
+
+
+def test_a_port_of_its_own_loopback_is_waited_for(cli: Cli, place: Path) -> None:
+    script = f"{os.path.realpath(sys.executable)} -c \"import socket, time; s = socket.create_server(('127.0.0.1', 4711)); time.sleep(999)\""
+    job = cli.ok("run", *INSIDE, "--snapshot-after", "0", script, cwd=place / "work")["job_id"]
+    fired = cli.ok("wait", job, "--until", "port=4711", "--timeout-ms", "30000")["fired"]
+    assert (fired["condition"], fired["owned"]) == ("port", True)
+    refused = cli.run("wait", job, "--until", "http=http://127.0.0.1:4711/")
+    assert refused["error"]["code"] == "invalid_argument"
+    cli.ok("kill", job)
+
+
+def test_a_default_is_the_ceiling_unless_one_is_set(cli: Cli, place: Path) -> None:
+    def code(*flags: str, **settings: str) -> str:
+        env = {f"OUTLIVE_SANDBOX_{name.upper()}": value for name, value in settings.items()}
+        answer = cli.run("run", "--wait", *flags, "true", cwd=place / "work", env=env).json
+        return str(answer["error"]["code"] if "error" in answer else answer.get("sandbox", {}).get("mode", "off"))
+
+    assert code(mode="workspace-write") == "workspace-write"
+    assert code("--sandbox", "read-only", mode="workspace-write") == "read-only"
+    assert code("--sandbox", "off", mode="workspace-write") == "denied"
+    assert code("--elevated", mode="workspace-write") == "denied"
+    assert code("--elevated", mode="workspace-write", ceiling="off") == "off"
+    assert code("--network", "open", mode="workspace-write") == "denied"
+    assert code("--network", "none") == "invalid_argument"
+    assert code(ceiling="read-only") == "read-only"
+
+
+def test_a_stored_job_gives_its_caller_no_more_than_the_ceiling(cli: Cli, place: Path) -> None:
+    work = place / "work"
+    free = cli.ok("run", "--wait", "true", cwd=work)["job_id"]
+    made = cli.ok("create", "true", cwd=work)["job_id"]
+    limited = {"OUTLIVE_SANDBOX_MODE": "read-only"}
+    for words in (("restart", free), ("start", made), ("notify", "set", free, "--command", "true")):
+        assert cli.run(*words, cwd=work, env=limited)["error"]["code"] == "denied"
+
+
+def test_a_job_outside_of_what_its_caller_may_write_is_not_restarted(cli: Cli, place: Path) -> None:
+    other = place / "other"
+    other.mkdir()
+    job = cli.ok("run", *INSIDE, "--wait", "true", cwd=other)["job_id"]
+    limited = {"OUTLIVE_SANDBOX_MODE": "workspace-write"}
+    assert cli.run("restart", job, cwd=place / "work", env=limited)["error"]["code"] == "denied"
+    assert cli.ok("restart", job, "--wait", cwd=other, env=limited)["exit_code"] == 0
+
+
+def test_sinks_stay_where_the_job_may_write(cli: Cli, place: Path) -> None:
+    work = place / "work"
+    for flags in (("--notify-file", "../file"), ("--watch", "x", "--watch-file", ".git/hooks/post-commit")):
+        answer = cli.run("run", "--sandbox", "read-only", *flags, "true", cwd=work)
+        assert answer["error"]["code"] == "denied"
+    script = f"rm -rf out; ln -s {place}/target out"
+    (place / "target").mkdir()
+    job = cli.ok("run", *INSIDE, "--wait", "--notify-file", "out/file", script, cwd=work)["job_id"]
+    event = wait.until(lambda: [e for e in cli.ok("events", job)["events"] if e["type"].startswith("notif")])
+    assert event[0].get("error", "").startswith("ELOOP") or event[0].get("error", "").startswith("EROFS")
+    assert list((place / "target").iterdir()) == []
+
+
+def test_a_token_limits_the_jobs_of_its_client(serve: Callable[..., Served], place: Path) -> None:
+    served = serve()
+    secret = served.token("held", "--sandbox", "workspace-write", "--workdir", str(place / "work"))
+    found = served.tool("exec", token=secret, command="touch here && ! touch /usr/there")
+    assert (found["exit_code"], found["sandbox"]) == (0, {"mode": "workspace-write", "network": "loopback"})
+    for arguments in ({"sandbox": "off"}, {"elevated": True}, {"network": "open"}):
+        assert served.tool("exec", token=secret, command="true", **arguments)["error"]["code"] == "denied"

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from outlive.core import records
+from outlive.core.rights import Rights
 from outlive.store.tokens import Token
 from outlive.supervisor.request import Request
 
-RECORDS = [records.Definition, records.State, Request, Token]
+RECORDS = [records.Definition, records.State, Request, Rights, Token]
 
 
 def test_what_is_not_given_has_its_default() -> None:

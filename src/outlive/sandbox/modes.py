@@ -39,14 +39,15 @@ def bounds(settings: dict[str, Any], ceiling: dict[str, str] | None) -> Bounds:
     """
     own = ceiling or {}
     mode = settings["mode"] or settings["ceiling"] or own.get("mode") or OFF
-    network = settings["network"] or settings["network_ceiling"] or own.get("network") or "loopback"
+    named = settings["network"] or settings["network_ceiling"]
     most_mode = settings["ceiling"] or settings["mode"] or OFF
     most_network = settings["network_ceiling"] or settings["network"] or ("open" if most_mode == OFF else "loopback")
+    own_network = own.get("network") or named or ("loopback" if own else "open")
     return Bounds(
         mode,
-        network,
+        named or own.get("network") or "loopback",
         stricter(MODES, most_mode, own.get("mode", OFF)),
-        stricter(NETWORKS, most_network, own.get("network", "open")),
+        stricter(NETWORKS, most_network, own_network),
     )
 
 

@@ -90,10 +90,16 @@ def _answer(family: int, body: bytes) -> Listener:
     return Listener(_plain(address), inode, only_ipv6=only_ipv6)
 
 
-def _listed(port: int) -> list[Listener]:
-    found = list(_listening("/proc/net/tcp", port))
+def listeners_of(pid: int, port: int) -> list[Listener]:
+    """Return all sockets that listen on this port in the network of a process. Errors: OSError if
+    the process is gone."""
+    return _listed(port, f"/proc/{pid}/net")
+
+
+def _listed(port: int, tables: str = "/proc/net") -> list[Listener]:
+    found = list(_listening(f"{tables}/tcp", port))
     try:
-        found += _listening("/proc/net/tcp6", port)
+        found += _listening(f"{tables}/tcp6", port)
     except FileNotFoundError:  # a kernel without IPv6
         pass
     # A table that changes while it is read may have a line twice

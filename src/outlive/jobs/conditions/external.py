@@ -9,6 +9,7 @@ from abc import abstractmethod
 
 from outlive import limits
 from outlive.core.units import seconds_of
+from outlive.errors import invalid
 from outlive.jobs import processes
 from outlive.jobs.conditions.condition import Probe
 from outlive.system import inotify, ports
@@ -163,6 +164,8 @@ class Port(_Asked):
 
     def check(self, found: Inspection) -> Fired:
         told: dict[str, Any] = {"condition": "port", "port": self._port, "host": self._host}
+        if has_own_network(found):
+            return self._check_inside(found, told)
         if not self._here:
             answer = self._ask()
             if answer is None:
@@ -181,6 +184,20 @@ class Port(_Asked):
                 return told | {"address": one.address, "owned": True, "pid": pid}
         return told | {"address": listening[0].address, "owned": False, "pid": None}
 
+    def _check_inside(self, found: Inspection, told: dict[str, Any]) -> Fired:
+        pids = [member.pid for member in processes.survivors(found, self._job)]
+        for pid in pids[:1]:  # all of a sandbox are in one network
+            try:
+                listening = [one for one in ports.listeners_of(pid, self._port) if one.serves(self._host)]
+            except OSError:  # it has just ended
+                break
+            if listening:
+                owner = ports.owner(listening[0].inode, pids)
+                return told | {"address": listening[0].address, "owned": True, "pid": owner}
+        self.last = f"no process listens on port {self._port} of the job's own network"
+        self._later()
+        return None
+
     def _listeners(self) -> list[ports.Listener]:
         try:
             found = ports.listeners(self._port)
@@ -191,6 +208,22 @@ class Port(_Asked):
 
     def _question(self) -> str:
         return ports.refusal(self._host or "localhost", self._port, limits.HTTP_S) or ""
+
+
+def has_own_network(found: Inspection) -> bool:
+    """Return whether the job's sandbox has a network of its own."""
+    sandbox = found.definition.sandbox
+    return sandbox is not None and sandbox["network"] != "open"
+
+
+def require_reach(found: Inspection) -> None:
+    """Errors: invalid_argument for a job whose servers can be asked from inside alone."""
+    if has_own_network(found):
+        raise invalid(
+            "until",
+            "http asks from outside, and this job has a network of its own",
+            hint="Wait for its port, or for a line of its output.",
+        )
 
 
 class Http(_Asked):

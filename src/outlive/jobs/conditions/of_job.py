@@ -224,6 +224,7 @@ def probes_for(
             elif condition.name == "port":
                 probes.append(external.Port(condition, job))
             elif condition.name == "http":
+                external.require_reach(found)
                 probes.append(external.Http(condition))
             elif condition not in matches:
                 probes.append(_Happened(condition.name, job, output_since))

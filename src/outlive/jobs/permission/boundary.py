@@ -11,7 +11,7 @@ import pwd
 
 from outlive.config import default_path
 from outlive.core.records import watches_of
-from outlive.errors import OutliveError, argument
+from outlive.errors import OutliveError
 from outlive.sandbox import bubblewrap, modes, view
 
 TYPE_CHECKING = False
@@ -148,12 +148,3 @@ def require_sinks(definition: Definition) -> None:
 
 def not_set_up(message: str) -> OutliveError:
     return bubblewrap.unavailable(f"the sandbox could not be set up: {message}")
-
-
-def unseen(definition: Definition, what: str) -> OutliveError:
-    return OutliveError(
-        "invalid_argument",
-        f"{what} cannot be asked for from outside: the job's network is its own",
-        hint=f"Use {argument('until')} port or output.",
-        details={"field": "until"},
-    )
