@@ -453,3 +453,56 @@ def test_attach_needs_terminals_on_both_sides(cli: Cli) -> None:
         assert somebody.leaves() == 1
         assert b"not_a_pty" in somebody.seen
     cli.ok("kill", job)
+
+
+# --- attach to a job that waits for approval -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asks(place: Path) -> None:
+    path = place / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('[policy]\ndefault = "ask"\n', encoding="utf-8")
+
+
+@pytest.mark.usefixtures("asks")
+def test_attach_shows_a_job_that_waits_and_takes_the_answer(cli: Cli, work: Path) -> None:
+    later, never, now = (
+        cli.ok("run", "--snapshot-after", "0", "touch", f"made-{name}")["job_id"]
+        for name in ("later", "never\x1b[8m", "now")
+    )
+    with person(later) as somebody:
+        somebody.sees(b"made-later")
+        somebody.types(b"\r")
+        somebody.sees(b"still waits")
+        assert somebody.leaves() == 0
+    with person(never) as somebody:
+        somebody.sees(b"Run it?")
+        assert b"\x1b[8m" not in somebody.seen
+        somebody.types(b"n\r")
+        somebody.sees(b"Reason")
+        somebody.types(b"not today\r")
+        somebody.sees(b"denied]")
+        assert somebody.leaves() == 0
+    with person(now) as somebody:
+        somebody.sees(b"Run it?")
+        somebody.types(b"y\r")
+        somebody.sees(b"approved]")
+        assert somebody.leaves() == 0
+    assert cli.ok("wait", now)["exit_code"] == 0
+    assert cli.ok("status", later)["approval"]["state"] == "pending"
+    denied = cli.ok("status", never)
+    assert (denied["reason"], denied["approval"]["answer"]) == ("denied", "not today")
+    assert denied["approval"]["by"].endswith("(outlive attach)")
+
+
+@pytest.mark.usefixtures("asks")
+def test_a_job_with_a_terminal_goes_on_in_the_terminal_that_approved_it(cli: Cli, work: Path) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--pty", "head", "-n", "1")["job_id"]
+    with person(job) as somebody:
+        somebody.sees(b"Run it?")
+        somebody.types(b"y\r")
+        somebody.sees(b"detaches")
+        somebody.types(b"typed\r")
+        assert somebody.leaves() == 0
+    assert "typed" in cli.ok("log", job)["output"]

@@ -70,13 +70,15 @@ class McpSession:
         command: list[str] | None = None,
         extensions: Sequence[ClientExtension] = (),
         detail: str | None = "full",
+        elicitation: Any = None,
     ) -> None:
-        """`detail` goes with every call that says nothing of it; with None the server's default counts."""
+        """`elicitation(context, params)` answers forms of the server. `detail` goes with every call that says nothing of it; with None the server's default counts."""
         self.era = era
         self._detail = {"detail": detail} if detail else {}
         self.log = log
         self.pid = 0
         self._extensions = extensions
+        self._elicitation = elicitation
         self.messages: list[Any] = []  # notifications of the server, as they came
         words = command or server_command(args)
         self._server = StdioServerParameters(
@@ -189,6 +191,7 @@ class McpSession:
                     message_handler=self._take,
                     cache=None,
                     extensions=self._extensions,
+                    elicitation_callback=self._elicitation,
                 ) as client:
                     self._ready.set_result(client)
                     await self._stop.wait()

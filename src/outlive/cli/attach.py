@@ -17,6 +17,7 @@ import tty
 from outlive import config
 from outlive.cli import stdio
 from outlive.core.ids import short_id
+from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup, waiting
 from outlive.jobs.context import Context
@@ -65,7 +66,15 @@ def main(values: dict[str, Any], options: dict[str, Any]) -> int:
         store, settings, face="cli", owner=owner, client=None, cwd=None, env=env, launcher=Launcher(), shell=wrapper
     )
     with contextlib.closing(store), lookup.open_job(ctx, values["job"]) as job:
-        stdin.require_pty(adoption.inspect_and_adopt(ctx, job))
+        found = adoption.inspect_and_adopt(ctx, job)
+        if found.definition.approval is not None:
+            from outlive.cli import ask  # late: few jobs are asked about
+
+            if ask.is_pending(job, found):
+                found = ask.about(ctx, job, read_only=values["read_only"])
+                if not found.definition.pty or found.state.state in ("created", *FINISHED):
+                    return 0
+        stdin.require_pty(found)
         if not values["read_only"]:
             ctx.note("attach", job.job_id)
         session = Session(ctx, job, read_only=values["read_only"])

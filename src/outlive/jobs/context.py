@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.config import Config
+    from outlive.core.records import Definition
     from outlive.core.rights import Rights
     from outlive.errors import OutliveError
     from outlive.jobs.definition import Plan
@@ -30,7 +31,7 @@ class Context:
     __slots__ = (
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
         *("cwd", "env", "launcher", "shell", "job_id", "awaited", "flags", "detail"),
-        *("token", "verb", "decision", "warnings", "later", "ceiling"),
+        *("token", "verb", "decision", "warnings", "later", "ceiling", "asks"),
     )
 
     def __init__(
@@ -77,6 +78,8 @@ class Context:
         self.flags = flags or {}  # --root and --config as typed; None where they were not
         # Runs a generator that yields pauses after the call has been answered; None: nothing does
         self.later: Callable[[Waiting[None]], None] | None = None
+        # Asks the user of the client about a job; returns whether the answer of this call is the question
+        self.asks: Callable[[Definition], bool] | None = None
         self.job_id: str | None = None  # the job that this call started, once known: ^C names it
         self.awaited: list[str] = []  # the jobs that this call waits for, once known: ^C names them too
 

@@ -21,6 +21,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from outlive.core.records import EXEC as RUN_COMMANDS
 from outlive.errors import OutliveError
+from outlive.jobs import lookup
 from outlive.mcp import private_parts, shown
 from outlive.mcp.caller import on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import NotificationOptions
 
     from outlive.config import Config
+    from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.mcp.caller import Caller, CallerOf
     from outlive.mcp.tools.call import Alongside
@@ -77,12 +79,18 @@ class Handlers:
 
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    ) -> types.CallToolResult | types.InputRequiredResult:
         if params.name not in self._calls.tools.offers:
             known = ", ".join(sorted(self._calls.tools.offers))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
         caller = self._caller_of(ctx)
-        found = await self._answer(ctx, params, caller)
+        if params.request_state is not None and self._asks(ctx) is not None:
+            found = await self._gone_on(ctx, params, caller)
+        else:
+            found = await self._answer(ctx, params, caller)
+            question = self._question(ctx, caller, found) if found.get("type") in ("run", "start", "restart") else None
+            if question is not None:
+                return question
         # An answer that becomes a task is not shown: its notices come with the next answer
         becomes_task = found.get("state") == "running" and params.name == EXEC and tasks.declared(ctx)
         if becomes_task:
@@ -130,6 +138,7 @@ class Handlers:
                 alongside=alongside,
                 cancelled=partial(self._is_cancelled, ctx),
                 start_soon=ctx.lifespan_context.start_soon,
+                asks=self._asks(ctx),
             )
         except OutliveError as error:
             if error.code == "internal_error":
@@ -138,6 +147,56 @@ class Handlers:
         except Exception as error:  # noqa: BLE001 - the server outlives its own faults
             traceback.print_exc(file=sys.stderr)
             return envelope.failure(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
+
+    def _asks(self, ctx: ServerRequestContext[Any]) -> Callable[[Context, Definition], bool] | None:
+        """Return what asks the user of the client about a job; None if the client shows no forms."""
+        if not self._config.has("policy"):
+            return None
+        from outlive.mcp.push import elicitation  # late: few servers have a policy
+
+        if not elicitation.is_declared(ctx):
+            return None
+        by_answer = elicitation.is_by_answer(ctx)
+
+        def asks(call: Context, definition: Definition) -> bool:
+            if not by_answer:
+                ctx.lifespan_context.start_soon(elicitation.ask, ctx, call, definition)
+            return by_answer
+
+        return asks
+
+    async def _gone_on(
+        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, caller: Caller
+    ) -> dict[str, Any]:
+        """Return the answer of a call that the client repeats with its user's answer."""
+        from outlive.mcp.push import elicitation
+
+        said = elicitation.answer_of((params.input_responses or {}).get(elicitation.KEY))
+        by = elicitation.by(caller.owner)
+        try:
+            return await self._calls.go_on(
+                params.name, params.arguments or {}, caller, str(params.request_state), said, by
+            )
+        except OutliveError as error:
+            return envelope.failure(error)
+
+    def _question(
+        self, ctx: ServerRequestContext[Any], caller: Caller, found: dict[str, Any]
+    ) -> types.InputRequiredResult | None:
+        """Return the question about a job that waits for approval, where the answer of a call is
+        the question."""
+        pending = found.get("state") == "created" and (found.get("approval") or {}).get("state") == "pending"
+        if not pending or self._asks(ctx) is None:
+            return None
+        from outlive.mcp.push import elicitation
+
+        if not elicitation.is_by_answer(ctx):
+            return None
+        with lookup.open_known(self._calls.observer(caller), found["job_id"]) as job:
+            form = elicitation.question(job.read_meta())
+        return types.InputRequiredResult(
+            input_requests={elicitation.KEY: types.ElicitRequest(params=form)}, request_state=found["job_id"]
+        )
 
     def _is_cancelled(self, ctx: ServerRequestContext[Any]) -> bool:
         """Return whether the client has taken back the call whose handler is being cancelled."""

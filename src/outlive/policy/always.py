@@ -33,6 +33,7 @@ def key_of(definition: Definition, sinks: list[str], stdin_data: bytes | None) -
 
     bound: list[Any] = [definition.command, definition.shell, definition.cwd, sorted(definition.env.items())]
     bound += [definition.env_files, definition.masked_env, definition.stdin, definition.stdin_path, sinks]
+    bound += [definition.sandbox]
     bound += [hashlib.sha256(stdin_data or b"").hexdigest()]
     return hashlib.sha256(fastjson.dumps(bound, ensure_ascii=True).encode()).hexdigest()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from fnmatch import fnmatchcase
 
+from outlive.core.records import SANDBOXES
 from outlive.errors import OutliveError, nearest
 from outlive.policy import lexer
 
@@ -205,7 +206,6 @@ _EXAMPLES = (
     "an array of commands, each a string or an array of words",
     lambda value: isinstance(value, list) and all(map(_is_texts, value)),
 )
-_MODES = ("off", "read-only", "workspace-write")
 _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "prefix": (
         "an array of words; an array in a place holds alternatives",
@@ -216,7 +216,10 @@ _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
         "a path or an array of paths, each absolute or beginning with ~/",
         lambda value: _is_texts(value) and all(one.startswith(("/", "~/")) or one == "~" for one in _several(value)),
     ),
-    "sandbox": (f"of {', '.join(_MODES)}", lambda value: _is_texts(value) and set(_several(value)) <= set(_MODES)),
+    "sandbox": (
+        f"of {', '.join(SANDBOXES)}",
+        lambda value: _is_texts(value) and set(_several(value)) <= set(SANDBOXES),
+    ),
     "unknown": ("true or false", lambda value: isinstance(value, bool)),
     "env": _TEXTS,
     "decision": ("allow, ask or deny", _is_text),

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
 from outlive.core.ids import short_id
-from outlive.core.units import timestamp
-from outlive.errors import from_os
 from outlive.jobs import job_answer, lookup
 from outlive.jobs.permission import approval
 from outlive.store import approval as answers
@@ -30,7 +26,7 @@ def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None 
     with lookup.open_job(ctx, job) as found_job:
         found = yield from approval.decide(ctx, found_job, answers.APPROVED, by=by, reason=reason)
         if always:
-            _remember(found, by)
+            approval.remember(found.definition, by)
         return {**_answer(found, found_job), "always": always}
 
 
@@ -41,17 +37,6 @@ def deny(ctx: Context, *, job: str, reason: str | None = None) -> Waiting[dict[s
     with lookup.open_job(ctx, job) as found_job:
         found = yield from approval.decide(ctx, found_job, answers.DENIED, by=by, reason=reason)
         return _answer(found, found_job)
-
-
-def _remember(found: Inspection, by: str) -> None:
-    from outlive.policy import always
-
-    definition = found.definition
-    entry = {"key": (definition.approval or {}).get("key"), "command": definition.command, "cwd": definition.cwd}
-    try:
-        always.add(os.environ, {**entry, "by": by, "at": timestamp()})
-    except OSError as error:
-        raise from_os(f"writing {always.path(os.environ)} (the job was approved)", error) from error
 
 
 def _answer(found: Inspection, job: JobDir) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from outlive.core.records import SANDBOXES
 from outlive.jobs import definition
 from outlive.verbs.spec import ENV, PATH, STR, WORDS, Arg, Verb
 
@@ -60,7 +61,7 @@ CHECK = Verb(
         Arg("env", ENV, "Variables that the call would set.", metavar="NAME=VALUE"),
         Arg("shell", STR, "Program and flags that would run a shell string.", cli="--shell-wrapper", metavar="PROG FLAGS"),
         Arg("sandbox", STR, "Sandbox that it would run in.", default="off",
-            choices=("off", "read-only", "workspace-write"), metavar="MODE"),
+            choices=SANDBOXES, metavar="MODE"),
     ),
     result="decision rule reason commands config cwd",
     mcp=False,

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from outlive.jobs.waiting import Waiting
     from outlive.policy.decide import Decision
     from outlive.store.job_dir import JobDir
+
+    Given = tuple[str, bool, str | None]  # state, whether for always, reason
     from outlive.store.new_job import NewJob
 
 HOLDER_S = 5.0  # so long the process that made a job may take to start it, until another one does
@@ -80,6 +82,8 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, reply: starting.Repl
     if ctx.later is not None:  # a server goes on with it when this call has been answered
         ctx.later(_hold(ctx, plan, lookup.open_known(ctx, job.job_id), holder))
         holder = -1
+    if ctx.asks is not None and ctx.asks(plan.definition):
+        reply.answer_now()
     sock = None
     try:
         given = yield from _answer(ctx, job, reply.deadline)
@@ -160,6 +164,45 @@ class _Watch:
             self._watch = None
 
 
+def go_on(ctx: Context, job_id: str, given: Given | None, by: str, reply: starting.Reply) -> Waiting[dict[str, Any]]:
+    """Take the answer of the client's user, if there is one, and answer as the call that made the
+    job. Errors: job_not_found, invalid_state for a job that was never asked about."""
+    with lookup.open_job(ctx, job_id) as job:
+        found = adoption.inspect_and_adopt(ctx, job)
+        if found.definition.approval is None or found.definition.owner != ctx.owner:
+            raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
+        ctx.job_id = job.job_id
+        if given is not None and approval.read(job) is None:
+            take(ctx, job, *given, by=by)
+        answer = yield from _answer(ctx, job, reply.deadline)
+        if answer is not None and answer["state"] == approval.APPROVED:
+            yield from _have_started(ctx, job)
+        return (yield from starting.wait_and_answer(ctx, job, None, reply))
+
+
+def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None, *, by: str) -> None:
+    """Write an answer down that came by a client. It has no effect if another one was first.
+    Errors: io_error."""
+    ctx.note("approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
+    try:
+        given = approval.answer(job, state, by=by, reason=reason)
+    except OSError as error:
+        raise from_os(f"writing {job.path}/{approval.FILE}", error, on="store") from error
+    if always and (given["state"], given.get("by")) == (state, by):
+        remember(job.read_meta(), by)
+
+
+def remember(definition: Definition, by: str) -> None:
+    """Approve the same command in the same directory from now on. Errors: io_error."""
+    from outlive.policy import always
+
+    entry = {"key": (definition.approval or {}).get("key"), "command": definition.command, "cwd": definition.cwd}
+    try:
+        always.add(os.environ, {**entry, "by": by, "at": timestamp()})
+    except OSError as error:
+        raise from_os(f"writing {always.path(os.environ)} (the job was approved)", error) from error
+
+
 # --- the end of the wait --------------------------------------------------------------------------
 
 
@@ -196,6 +239,9 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> Waiting[Any]:
             sock.close()
             raise
         return sock
+    except OutliveError as error:
+        ctx.note_unstarted(job.job_id, error)
+        raise
     finally:
         locks.close()
 

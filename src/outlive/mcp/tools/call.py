@@ -16,7 +16,7 @@ from outlive.core.records import CONTROL, READ
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
-from outlive.jobs import ending, lookup
+from outlive.jobs import ending, lookup, starting
 from outlive.jobs.context import Context
 from outlive.jobs.notices import Notices
 from outlive.mcp import async_driver
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.config import Config
+    from outlive.core.records import Definition
+    from outlive.jobs.permission.approval import Given
     from outlive.mcp.caller import Caller
     from outlive.mcp.job_environment import JobEnvironment
     from outlive.verbs.spec import Verb
@@ -233,10 +235,11 @@ class Calls:
         alongside: Alongside | None = None,
         cancelled: Callable[[], bool] = lambda: False,
         start_soon: Callable[..., None] | None = None,
+        asks: Callable[[Context, Definition], bool] | None = None,
     ) -> dict[str, Any]:
         """Return the full envelope of a call. `cancelled`: whether the client has taken the call
-        back. `start_soon` starts what goes on after the call. Errors: OutliveError, and any
-        exception of a faulty action."""
+        back. `start_soon` starts what goes on after the call, `asks` asks the user of the client.
+        Errors: OutliveError, and any exception of a faulty action."""
         verb, args = self.tools.read(tool, given, handle=handle)
         unbounded = tool == EXEC and self.tools.exec_alone and not handle
         args, report = (args, {}) if unbounded else clamp(verb, args)
@@ -247,6 +250,8 @@ class Calls:
         args.pop("detail", None)
         if start_soon is not None:
             ctx.later = partial(start_soon, async_driver.drive_on)
+        if asks is not None:
+            ctx.asks = partial(asks, ctx)
         self._notices.begin(ctx)
         try:
             result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))
@@ -254,6 +259,24 @@ class Calls:
             await self._leave(ctx, ends=cancelled() and self._ends_cancelled)
             raise
         return answer(verb.type, ctx.warned({**result, **report}))
+
+    async def go_on(
+        self, tool: str, given: Mapping[str, Any], caller: Caller, job_id: str, said: Given | None, by: str
+    ) -> dict[str, Any]:
+        """Return the full envelope of a call that made a job and asked the client's user about it.
+        `said`: the user's answer. Errors: OutliveError."""
+        from outlive.jobs.permission import approval  # late: few calls are asked about
+
+        verb, args = self.tools.read(tool, given)
+        args, report = clamp(verb, args)
+        ctx = self._context(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
+        ctx.verb, ctx.detail = verb.name, self.tools.detail(given)
+        reply = starting.Reply.taken_from(args)
+        try:
+            result = await async_driver.drive(approval.go_on(ctx, job_id, said, by, reply))
+        except OutliveError as error:
+            raise spelled(error, MCP, verb.args) from error.__cause__
+        return answer(verb.type, {**result, **report})
 
     @property
     def _ends_cancelled(self) -> bool:

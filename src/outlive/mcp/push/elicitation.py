@@ -1,0 +1,139 @@
+"""Ask the user of a client whether a job may run, by a form that the client shows (elicitation).
+
+Protocols with a handshake carry a request of the server to the client; it stays open when the call
+has been answered. From 2026-07-28 on the result of the call is the question, and the client repeats
+the call with the answer. A person at a terminal is asked at the same time, and the first answer
+counts (jobs/permission/approval.py).
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp import MCPError, types
+from mcp.shared.exceptions import NoBackChannelError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from outlive.errors import OutliveError
+from outlive.jobs import lookup
+from outlive.jobs.permission import approval as asking
+from outlive.mcp.push import tasks
+from outlive.store import approval
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mcp.server.context import ServerRequestContext
+
+    from outlive.core.records import Definition
+    from outlive.jobs.context import Context
+    from outlive.store.job_dir import JobDir
+
+KEY = "approval"  # of the question in a result, and of its answer
+_APPROVE, _ALWAYS, _DENY = _CHOICES = ("approve", "approve always", "deny")
+_SHOWN_CHARS = 2_000  # of a command
+
+
+def is_declared(ctx: ServerRequestContext[Any]) -> bool:
+    """Return whether the client shows forms. (Before 2025-11-25 it says so without naming them.)"""
+    capabilities = ctx.session.client_capabilities
+    found = None if capabilities is None else capabilities.elicitation
+    return found is not None and (found.form is not None or found.url is None) and not tasks.declared(ctx)
+
+
+def is_by_answer(ctx: ServerRequestContext[Any]) -> bool:
+    """Return whether the result of a call is the question."""
+    return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def question(definition: Definition) -> types.ElicitRequestFormParams:
+    """Return the form that asks about a job."""
+    asked = definition.approval or {}
+    command = " ".join(definition.command)
+    lines = ["Run this command?", "", command[:_SHOWN_CHARS] + ("…" if len(command) > _SHOWN_CHARS else "")]
+    if " ".join(asked.get("command") or ()) not in command:  # a notification command
+        lines.append(f"It names another command that has to be approved: {' '.join(asked['command'])[:_SHOWN_CHARS]}")
+    lines += ["", f"In {definition.cwd}.", f"Asked by {asked.get('rule')}" + _because(asked) + "."]
+    return types.ElicitRequestFormParams(message="\n".join(lines), requested_schema=_SCHEMA)
+
+
+def _because(asked: dict[str, Any]) -> str:
+    return f": {asked['reason'].rstrip('.')}" if asked.get("reason") else ""
+
+
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "decision": {
+            "type": "string",
+            "title": "Decision",
+            "description": "Always: the same command in the same directory from now on.",
+            "enum": list(_CHOICES),
+        },
+        "reason": {"type": "string", "title": "Reason", "description": "A sentence that the agent is told."},
+    },
+    "required": ["decision"],
+}
+
+
+def answer_of(found: object) -> tuple[str, bool, str | None] | None:
+    """Return the state that the user's answer means, whether it is for always, and the reason; None
+    for a form that was closed without an answer."""
+    if not isinstance(found, types.ElicitResult) or found.action == "cancel":
+        return None
+    content = found.content or {}
+    reason = content.get("reason")
+    told = reason.strip() or None if isinstance(reason, str) else None
+    decision = content.get("decision") if found.action == "accept" else _DENY
+    if decision not in _CHOICES:
+        return None
+    return approval.DENIED if decision == _DENY else approval.APPROVED, decision == _ALWAYS, told
+
+
+async def ask(ctx: ServerRequestContext[Any], call: Context, definition: Definition) -> None:
+    """Show the form while the job waits, and write the user's answer down. A client that cannot be
+    asked leaves the question to a person at a terminal."""
+    try:
+        job = lookup.open_known(call, definition.job_id)
+    except OutliveError:  # removed meanwhile
+        return
+    with job, anyio.move_on_after(approval.seconds_left(definition)):
+        async with anyio.create_task_group() as group:
+            group.start_soon(_until_answered, job, group.cancel_scope)
+            await _ask(ctx, call, definition, job)
+            group.cancel_scope.cancel()
+
+
+async def _ask(ctx: ServerRequestContext[Any], call: Context, definition: Definition, job: JobDir) -> None:
+    form = question(definition)
+    # What belongs to a request ends with it; over HTTP a request of ours needs the stream of one
+    related = None if ctx.request is None else ctx.request_id
+    try:
+        given = answer_of(await ctx.session.elicit_form(form.message, form.requested_schema, related))
+        if given is not None:
+            asking.take(call, job, *given, by=by(call.owner))
+    except (OutliveError, MCPError, NoBackChannelError, anyio.ClosedResourceError, anyio.BrokenResourceError):
+        return  # the client is gone, or cannot be asked now
+    except Exception:  # noqa: BLE001 - the server outlives its own faults
+        traceback.print_exc(file=sys.stderr)
+
+
+async def _until_answered(job: JobDir, scope: anyio.CancelScope) -> None:
+    """Take the form back when another answer was first."""
+    try:
+        while job.is_in_place() and approval.read(job) is None:
+            await anyio.sleep(_LOOK_S)
+    except OSError:  # removed between the two
+        pass
+    scope.cancel()
+
+
+_LOOK_S = 0.5
+
+
+def by(owner: str) -> str:
+    """Return who answers: the user of this client."""
+    return f"the user of {owner}"
