@@ -16,7 +16,7 @@ from support.wait import until
 BOUND = 64 * 1024
 HITS = 900
 KILLS = 3
-BOUND_S = 200  # each hit is delivered: 2 s on a quiet machine, minutes where the disks are busy
+BOUND_S = 60
 
 # Supervisors are forked from such a process, and have its limits
 SMALL = f"""
