@@ -52,6 +52,13 @@ def test_both_tools_together_are_short(tools: dict[str, dict[str, Any]]) -> None
     assert sum(map(size, tools.values())) <= 8_000
 
 
+def test_they_are_short_with_what_a_configuration_adds() -> None:
+    found = config.load({"OUTLIVE_SANDBOX_MODE": "workspace-write"})
+    listed = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), found)
+    assert {"sandbox", "network", "elevated"} <= listed[0]["inputSchema"]["properties"].keys()
+    assert sum(map(size, listed)) <= 8_000
+
+
 def test_codex_counts_a_schema_as_it_was_seen_to() -> None:
     """A description without a type is lost; bounds and defaults are; an object gets properties."""
     shown = {"type": "integer", "description": "é", "minimum": 1, "default": 3}

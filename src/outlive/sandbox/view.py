@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Empty and private to each job: sockets of other programs lie in the real ones
 PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev", "/proc")  # noqa: S108 - these are what is replaced
+_PRIVATE = tuple(f"{path}/" for path in PRIVATE)
 _READABLE_IN_RUN = (
     "/run/current-system",
     "/run/booted-system",
@@ -111,7 +112,7 @@ def _expanded(path: str, homes: list[str]) -> str:
 def require_visible(spec: Mapping[str, Any], path: str, field: str) -> None:
     """Errors: invalid_argument for a directory that the sandbox does not show."""
     real = os.path.realpath(path)
-    hidden = next((one for one in _hidden(spec) if is_in(real, [one])), None)
+    hidden = next((one for one, _ in _hidden(spec) if real == one or real.startswith(f"{one}/")), None)
     if hidden is None and (not is_in(real, PRIVATE) or is_in(real, spec["roots"])):
         return
     why = f"{hidden} is hidden" if hidden else "its own /tmp, /run and /dev stand in place of the real ones"
@@ -138,17 +139,23 @@ def is_writable(spec: Mapping[str, Any], real: str) -> bool:
     """Return whether a job in this sandbox may write `real`, a path without links."""
     if spec["mode"] != "workspace-write" or not is_in(real, spec["roots"]):
         return False
-    return not is_in(real, [*_hidden(spec), *spec["protect"]])
+    return not is_in(real, [*(path for path, _ in _hidden(spec)), *spec["protect"]])
 
 
-def _hidden(spec: Mapping[str, Any]) -> Iterable[str]:
-    """Yield every path that is hidden, with links resolved, whether or not it exists."""
+def _hidden(spec: Mapping[str, Any]) -> Iterable[tuple[str, bool]]:
+    """Yield (path, whether it exists) of all that is hidden, with links resolved if it exists."""
     shown = set(spec["show"])
-    at_home = (os.path.join(home, name) for home in spec["homes"] for name in HIDDEN_AT_HOME)
+    at_home = (f"{home}/{name}" for home in spec["homes"] for name in HIDDEN_AT_HOME)
     for path in (*at_home, *HIDDEN, *spec["hide"]):
-        real = os.path.realpath(path)
-        if real not in shown:
-            yield real
+        try:
+            os.lstat(path)
+        except OSError:  # of a hundred paths a few exist, and resolving one takes 20 µs
+            found, exists = path, False
+        else:
+            found = os.path.realpath(path)
+            exists = os.path.lexists(found)  # it may have been a link to nothing
+        if found not in shown:
+            yield found, exists
 
 
 def mounts(spec: Mapping[str, Any], cwd: str) -> list[str]:
@@ -165,7 +172,11 @@ def mounts(spec: Mapping[str, Any], cwd: str) -> list[str]:
     roots = [path for path in spec["roots"] if os.path.exists(path)]
     for root in roots:
         words += ["--bind" if writable else "--ro-bind", root, root]
-    hidden = [path for path in dict.fromkeys(_hidden(spec)) if not is_in(path, PRIVATE) or is_in(path, roots)]
+    # What is missing is covered if the job could make it: our own, and what the configuration names
+    wanted = {
+        path for path, exists in _hidden(spec) if exists or (writable and path in spec["hide"] and is_in(path, roots))
+    }
+    hidden = [path for path in sorted(wanted) if not path.startswith(_PRIVATE) or is_in(path, roots)]
     if writable:
         protected = [path for path in spec["protect"] if os.path.exists(path)]
         tops = dict.fromkeys([*roots, *_repository_of(cwd, roots)])
@@ -175,11 +186,10 @@ def mounts(spec: Mapping[str, Any], cwd: str) -> list[str]:
         for path in protected:
             words += _read_only(path)
     covered: list[str] = []
-    for path in sorted(hidden):  # a directory before what is in it, which is gone with it
+    for path in hidden:  # a directory before what is in it, which is gone with it
         if not is_in(path, covered):
-            found = _covered(path, anew=writable and path in spec["hide"] and is_in(path, roots))
-            covered += [path] if found else []
-            words += found
+            covered.append(path)
+            words += _covered(path)
     return words
 
 
@@ -195,13 +205,11 @@ def _pinned(paths: Iterable[str], roots: list[str]) -> list[str]:
     return [word for path in sorted(found) if os.path.isdir(path) for word in ("--bind", path, path)]
 
 
-def _covered(path: str, *, anew: bool) -> list[str]:
-    """Return the mount that hides a path. `anew`: the job could make it, so a missing one is covered
-    too."""
-    if os.path.isdir(path) or (anew and not os.path.lexists(path)):
+def _covered(path: str) -> list[str]:
+    if os.path.isdir(path) or not os.path.exists(path):
         return ["--perms", "0555", "--tmpfs", path, "--remount-ro", path]
     # The device, not an empty file: programs read nothing from it, and may believe that they wrote
-    return ["--dev-bind", "/dev/null", path] if os.path.exists(path) else []
+    return ["--dev-bind", "/dev/null", path]
 
 
 def _read_only(path: str) -> list[str]:

@@ -42,7 +42,7 @@ DEFINITION = (
     Arg("env_file", STRS, "File of NAME=VALUE lines; a later file wins, --env wins over files.", default=(), mcp="",
         metavar="FILE"),
     Arg("mask", STRS, "Names of variables whose values are shown as *** (in output too) and never stored.", default=(), metavar="NAME",
-        mcp_help="names in env whose values are secret"),
+        mcp_help="names in env that are secret"),
     Arg("timeout_ms", MS, "End the job after this long; 0: never.", default=0, minimum=0, cli="--timeout", mcp="",
         metavar="DURATION"),
     Arg("timeout_ms", SECONDS, "Seconds after which the job itself is ended; 0, or background: never.", minimum=0, cli="",
@@ -81,7 +81,7 @@ DEFINITION = (
     Arg("network", STR, "What the job reaches in a sandbox: none; loopback, a loopback of its own; open.", choices=NETWORKS,
         section="sandbox", mcp_help=""),
     Arg("elevated", BOOL, "Run outside the sandbox, where the configuration allows it.", default=False,
-        section="sandbox", mcp_help="ask to leave the sandbox"),
+        section="sandbox", mcp_help=""),
 )  # fmt: skip
 
 # What of the output an answer shows.
