@@ -55,6 +55,22 @@ def exec_true(bench: Bench) -> Found:
         return compared({name: paused(work) for name, work in works.items()}, bench.rounds(100))
 
 
+def sandbox_once(client: Client) -> Work:
+    """Return the work: run `true` without a sandbox and in one. Its cost is the difference."""
+    free = exec_once(client)
+
+    def inside() -> None:
+        _finished(client.structured("exec", command="true", sandbox="workspace-write"))
+
+    return lambda: max(0.0, -paused(free)() + paused(lambda: taken_ms(inside))())
+
+
+@row("sandbox", "what a sandbox adds to MCP `exec` of `true`", most=8)
+def sandbox_adds(bench: Bench) -> Found:
+    with bench.server() as client:
+        return compared({"ours": sandbox_once(client)}, bench.rounds(60))
+
+
 def _by(ask: Callable[[Client, str], object], client: Client) -> Work:
     return lambda: taken_ms(lambda: ask(client, "true"))
 

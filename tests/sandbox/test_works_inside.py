@@ -243,3 +243,15 @@ def test_a_token_limits_the_jobs_of_its_client(serve: Callable[..., Served], pla
     assert (found["exit_code"], found["sandbox"]) == (0, {"mode": "workspace-write", "network": "loopback"})
     for arguments in ({"sandbox": "off"}, {"elevated": True}, {"network": "open"}):
         assert served.tool("exec", token=secret, command="true", **arguments)["error"]["code"] == "denied"
+
+
+def test_a_client_in_a_sandbox_types_into_no_shell_outside(cli: Cli, serve: Callable[..., Served], place: Path) -> None:
+    served = serve()
+    job = cli.ok("run", "--stdin", "open", "--snapshot-after", "0", "sh", cwd=place / "work")["job_id"]
+    secret = served.token("held", "--sandbox", "workspace-write", "--scope", "*")
+    written = {"action": "write", "job_id": job, "data": "touch written\n"}
+    assert served.tool("process", token=secret, **written)["error"]["code"] == "denied"
+    free = served.token("free", "--scope", "*")
+    assert served.tool("process", token=free, **written)["ok"]
+    wait.until((place / "work" / "written").exists)
+    cli.ok("kill", job)

@@ -132,6 +132,15 @@ def _sandbox(ctx: Context, cwd: str, args: dict[str, Any]) -> dict[str, Any] | N
     return boundary.of_call(ctx, cwd, args)
 
 
+def require_input(ctx: Context, definition: Definition) -> None:
+    """Check that a caller over MCP writes into no job that may do more than its own jobs may, unless
+    it is its own: that one was granted. Errors: denied, sandbox_unavailable."""
+    if ctx.face == "mcp" and definition.owner != ctx.owner and (ctx.config.has("sandbox") or ctx.ceiling):
+        from outlive.jobs.permission import boundary
+
+        boundary.require(ctx, definition, "write into")
+
+
 def require_sinks(definition: Definition) -> None:
     """Check that a sandboxed job may write the files of its notifications. Errors: denied."""
     if definition.sandbox is not None and definition.notification:

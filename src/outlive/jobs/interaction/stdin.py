@@ -42,6 +42,10 @@ def deliver(
         raise invalid(field, f"at most {limits.MAX_STDIN_WRITE_BYTES:,} bytes can be written at once")
     found = adoption.inspect_and_adopt(ctx, job)
     require_open(found)
+    if ctx.face == "mcp":
+        from outlive.jobs.definition import require_input  # late: a command line is not limited
+
+        require_input(ctx, found.definition)
     ctx.note(ctx.verb or "write", job.job_id, bytes=len(data), eof=eof or None)
     reaction = None
     if wait_ms:
