@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from outlive.jobs.permission import approval
 from outlive.system import fault_points
 from support.cli import OUTLIVE, Cli
 from support.mcp_client import McpSession
@@ -144,6 +145,28 @@ def test_a_created_job_is_asked_about_when_it_starts(cli: Cli, config: Path, wor
     assert cli.ok("start", job, "--snapshot-after", "0")["approval"]["state"] == "pending"
     cli.ok("approve", job)
     assert cli.ok("wait", job)["exit_code"] == 0
+
+
+def test_a_restart_is_asked_about_again(cli: Cli, config: Path, work: Path) -> None:
+    job = pending(cli)
+    cli.ok("approve", job)
+    cli.ok("wait", job)
+    again = cli.ok("restart", job, "--snapshot-after", "0")
+    assert (again["state"], again["approval"]["state"]) == ("created", "pending")
+    config.unlink()
+    assert cli.ok("restart", job, "--wait")["exit_code"] == 0
+    cli.ok("kill", again["job_id"])
+
+
+@MODERN_FIRST
+def test_a_model_cannot_pile_up_questions(mcp_connect: Callable[..., McpSession], config: Path) -> None:
+    session = mcp_connect()
+    asked = [session.begin("exec", command="touch made", yield_ms=0) for _ in range(approval.MOST_HELD + 1)]
+    codes = [answer.result.get("error", {}).get("code") for answer in (call.result(60) for call in asked)]
+    assert codes.count("denied") == 1
+    for answer in (call.result(60) for call in asked):
+        if answer.result["ok"]:
+            session.ok("process", action="remove", job_id=answer.result["job_id"])
 
 
 def test_a_key_finds_the_job_that_waits(cli: Cli, config: Path) -> None:

@@ -60,6 +60,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.P
         root=ctx.store.path,
         restarted_from=old.job_id,
         dedupe_key=None,
+        approval=None,
         notification=_from_the_start(before.notification),
     )
     data = atomic_file.read(old.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES) if _has_data(old) else None

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Given = tuple[str, bool, str | None]  # state, whether for always, reason
     from outlive.store.new_job import NewJob
 
+MOST_HELD = 100  # jobs for whose answer one server waits: each takes open files
 HOLDER_S = 5.0  # so long the process that made a job may take to start it, until another one does
 _CHECK_S = 0.25  # between two looks where inotify is not to be had
 _LOOK_S = 5.0  # between two looks anyway
@@ -98,6 +99,7 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, reply: starting.Repl
 
 def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> Waiting[None]:
     """Start a job when it is approved, however long that takes."""
+    _held.add(job.job_id)
     try:
         given = yield from _answer(ctx, job, None)
         if given is not None and given["state"] == approval.APPROVED:
@@ -107,8 +109,23 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> Waiting[None]:
         elif job.is_in_place():
             settle(ctx, job)
     finally:
+        _held.discard(job.job_id)
         job.close()
         os.close(holder)
+
+
+_held: set[str] = set()  # by this server
+
+
+def require_room() -> None:
+    """Raise denied if this server waits for as many answers as it can."""
+    if len(_held) >= MOST_HELD:
+        raise OutliveError(
+            "denied",
+            f"{MOST_HELD} jobs of this server wait for the user's approval already",
+            retryable=True,
+            hint="Wait until the user has answered some of them, or withdraw them with kill.",
+        )
 
 
 def _answer(ctx: Context, job: JobDir, deadline: float | None) -> Waiting[dict[str, Any] | None]:

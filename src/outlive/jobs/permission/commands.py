@@ -62,6 +62,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     assert policy is not None
     key = always.key_of(plan.definition, sink_commands(plan.definition.notification), plan.stdin_data)
     if not always.has(os.environ, key):
+        approval.require_room()
         request = approval.asked(decision, key, policy.ask_timeout_ms)
         ctx.note_start("ask", plan)
         plan.definition = plan.definition.replace(approval=request)
