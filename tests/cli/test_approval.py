@@ -53,6 +53,9 @@ def test_a_job_that_waits_says_so_everywhere_and_runs_when_it_is_approved(cli: C
     assert found["approval"]["reason"] == "files are made by hand"
     assert f"outlive approve {name}" in found["hint"]
     assert f"outlive approve {name}" in cli.ok("list")["hint"]
+    shown = cli.text("list", "--human").stdout
+    assert "pending" in shown
+    assert f"outlive approve {name}" in shown
     assert cli.ok("status", job)["approval"]["rule"] == "rule 1 (touch|printenv)"
     assert cli.ok("wait", job, "--timeout-ms", "0")["approval"]["state"] == "pending"
     assert not (work / "made").exists()

@@ -113,7 +113,14 @@ def _jobs(found: dict[str, Any], style: Style) -> str:
         text += f"({len(jobs)} shown, there are more: --limit 0 shows all)\n"
     if found.get("skipped"):
         text += f"({found['skipped']} could not be read)\n"
+    if any(_is_pending(job) for job in jobs) and found.get("hint"):
+        text += f"({line(found['hint'])})\n"
     return text
+
+
+def _is_pending(job: dict[str, Any]) -> bool:
+    """Return whether the job waits for approval."""
+    return job["state"] == "created" and (job.get("approval") or {}).get("state") == "pending"
 
 
 _CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed from", "none": "Nothing to do in"}
@@ -183,6 +190,8 @@ def _aside(job: dict[str, Any]) -> str:
 
 def _result(job: dict[str, Any]) -> str:
     """Return one word for how a job ended: its exit code, or why it has none."""
+    if _is_pending(job):
+        return "pending"
     if job.get("reason") in (None, "exit") and job.get("exit_code") is not None:
         return str(job["exit_code"])
     if job.get("reason") in (None, "signal"):
