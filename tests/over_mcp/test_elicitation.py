@@ -12,6 +12,7 @@ from mcp import types
 
 from support.cli import Cli
 from support.mcp_client import McpSession
+from support.serve import HttpSession, Served
 from support.wait import until
 
 RULES = '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\nreason = "by hand"\n'
@@ -118,3 +119,12 @@ def test_a_client_without_forms_is_not_asked(mcp_connect: Callable[..., McpSessi
     found = mcp_connect().ok("exec", command="touch made", yield_ms=0)
     assert found["approval"]["state"] == "pending"
     assert user.seen == []
+
+
+def test_over_http_the_user_of_the_client_is_asked_too(
+    serve: Callable[..., Served], era: str, user: User, work: Path
+) -> None:
+    user.says = says("approve")
+    with HttpSession(serve(), era=era, elicitation=user) as session:
+        found = session.ok("exec", command="touch made; echo done", workdir=str(work))
+    assert (found["state"], found["output"], found["approval"]["by"]) == ("exited", "done\n", "the user of tests")
