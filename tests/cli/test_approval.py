@@ -172,6 +172,20 @@ def test_a_model_cannot_pile_up_questions(mcp_connect: Callable[..., McpSession]
             session.ok("process", action="remove", job_id=answer.result["job_id"])
 
 
+@MODERN_FIRST
+def test_a_call_that_is_cancelled_leaves_the_question(
+    mcp_connect: Callable[..., McpSession], cli: Cli, config: Path, work: Path
+) -> None:
+    session = mcp_connect(args=("--tools", "exec"))  # a call that is cancelled ends its job there
+    call = session.begin("exec", command="touch made")
+    (job,) = until(lambda: cli.ok("list")["jobs"], what="the job")
+    call.cancel()
+    answered = session.begin("exec", command="echo next").result(60)
+    assert f"left job {job['job_id']} (touch made) waiting for the user's approval" in answered.text
+    assert cli.ok("approve", job["job_id"])["approval"]["state"] == "approved"
+    assert cli.ok("wait", job["job_id"])["exit_code"] == 0
+
+
 def test_a_key_finds_the_job_that_waits(cli: Cli, config: Path) -> None:
     job = pending(cli, "--dedupe-key", "k", "touch made")
     again = cli.ok("run", "--snapshot-after", "0", "--dedupe-key", "k", "touch made")

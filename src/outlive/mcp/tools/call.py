@@ -16,7 +16,7 @@ from outlive.core.records import CONTROL, READ
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
-from outlive.jobs import ending, lookup, starting
+from outlive.jobs import adoption, ending, lookup, starting
 from outlive.jobs.context import Context
 from outlive.jobs.notices import Notices
 from outlive.mcp import async_driver
@@ -286,7 +286,7 @@ class Calls:
 
     async def _leave(self, ctx: Context, *, ends: bool) -> None:
         """Note that a call ended without an answer: the next answer names the job that it started.
-        `ends`: end the job too."""
+        `ends`: end the job too, unless it waits for approval: the question outlives the call."""
         if ctx.job_id is None or ctx.inbox is None:
             return
         ctx.inbox.leave(ctx.job_id)
@@ -296,7 +296,8 @@ class Calls:
                 suppress(OSError, OutliveError),
                 lookup.open_known(ctx, ctx.job_id) as job,
             ):
-                await async_driver.drive(ending.kill(ctx, job, wait_ms=0))
+                if adoption.inspect_and_adopt(ctx, job).state.state != "created":
+                    await async_driver.drive(ending.kill(ctx, job, wait_ms=0))
 
     def notices(
         self, caller: Caller, answered: dict[str, Any]

@@ -207,6 +207,8 @@ def _notice(notice: Found, process: bool) -> str:
     call = "a call that was cancelled or cut off"
     if notice.get("state") in FINISHED:
         return f"[{job}, started by {call}: {short_state(notice)}{last}]"
+    if notice.get("state") == "created":
+        return f"[{call} left {job} waiting for the user's approval]"
     follow = "process wait, log or kill it" if process else f"`outlive kill {notice.get('job_id')}` ends it"
     return f"[{call} left {job} running; {follow}{last}]"
 
