@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import outlive
+from support import wait
 
 OTHER = "nobody"
 # What a sandbox shows as it is: the directories of other tests lie in /tmp, of which it has its own
@@ -67,7 +68,7 @@ ATTEMPTS = {
     "change the configuration of git": "echo evil >> .git/config",
     "change the file of the settings": "rm .git/config",
     "change what outlive is": "echo >> installed/outlive/__init__.py",
-    "put another program in place": "mv installed old-program && mkdir installed",
+    "put another program in place": "mv installed old-program && mkdir installed && rmdir installed && mv old-program installed",
     "put other hooks in place": "rm -rf old-hooks; mv .git/hooks old-hooks && mkdir .git/hooks",
     "put another .git in place": "rm -rf old-git; mv .git old-git && mkdir .git",
     "put another workspace in place": "cd .. && mv project other && mkdir project",
@@ -203,7 +204,12 @@ def ground(user: str, wheel: Path) -> Iterator[Ground]:
     finally:
         if found is not None:
             found.stack.close()
-        shutil.rmtree(top)
+        wait.until(lambda: _is_gone(top), what="the end of the supervisors that write below it")
+
+
+def _is_gone(top: Path) -> bool:
+    shutil.rmtree(top, ignore_errors=True)
+    return not top.exists()
 
 
 @USERS

@@ -206,8 +206,9 @@ def _pinned(paths: Iterable[str], roots: list[str]) -> list[str]:
 
 
 def _covered(path: str) -> list[str]:
+    """Return the mount that hides a path. What a job writes into it stays in memory."""
     if os.path.isdir(path) or not os.path.exists(path):
-        return ["--perms", "0555", "--tmpfs", path, "--remount-ro", path]
+        return ["--perms", "0555", "--tmpfs", path]
     # The device, not an empty file: programs read nothing from it, and may believe that they wrote
     return ["--dev-bind", "/dev/null", path]
 
@@ -247,5 +248,5 @@ def _kept_git(top: str) -> list[str]:
             if os.path.exists(path):
                 words += _read_only(path)
             elif path.endswith("/hooks"):  # nor may they be made
-                words += ["--perms", "0555", "--tmpfs", path, "--remount-ro", path]
+                words += ["--perms", "0555", "--tmpfs", path]
     return words
