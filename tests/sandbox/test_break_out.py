@@ -32,7 +32,7 @@ _RING = "import ctypes,sys; c=ctypes.CDLL(None,use_errno=True); c.syscall(425,1,
 _TYPE = "import fcntl,termios; fcntl.ioctl(0, termios.TIOCSTI, b'x')"
 
 # Each ends with status 0 if it gets out. HOST: a directory that no sandbox may write. ROOT: the job root. OUTSIDER: a
-# process outside. The last ones spoil what they leave.
+# process outside. The last ones spoil what they leave; what this program itself runs from comes back.
 ATTEMPTS = {
     "write a file outside": "echo x > $HOST/file",
     "write through a link in the workspace": "ln -s $HOST link && echo x > link/file",
@@ -71,7 +71,7 @@ ATTEMPTS = {
     "put another program in place": "mv installed old-program && mkdir installed && rmdir installed && mv old-program installed",
     "put other hooks in place": "rm -rf old-hooks; mv .git/hooks old-hooks && mkdir .git/hooks",
     "put another .git in place": "rm -rf old-git; mv .git old-git && mkdir .git",
-    "put another workspace in place": "cd .. && mv project other && mkdir project",
+    "put another workspace in place": "cd .. && mv project other && mkdir project && rmdir project && mv other project",
 }
 # The kernel of these tests may have no such thing, or forbid it to this user: then there is nothing to prove
 MAY_BE_MISSING = frozenset(
