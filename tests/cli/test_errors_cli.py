@@ -342,7 +342,8 @@ def test_a_read_only_root_can_be_read_though_an_end_is_still_to_be_told(cli: Cli
     job = cli.ok(*root, "run", "--notify-file", str(work / "told"), "echo kept; exit 3")["job_id"]
     processes.wait_gone(path, 20)
     event = path / job / "completion_event.json"
-    event.write_text(json.dumps(json.loads(event.read_bytes()) | {"delivered": False}), encoding="utf-8")
+    untold = {"delivered": False, "delivery_results": []}
+    event.write_text(json.dumps(json.loads(event.read_bytes()) | untold), encoding="utf-8")
     (work / "told").unlink()
     subprocess.run(["mount", "-o", "remount,ro", str(path)], check=True)
     assert cli.ok(*root, "status", job)["exit_code"] == 3

@@ -49,12 +49,22 @@ def _abandoned(*, boot_id: str | None) -> Callable[[Cli, Path], str]:
     return make
 
 
+def _denied(cli: Cli, root: Path) -> str:
+    path = root.parent / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('[policy]\ndefault = "ask"\n', encoding="utf-8")
+    job = str(cli.ok("run", "--snapshot-after", "0", "true")["job_id"])
+    cli.ok("deny", job)
+    return job
+
+
 WAYS = {
     "exit": _ran("exit 3"),
     "signal": _ran("kill -9 $$"),
     "timeout": _ran("--timeout", "100", "sleep 60"),
     "idle_timeout": _ran("--idle-timeout", "100", "sleep 60"),
     "kill": _killed,
+    "denied": _denied,
     "launch": _ran("--", "/no/such/program", "x"),
     "lost": _abandoned(boot_id=None),
     "reboot": _abandoned(boot_id="00000000-1111-2222-3333-444444444444"),

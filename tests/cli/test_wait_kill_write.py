@@ -164,7 +164,7 @@ def test_what_ignores_term_is_killed_after_the_grace(cli: Cli) -> None:
 
 
 def test_a_command_may_clean_up_within_the_grace(cli: Cli) -> None:
-    job = _started(cli, "trap 'echo bye; exit 4' TERM; echo up; while :; do sleep 0.02; done")
+    job = _started(cli, "trap 'echo bye; exit 4' TERM; echo up; sleep 60 & while :; do wait; done")
     killed = cli.ok("kill", job)
     assert (killed["state"], killed["exit_code"], killed["reason"]) == ("exited", 4, "kill")
     assert killed["output"] == "bye\n"

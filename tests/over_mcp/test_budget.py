@@ -98,15 +98,19 @@ def test_a_huge_screen_shows_the_rows_around_the_cursor(shared_session: McpSessi
     cli.ok("kill", job)
 
 
-def test_output_and_snapshot_have_one_budget(shared_session: McpSession, cli: Cli) -> None:
+def test_output_and_snapshot_have_one_budget_and_an_explicit_bound_is_that_of_each(
+    shared_session: McpSession, cli: Cli
+) -> None:
     command = "seq 5000; seq 5000 >&2"
+    found = shared_session.ok("exec", command=command, detail="full")
+    assert sum(map(len, _shown(found))) <= limits.MCP_SHOWN_BYTES
     for found in (
         shared_session.ok("exec", command=command, max_bytes=4_000, detail="full"),
         cli.ok("run", "--wait", "--max-bytes", "4000", command),
     ):
-        snapshot = found["snapshot"]
-        shown = [found["output"], snapshot["stdout_tail"], snapshot["stderr_tail"]]
-        assert sum(map(len, shown)) <= 4_000
-        assert all(len(text) > 200 for text in shown)
-    brief = shared_session.ok("exec", command=command, max_bytes=4_000, detail="brief")
-    assert 3_000 < len(brief["output"]) <= 4_000
+        assert all(200 < len(text) <= 4_000 for text in _shown(found))
+        assert sum(map(len, _shown(found))) > 4_000
+
+
+def _shown(found: dict[str, Any]) -> list[str]:
+    return [found["output"], found["snapshot"]["stdout_tail"], found["snapshot"]["stderr_tail"]]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from outlive.jobs.waiting import drive
 from outlive.render import search, window
 from outlive.store.job_dir import GAP
 from outlive.store.output import line_index as lines_module
@@ -19,6 +20,7 @@ from outlive.store.output import merged as output_module
 from outlive.store.output.gap import NO_GAP, Gap, GapWriter, Hole
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
+from outlive.store.output.patterns import Pattern
 from outlive.store.output.scanner import Scanner
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.hits import HitReporter
@@ -266,9 +268,10 @@ def test_a_search_passes_over_the_gap_and_numbers_stay_right(tmp_path: Path) -> 
         job.put(0, numbered(2_500))
         with Output(job.dir) as output:
             lines = Lines(job.dir, output)
-            found = search.search(lines, "0[05]$", 0, None, 0, 60_000, raw=True)
-            nothing = search.search(lines, "nowhere", 0, None, 0, 60_000, raw=True)
-            late = search.search(lines, "0[05]$", output.gap.merged.stop, None, 0, 60_000, raw=True)
+            found, nothing, late = (
+                drive(search.search(lines, Pattern(wanted), start, limit=None, context=0, max_bytes=60_000, raw=True))
+                for wanted, start in (("0[05]$", 0), ("nowhere", 0), ("0[05]$", output.gap.merged.stop))
+            )
             lines.close()
             hole = output.gap.merged
     rows = [row for row in found["output"].splitlines() if not row.startswith("[...")]

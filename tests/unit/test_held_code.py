@@ -100,10 +100,10 @@ def test_a_pair_holds_everything_that_it_may_import_late() -> None:
             if name not in seen:
                 seen.add(name)
                 todo.append(name)
-    # `preload` imports these, and holds the last room, before the command of a job that needs them is spawned
+    # `preload` imports these, or holds their room, before the command of a job that needs them is spawned
     ready = (
         *("outlive.supervisor.input", "outlive.sandbox", "outlive.system.blocked_reads", "outlive.render"),
-        *("outlive.supervisor.output.masking", "outlive.store.audit"),  # the latter is held by the recorder
+        *("outlive.supervisor.output.masking", "outlive.store.audit"),
     )
     # Of the fork server alone, which holds every room
     spare = ("outlive.store.preallocated", "outlive.store.new_job")

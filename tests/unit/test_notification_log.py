@@ -109,6 +109,7 @@ def test_the_record_is_bounded_and_keeps_what_is_not_delivered_yet(
         record.add(event(seq), [FILE])
         if seq != 497:
             record.record(event(seq), [{**FILE, **OK}])
+        record.bound()
         assert (Path(job.path) / NOTIFICATIONS).stat().st_size <= limits.EVENTS_BYTES
     note, first, *rest = lines(job)
     assert (note["event_type"], note["count"]) == (LEFT_OUT, 500 - 1 - len(rest))

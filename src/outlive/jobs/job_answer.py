@@ -319,14 +319,13 @@ def run_answer(
 
     others = living(found, job)
     with Output(job) as output:
-        budget = max_bytes or _budget(ctx)
-        # A caller that asked for so many bytes gets both; a brief answer has no snapshot
-        room = max(1, max_bytes // 2) if max_bytes and ctx.detail == "full" else budget or limits.SHOWN_BYTES
+        budget = None if max_bytes else _budget(ctx)
+        room = max_bytes or budget or limits.SHOWN_BYTES
         if takes_long(found, output, 0, room):
             yield None
         shown = new_output(found, job, output, 0, max_bytes=room, raw=raw)
         left = max(0, (budget or 0) - len(shown.text.encode("utf-8", "replace"))) // 2
-        snapshot = window.tails(output, tail_lines, limits.TAIL_BYTES if budget is None else left)
+        snapshot = window.tails(output, tail_lines, max_bytes or (limits.TAIL_BYTES if budget is None else left))
         lost = losses(found, output)
         described = describe(found, job, output)
         advised = advice(found, job, output, described)

@@ -172,7 +172,7 @@ class Guardian:
         """See a job to its end. Return whether the pair can take another one."""
         files, _ = read(message, numbers)
         self._request = request = Request.from_file(files["request"])
-        preload(request.definition)
+        preload(request)
         fault_points.at("guardian_told")
         if not fds.receive(self._line, limits.CONTROL_BYTES)[0]:
             self._outlast(request, files)

@@ -114,7 +114,7 @@ class Worker:
         self._request = request = Request.from_file(files["request"])
         self._ahead = AHEAD in words
         waiter = adopt_socket(files["waiter"])
-        preload(request.definition)  # before anything depends on it
+        preload(request)  # before anything depends on it
         # lock0 stays open until the job is over: that is the sign of life
         if request.mode == "adopt":
             from outlive.supervisor import takeover  # late: few supervisors adopt a job

@@ -32,11 +32,11 @@ def policy_check(
 
     words, wrapper = definition.command_of(ctx, command, shell)
     directory = definition.working_directory(ctx, cwd)
+    variables = definition.check_env(env or {})
     policy = ctx.config.policy()
     answer = {"config": ctx.config.path, "cwd": directory}
     if policy is None:
         return {"decision": ALLOW, "rule": None, "reason": _NO_POLICY, "commands": [], **answer}
-    variables = definition.check_env(env or {})
     path = variables.get("PATH") or ctx.env.get("PATH") or os.defpath
     place = Place(directory, path=path, sandbox=sandbox, variables=[*variables])
     found = decide.decided(policy, words, wrapper, place)
@@ -65,6 +65,6 @@ CHECK = Verb(
     ),
     result="decision rule reason commands config cwd",
     mcp=False,
-    detail="The strictest decision about any of the commands counts. A command of which it is not known what it runs is "
-    "unknown; the answer says why.",
+    detail="The strictest decision about any of the commands counts. Where it cannot be told which programs a command runs, "
+    "the answer says why.",
 )  # fmt: skip

@@ -12,10 +12,14 @@ import time
 from outlive import fastjson
 from outlive.core.ids import new_id
 from outlive.core.units import timestamp
+from outlive.system import fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any
+else:
+    socket = fds.socket
 
 FILE, SYSLOG, OFF = PLACES = ("file", "syslog", "off")
 NAME = "audit.ndjson"
@@ -83,11 +87,9 @@ def _opened(directory: str) -> int:
 
 def _send(path: str, line: bytes) -> None:
     """Send a line to syslog. Not with syslog(3), which says nothing where no daemon listens."""
-    from _socket import AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, socket
-
     stamp = time.strftime("%b %e %H:%M:%S")
     with_header = f"<{_PRIORITY}>{stamp} outlive[{os.getpid()}]: ".encode("ascii") + line
-    sock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
     try:
         sock.settimeout(1.0)  # a daemon that is stopped holds no job up
         sock.connect(path)

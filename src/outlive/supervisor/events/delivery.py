@@ -74,6 +74,10 @@ class HitDelivery(Watcher):
             spec = specs[event["watch"]]
             self._tell_sinks({kind: spec[kind] for kind in left}, event, results)
 
+    def _save(self) -> None:
+        super()._save()
+        self._log.bound()
+
     def _load(self) -> list[int] | None:
         # A job of a version without the first file: its sinks were told of what was reported
         return self._load_from(DELIVERED) or self._load_from(WATCHED)

@@ -51,7 +51,6 @@ class NotificationLog:
         at = self._append(head + _rest([], delivered=False).ljust(width) + b"\n")
         if at is not None and sinks:
             self._places[_key(event)] = (at + len(head), width, len(sinks))
-        self._bound()
 
     def record(self, event: Event, results: list[Result]) -> None:
         """Record what became of a delivery so far. It is delivered when every sink was told."""
@@ -142,7 +141,9 @@ class NotificationLog:
         finally:
             os.close(fd)
 
-    def _bound(self) -> None:
+    def bound(self) -> None:
+        """Leave out older lines of a file that has become too long. A successor needs those behind
+        the position at which it goes on: save that first."""
         try:
             size = os.stat(NOTIFICATIONS, dir_fd=self._job.fd, follow_symlinks=False).st_size
             if size > limits.EVENTS_BYTES:

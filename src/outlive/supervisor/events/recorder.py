@@ -11,7 +11,7 @@ import os
 from outlive.core.records import watches_of
 from outlive.store import history
 from outlive.supervisor.events.sinks import Sinks
-from outlive.system import fault_points, held_code
+from outlive.system import fault_points
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,8 +69,6 @@ class EventRecorder:
         client is woken.
         """
         self._adopted = bool(state.adopted)
-        if self._target is not None:
-            held_code.hold("outlive.store.audit")
         known = set()
         if self._adopted:
             from outlive.store import adoptions  # late: few jobs are adopted

@@ -28,13 +28,17 @@ if TYPE_CHECKING:
     from outlive.supervisor.input.terminal import Terminal
     from outlive.supervisor.job_fds import JobFds
     from outlive.supervisor.output.pump import Pump
+    from outlive.supervisor.request import Request
     from outlive.system import blocked_reads
 
 
-def preload(definition: dict[str, Any]) -> None:
-    """Import what a job with this definition will need: later the files on disk may be another
+def preload(request: Request) -> None:
+    """Import what the job of this request will need: later the files on disk may be another
     version's.
     """
+    definition = request.definition
+    if request.audit is not None:
+        held_code.hold("outlive.store.audit")
     if definition.get("pty") or definition.get("stdin") == "open":
         import outlive.supervisor.input.feed
         import outlive.supervisor.input.prompt_detector
