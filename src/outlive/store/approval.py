@@ -41,8 +41,9 @@ def read(job: JobDir) -> Answer | None:
     return found if found.get("state") in APPROVALS else {"state": DENIED, "reason": f"{FILE} cannot be read"}
 
 
-def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None = None) -> Answer:
-    """Write the answer down and return the one that counts: the first. Errors: OSError."""
+def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None = None) -> tuple[Answer, bool]:
+    """Write the answer down. Return the answer that counts, which is the first, and whether it is
+    this one. Errors: OSError."""
     given = {"state": state, "by": by, "reason": reason, "at": timestamp()}
     mine = f".{FILE}.{os.getpid()}.{time.monotonic_ns()}"
     fd = job.open_file(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -51,13 +52,14 @@ def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None
         os.fsync(fd)
         # Unlike rename(2), link(2) fails if another process was faster
         os.link(mine, FILE, src_dir_fd=job.fd, dst_dir_fd=job.fd, follow_symlinks=False)
+        first = True
     except FileExistsError:
-        pass
+        first = False
     finally:
         os.close(fd)
         os.unlink(mine, dir_fd=job.fd)
     os.fsync(job.fd)
-    return read(job) or given
+    return (given, True) if first else (read(job) or given, False)
 
 
 def seconds_left(definition: Definition) -> float:

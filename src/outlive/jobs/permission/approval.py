@@ -138,7 +138,7 @@ def _answer(ctx: Context, job: JobDir, deadline: float | None) -> Waiting[dict[s
             left_s = approval.seconds_left(definition)
             given = approval.read(job)
             if given is None and not left_s:
-                given = approval.answer(job, approval.EXPIRED)
+                given, _ = approval.answer(job, approval.EXPIRED)
             if given is not None:
                 return given
             now = time.monotonic()
@@ -202,10 +202,10 @@ def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None
     Errors: io_error."""
     ctx.note("approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
     try:
-        given = approval.answer(job, state, by=by, reason=reason)
+        _, first = approval.answer(job, state, by=by, reason=reason)
     except OSError as error:
         raise from_os(f"writing {job.path}/{approval.FILE}", error, on="store") from error
-    if always and (given["state"], given.get("by")) == (state, by):
+    if always and first:
         remember(job.read_meta(), by)
 
 
@@ -284,7 +284,7 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
     given = approval.read(job)
     try:
         if given is None and not approval.seconds_left(found.definition):
-            given = approval.answer(job, approval.EXPIRED)
+            given, _ = approval.answer(job, approval.EXPIRED)
         if given is None:
             return found
         if given["state"] != approval.APPROVED:
@@ -340,7 +340,7 @@ def withdraw(ctx: Context, job: JobDir) -> Waiting[Inspection]:
     """Withdraw a pending job. If it was approved at the same moment, wait until it has started and
     return that. Errors: invalid_state, io_error."""
     try:
-        given = approval.answer(job, approval.WITHDRAWN, by=ctx.owner)
+        given, _ = approval.answer(job, approval.WITHDRAWN, by=ctx.owner)
     except OSError as error:
         raise from_os(f"withdrawing job {job.job_id}", error, on="store") from error
     until = time.monotonic() + HOLDER_S
@@ -403,10 +403,10 @@ def decide(ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None
         raise OutliveError("invalid_state", f"it cannot start: {_FORGOTTEN}", hint="Deny it, and have it run again.")
     ctx.note("approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
     try:
-        given = approval.answer(job, state, by=by, reason=reason)
+        given, first = approval.answer(job, state, by=by, reason=reason)
     except OSError as error:
         raise from_os(f"writing {job.path}/{approval.FILE}", error, on="store") from error
-    if (given["state"], given.get("by")) != (state, by):
+    if not first:
         raise _answered(job, given)
     fault_points.at("approve_written")
     if state == approval.APPROVED:
