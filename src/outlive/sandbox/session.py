@@ -13,6 +13,7 @@ import binascii
 import errno
 import fcntl
 import os
+import select
 import struct
 
 from outlive.sandbox import bubblewrap, syscalls
@@ -159,18 +160,20 @@ def _met(here: socket.socket, told: int, outer: int) -> Inside:
     """Wait for the command to be started, and end the outer bwrap. Errors: Unavailable, OSError of
     execve(2)."""
     command = 0
+    ended = os.pidfd_open(outer)
     try:
         while True:
-            kind, value, sender = _heard(here)
+            kind, value, sender = _heard(here, ended)
             if kind == _READY:
                 command = sender
             elif kind == _STARTED and value:
                 raise OSError(value, os.strerror(value))
             elif kind == _STARTED:
                 return Inside(command, sender)
-            else:  # bwrap gave up, and closed its end
+            else:  # bwrap gave up
                 raise Unavailable(0, _complaint(told))
     finally:
+        os.close(ended)
         end_outer(outer)
 
 
@@ -183,15 +186,18 @@ def end_outer(outer: int) -> None:
         return
 
 
-def _heard(here: socket.socket) -> tuple[int, int, int]:
-    """Return the next message as (kind, value, pid of the sender); (0, 0, 0) at the end."""
-    here.settimeout(_START_S)
+def _heard(here: socket.socket, ended: int | None = None) -> tuple[int, int, int]:
+    """Return the next message as (kind, value, pid of the sender); (0, 0, 0) if none will come.
+    `ended` is readable when bwrap has ended: a message that it caused is there by then."""
+    poller = select.poll()
+    for fd in (here.fileno(), *(() if ended is None else (ended,))):
+        poller.register(fd, select.POLLIN)
+    poller.poll(int(_START_S * 1000))
+    here.setblocking(False)
     try:
         message, control, _, _ = here.recvmsg(_MESSAGE.size, socket.CMSG_SPACE(12))
-    except TimeoutError:
+    except (BlockingIOError, ConnectionResetError):
         return 0, 0, 0
-    finally:
-        here.setblocking(False)
     if len(message) != _MESSAGE.size:
         return 0, 0, 0
     pids = [struct.unpack_from("=i", data)[0] for _, kind, data in control if kind == _CREDENTIALS]
