@@ -119,7 +119,7 @@ def _opened(dir_fd: int, name: str, flags: int, mode: int) -> tuple[int, int]:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise NotOurs(f"{name} is a symbolic link") from error
-        if error.errno == errno.ENXIO:  # a FIFO without a reader, or a socket
+        if error.errno in (errno.ENXIO, errno.EISDIR):  # a FIFO without a reader or a socket; a directory
             raise NotOurs(f"{name} is not a regular file") from error
         raise
     found = os.fstat(fd)

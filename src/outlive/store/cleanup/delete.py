@@ -10,6 +10,7 @@ import stat
 import time
 
 from outlive import limits
+from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.pending_notices import forget_removed
 from outlive.store.root import TEMPORARY, trash_name
@@ -31,8 +32,8 @@ def delete(store: Store, job: JobDir) -> int:
     """
     locks: Locks | None = None
     try:
-        # Without a lock file no process can hold it
-        with contextlib.suppress(FileNotFoundError):
+        # Without a lock file no process can hold it, nor if another kind of file is in its place
+        with contextlib.suppress(FileNotFoundError, NotOurs):
             locks = Locks(job)
         freed = job.disk_bytes()
         trash = trash_name(job.job_id)

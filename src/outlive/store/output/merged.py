@@ -35,8 +35,6 @@ _RECORD = struct.Struct("<QQQQ")
 _BLOCK = 1 << 20  # read in one go
 # What is read besides the two logs: records of `order`, positions of the merged stream
 _ORDER, _MERGED = 2, 3
-# The log is missing, or something else is in its place
-_TAKEN_AWAY = frozenset({errno.ENOENT, errno.EISDIR})
 _NOWHERE = (1 << 63, -1)
 
 
@@ -387,7 +385,8 @@ class Output:
                 offset += len(piece)
                 count -= len(piece)
         except OSError as error:
-            if error.errno not in _TAKEN_AWAY and not isinstance(error, NotOurs):
+            # The log is missing, or something else is in its place
+            if error.errno != errno.ENOENT and not isinstance(error, NotOurs):
                 raise
         # If the log was cut, the bytes behind it keep their places
         data = b"".join(pieces).ljust(wanted, b"\0")

@@ -50,7 +50,11 @@ def preload(request: Request) -> None:
         held_code.hold("outlive.render")  # for the fork that looks for the cursor
     if definition.get("mask"):
         import outlive.supervisor.output.masking
-    if watches_of(definition.get("notification") or {}):
+    try:
+        watched = watches_of(definition.get("notification") or {})
+    except (KeyError, TypeError, AttributeError):  # the job has spoilt its own definition, which an event says later
+        return
+    if watched:
         try:
             import re2  # noqa: F401
 
