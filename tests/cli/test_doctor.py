@@ -227,6 +227,26 @@ def test_what_the_kernel_does_not_have_is_told_with_what_it_costs(cli: Cli) -> N
     assert "only the head is kept" in found["advice"]
 
 
+KILLED = """
+import os, signal, sys
+from outlive.jobs.doctor import kernel
+kernel._TRIES["fifo"] = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+from outlive.__main__ import main
+sys.exit(main())
+"""
+
+
+def test_what_a_killed_doctor_leaves_in_the_root_is_deleted_by_gc(cli: Cli, root: Path) -> None:
+    cli.ok("run", "true")
+    words = [sys.executable, "-c", KILLED, "doctor"]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = root.glob(".tmp-*")
+    os.utime(left, (1, 1))
+    cli.ok("gc")
+    assert not left.exists()
+
+
 def test_scopes_that_are_asked_for_where_there_is_no_systemd_are_a_failure(cli: Cli, place: Path) -> None:
     (place / "bin").mkdir()
     env = {"PATH": str(place / "bin")}

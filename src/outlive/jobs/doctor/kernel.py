@@ -6,7 +6,9 @@ import contextlib
 import os
 import time
 
+from outlive.core.ids import new_id
 from outlive.jobs.doctor.finding import Finding, fail, ok, warn
+from outlive.store.root import TEMPORARY
 from outlive.system import hole_punch, locks, prctl, process
 
 TYPE_CHECKING = False
@@ -75,18 +77,15 @@ def _of_files(root: str | None) -> dict[str, bool]:
     """Try the file system of the root; nothing is returned without a root."""
     if root is None or not os.path.isdir(root) or not os.access(root, os.W_OK | os.X_OK):
         return {}
-    import tempfile
+    import shutil
 
     # The name of a half-made job: should we be killed here, the next gc deletes it
-    with tempfile.TemporaryDirectory(prefix=".tmp-doctor-", dir=root) as place:
-        path = os.path.join(place, "file")
-        tries: dict[str, Callable[[str], None]] = {
-            "ofd_locks": _lock,
-            "fifo": _fifo,
-            "splice": _splice,
-            "punch_hole": _punch,
-        }
-        return {name: _works(attempt, path) for name, attempt in tries.items()}
+    place = os.path.join(root, f"{TEMPORARY}{new_id()}")
+    os.mkdir(place, 0o700)
+    try:
+        return {name: _works(attempt, os.path.join(place, "file")) for name, attempt in _TRIES.items()}
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _works(attempt: Callable[[str], None], path: str) -> bool:
@@ -133,6 +132,14 @@ def _punch(path: str) -> None:
     with _opened(path, os.O_RDWR | os.O_CREAT) as file:
         os.pwrite(file, b"x" * 131_072, 0)
         hole_punch.punch(file, 0, 65_536)
+
+
+_TRIES: dict[str, Callable[[str], None]] = {
+    "ofd_locks": _lock,
+    "fifo": _fifo,
+    "splice": _splice,
+    "punch_hole": _punch,
+}
 
 
 @contextlib.contextmanager
