@@ -84,9 +84,10 @@ def test_a_caller_that_waits_starts_the_job_with_its_own_environment(cli: Cli, c
     waiting = cli.spawn("run", "--wait", *words, env={"OTHER": "of the caller"})
     (job,) = until(lambda: cli.ok("list")["jobs"], what="the job")
     cli.ok("approve", job["job_id"])
-    out, _ = waiting.communicate(timeout=60)
+    out, said = waiting.communicate(timeout=60)
     answer = json.loads(out)
     assert (answer["state"], answer["output"]) == ("exited", "******\nof the caller\n")
+    assert f"waits for approval: outlive approve {job['short_id']}" in said.decode()
 
 
 def test_what_only_a_caller_knew_that_is_gone_cannot_be_approved(cli: Cli, config: Path, work: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import json
 import os
@@ -19,6 +20,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.message import SessionMessage
 from mcp_types import version
 
+import outlive
 from outlive import config, verbs
 from outlive.mcp import first_answers, serving, transport
 from outlive.mcp.first_answers import FirstAnswers
@@ -346,6 +348,8 @@ def test_the_jobs_of_a_client_are_listed_by_the_sdk_and_those_of_another_are_not
 
 
 def test_the_list_of_tools_takes_at_most_ten_megabytes(server: RawMcp) -> None:
+    # pip does this at an installation; a checkout has bytecode of what was imported only
+    compileall.compile_dir(Path(outlive.__file__).parent, quiet=1)
     server.start().request("tools/list")
     rollup = Path(f"/proc/{server.pid}/smaps_rollup").read_text()
     assert int(rollup.partition("Pss:")[2].split()[0]) <= 10 * 1024, rollup

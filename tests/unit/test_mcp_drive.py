@@ -15,7 +15,7 @@ import pytest
 from outlive.jobs.waiting import Pause
 from outlive.mcp import async_driver
 from outlive.verbs.spec import Verb
-from support.wait import until_async
+from support.wait import until, until_async
 
 BOUND_S = 10
 
@@ -227,7 +227,9 @@ def test_a_cancelled_call_ends_at_once_and_its_thread_counts_until_it_has_ended(
         await until_async(lambda: "other" in actions.begun, what="another caller's turn")
         assert actions.begun.count("gone") == 2
 
-    assert sorted(held(calls).ended) == ["gone"] * 3 + ["other"], "those that had not begun never do"
+    found = held(calls)
+    until(lambda: len(found.ended) == 4, what="the end of what no call waits for any more")
+    assert sorted(found.ended) == ["gone"] * 3 + ["other"], "those that had not begun never do"
 
 
 def test_work_in_turns_is_closed_when_its_call_is_cancelled() -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.launch.from_cli import Launcher
     from outlive.verbs.spec import Verb
@@ -176,6 +177,8 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None, det
         verb=verb.name,
     )
     call.context.detail = detail
+    if call.values.get("wait"):  # the answer, which says it too, may come in an hour
+        call.context.asks = _tell_who_approves
     _collect_again()
     try:
         answer = start(call.context) if start else verb.run(call.context, **call.values)
@@ -192,6 +195,16 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None, det
     finally:
         if store:
             store.close()
+
+
+def _tell_who_approves(definition: Definition) -> bool:
+    """Tell the person at this terminal why a command does not start. Return False: it is waited
+    for."""
+    from outlive.core.ids import short_id
+
+    job = short_id(definition.job_id)
+    stdio.note(f"outlive: job {job} waits for approval: outlive approve {job}, or deny, in another terminal\n")
+    return False
 
 
 def _configuration(verb: Verb, call: _Call) -> Any:
