@@ -178,6 +178,19 @@ def test_whatever_the_pieces_every_value_is_found_and_nothing_is_shown_too_early
     search.close()
 
 
+def test_values_that_touch_stay_masked_in_the_middle_after_a_takeover(job: JobDir, tmp_path: Path) -> None:
+    data = b"secret" * 20
+    (tmp_path / LOGS[0]).write_bytes(data)
+    first = Masking(job, ["secret"])
+    first.look([len(data), 0])
+    first.close()
+    Masking(job, ["secret"]).close()
+    mask = Mask.of(job, 0)
+    assert mask is not None
+    assert mask.applied(60, data[60:80]) == b"*" * 20
+    mask.close()
+
+
 def test_a_full_disk_hides_what_cannot_be_recorded(
     job: JobDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,14 +43,15 @@ class _Search:
         self._job = job
         self._stream = stream
         self._values = values
-        self._longest = max(map(len, values))
+        longest = max(map(len, values))
         self._fd = job.open_file(MASKS[stream], os.O_RDWR | os.O_CREAT)
         header = os.pread(self._fd, HEADER.size, 0)
-        self._searched = HEADER.unpack(header)[0] if len(header) == HEADER.size else 0
+        self._searched, known = HEADER.unpack(header) if len(header) == HEADER.size else (0, 0)
+        self._longest = max(longest, known)  # places that touch were recorded as one, longer than a value
         self._count = max(0, os.fstat(self._fd).st_size - HEADER.size) // PAIR.size
         last = os.pread(self._fd, PAIR.size, HEADER.size + (self._count - 1) * PAIR.size) if self._count else b""
         self._last = PAIR.unpack(last)[0] if len(last) == PAIR.size else -1  # start of the last place
-        self._from = max(0, self._searched - self._longest + 1)  # a value may have begun before
+        self._from = max(0, self._searched - longest + 1)  # a value may have begun before
         os.pwrite(self._fd, HEADER.pack(self._searched, self._longest), 0)
 
     def look(self, size: int, *, final: bool) -> None:
