@@ -167,6 +167,18 @@ def test_a_sandbox_that_cannot_be_set_up_runs_nothing(cli: Cli, place: Path) -> 
     assert cli.ok("list", "--all")["jobs"] == []
 
 
+def test_nothing_goes_on_of_a_sandbox_that_is_told_to_be_unavailable(cli: Cli, place: Path) -> None:
+    broken, left = place / "bwrap", place / "left"
+    broken.write_text(
+        f"#!/bin/sh\nsh -c 'echo $$ > {left}.new; mv {left}.new {left}; exec sleep 600' &\n"
+        f"while [ ! -e {left} ]; do :; done\nexit 1\n"
+    )
+    broken.chmod(0o755)
+    answer = cli.run("run", *INSIDE, "true", cwd=place / "work", env={"OUTLIVE_SANDBOX_BWRAP": str(broken)})
+    assert answer["error"]["code"] == "sandbox_unavailable"
+    wait.until(lambda: not processes.is_alive(int(left.read_text())), what="the end of what it left")
+
+
 def test_a_bubblewrap_that_is_missing_is_named_with_how_to_get_it(cli: Cli, place: Path) -> None:
     answer = cli.run("run", *INSIDE, "true", cwd=place / "work", env={"OUTLIVE_SANDBOX_BWRAP": "/nowhere/bwrap"})
     assert answer["error"]["code"] == "sandbox_unavailable"

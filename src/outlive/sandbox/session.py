@@ -159,9 +159,9 @@ def _spawn(command: list[str], files: Mapping[int, int], *, cwd: str, umask: int
 def _met(here: socket.socket, told: int, outer: int) -> Inside:
     """Wait for the command to be started, and end the outer bwrap. Errors: Unavailable, OSError of
     execve(2)."""
-    command = 0
-    ended = os.pidfd_open(outer)
+    command, ended = 0, None
     try:
+        ended = process.open_pidfd(outer)
         while True:
             kind, value, sender = _heard(here, ended)
             if kind == _READY:
@@ -170,11 +170,19 @@ def _met(here: socket.socket, told: int, outer: int) -> Inside:
                 raise OSError(value, os.strerror(value))
             elif kind == _STARTED:
                 return Inside(command, sender)
-            else:  # bwrap gave up
+            else:  # bwrap gave up, or was killed
+                _end_all()
                 raise Unavailable(0, _complaint(told))
     finally:
-        os.close(ended)
+        if ended is not None:
+            os.close(ended)
         end_outer(outer)
+
+
+def _end_all() -> None:
+    """Kill what bwrap may have left of a sandbox: it is told that nothing ran, so nothing may."""
+    for member in tree.below(os.getpid()):
+        process.send_signal(member.pid, member.start, signal.SIGKILL)
 
 
 def end_outer(outer: int) -> None:
