@@ -7,7 +7,7 @@ import os
 from outlive.errors import OutliveError, from_os
 from outlive.store import inspect
 from outlive.store.job_dir import JobDir, Locks
-from outlive.system import fault_points, tree
+from outlive.system import fault_points, process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +150,8 @@ def _give_to_adopter(ctx: Context, job: JobDir, found: Inspection, locks: Locks,
 
 def _masked(found: Inspection, command: Identity | None) -> list[str]:
     """Return what is masked in the output of a job whose supervisors are dead, from the environment
-    of its command: nothing else knows the values. Without it, later output is not shown."""
+    of its command: nothing else knows the values. Without all that were given, later output is not
+    shown."""
     if not found.definition.mask or command is None:
         return []
     from outlive.jobs.definition import masked_lines
@@ -160,4 +161,8 @@ def _masked(found: Inspection, command: Identity | None) -> list[str]:
             entries = [os.fsdecode(entry).partition("=") for entry in file.read().split(b"\0")]
     except OSError:
         return []
-    return masked_lines(found.definition.mask, {name: value for name, _, value in entries})
+    env = {name: value for name, _, value in entries}
+    # The number may be another process's by now, and a program may write over its environment
+    if not process.is_same(command) or not env.keys() >= set(found.definition.masked_env):
+        return []
+    return masked_lines(found.definition.mask, env)
