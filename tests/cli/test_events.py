@@ -144,6 +144,7 @@ def test_an_end_that_nobody_saw_is_in_the_history_too(cli: Cli) -> None:
 
 def test_a_line_cut_off_by_a_kill_is_passed_over(cli: Cli, root: Path) -> None:
     job = running(cli, "sleep 60")
+    until(lambda: events(cli, job, "started"), what="the first event")
     history = root / job / "events.ndjson"
     with history.open("ab") as file:
         file.write(b'{"n":2,"seq":0,"at":"20')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,7 @@ def test_a_notice_in_an_answer_that_a_killed_server_had_not_written_is_told_agai
     gated = "until [ -e go ]; do sleep 0.02; done; echo out; exit 3"
     job = raw.call("exec", command=gated, background=True)["job_id"]
     raw.begin_call("process", action="poll", job_id=large, since_seq=0, max_bytes=900_000)  # more than a pipe holds
+    until(lambda: select.select([raw.process.stdout], [], [], 0)[0], what="the answer that the others come after")
     (work / "go").touch()
     cli.ok("wait", job)
     raw.begin_call("process", action="poll", job_id="NOSUCHJOB")  # its error carries the notice
