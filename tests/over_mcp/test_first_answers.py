@@ -22,12 +22,12 @@ from mcp_types import version
 
 import outlive
 from outlive import config, verbs
-from outlive.mcp import first_answers, serving, transport
-from outlive.mcp.first_answers import FirstAnswers
 from outlive.mcp.job_environment import JobEnvironment
-from outlive.mcp.stdio import Session
+from outlive.mcp.stdio import first_answers, serving, transport
+from outlive.mcp.stdio.first_answers import FirstAnswers
+from outlive.mcp.stdio.session import Session
+from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
-from outlive.mcp.wire import Wire
 from support.cli import Cli, environment
 from support.installed import Installed
 from support.mcp_client import LEGACY_VERSION, MODERN_VERSION, McpRefusal, RawMcp, server_command

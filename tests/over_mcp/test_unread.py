@@ -14,7 +14,7 @@ from support.mcp_client import RawMcp
 
 AT_ONCE = 4
 FEW = (
-    f"import sys; from outlive.mcp import transport; transport._AT_ONCE = {AT_ONCE}; transport._AHEAD_LINES = 8; "
+    f"import sys; from outlive.mcp.stdio import transport; transport._AT_ONCE = {AT_ONCE}; transport._AHEAD_LINES = 8; "
     "from outlive.__main__ import main; sys.exit(main())"
 )
 MANY = 400  # messages of 4 KB: far more than two pipes hold

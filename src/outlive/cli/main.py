@@ -33,7 +33,7 @@ ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 # global options; it returns the exit status.
 PROGRAMS = {
     "attach": "outlive.cli.attach:main",
-    "mcp": "outlive.mcp.stdio:main",
+    "mcp": "outlive.mcp.stdio.session:main",
     "serve": "outlive.mcp.http.serve:main",
     "demo": "outlive.demo:main",
 }

@@ -1,6 +1,6 @@
 """What the server says of itself in answer to `initialize` and `server/discover`.
 
-Nothing here needs the SDK: these are among the first answers (first_answers.py).
+Nothing here needs the SDK: these are among the first answers (stdio/first_answers.py).
 """
 
 from __future__ import annotations

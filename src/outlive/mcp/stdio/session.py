@@ -13,10 +13,11 @@ import sys
 from contextlib import closing
 from itertools import islice
 
-from outlive.mcp import first_answers, shown
+from outlive.mcp import shown
 from outlive.mcp.introduction import Introduction
+from outlive.mcp.stdio import first_answers
+from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import EXEC, PROCESS, offered
-from outlive.mcp.wire import Wire
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
@@ -145,7 +146,7 @@ class Session:
         self.prepare()
         gc.disable()  # the imports make half a million objects and keep them: collecting in between costs 50 ms
         try:
-            from outlive.mcp import serving
+            from outlive.mcp.stdio import serving
         except Exception as error:  # noqa: BLE001 - files that are being replaced: whatever comes of that
             self._refuse_rest(_GONE.format(f"{type(error).__name__}: {error}"))
         else:

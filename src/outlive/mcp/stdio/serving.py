@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import anyio
 
 from outlive import verbs
-from outlive.mcp import server, transport
+from outlive.mcp import server
 from outlive.mcp.own_code import OwnCode, log_to_stderr
-from outlive.mcp.stdio import ENDING
+from outlive.mcp.stdio import transport
+from outlive.mcp.stdio.session import ENDING
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import RUN, process_verbs
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from mcp.server.lowlevel import Server
 
-    from outlive.mcp.stdio import Session
+    from outlive.mcp.stdio.session import Session
 
 
 def serve(session: Session) -> None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-    from outlive.mcp.first_answers import FirstAnswers
-    from outlive.mcp.wire import Wire
+    from outlive.mcp.stdio.first_answers import FirstAnswers
+    from outlive.mcp.stdio.wire import Wire
 
     Received = SessionMessage | Exception
 
