@@ -315,3 +315,10 @@ def test_a_session_of_the_same_client_is_another_scope(mcp_connect: Connect) -> 
 def test_without_the_wall_every_job_can_be_looked_at(inside: McpSession, other_client: McpSession) -> None:
     job = inside.ok("exec", command="echo secret")["job_id"]
     assert other_client.ok("process", action="tail", job_id=job)["stdout_tail"] == "secret\n"
+
+
+def test_a_title_of_another_scope_names_no_job(shared_session: McpSession, other_client: McpSession, cli: Cli) -> None:
+    theirs = other_client.ok("exec", command="true", title="web")["job_id"]
+    cli.ok("run", "--title", "web", "true", env={"OUTLIVE_OWNER": "inside"})
+    shared_session.error("process", action="status", job_id="web", code="job_not_found")
+    assert theirs not in shared_session.error("process", action="remove", job_id="web", code="job_not_found").text

@@ -46,7 +46,7 @@ _EXAMPLES = (
     ("outlive list --all --human", "a table of every directory's jobs"),
 )
 _DURATION = "DURATION: a bare number is milliseconds; or with a unit: 250ms, 5s, 30m, 2h, 7d."
-_JOB = "JOB: an id, or any unique beginning or end of it of at least 6 characters."
+_JOB = "JOB: an id, any unique beginning or end of it of at least 6 characters, or a title: the newest job that has it."
 
 
 def terminal_width() -> int:

@@ -5,6 +5,7 @@ Every other module goes through here, so the wall between callers holds.
 
 from __future__ import annotations
 
+from outlive.core.ids import is_id
 from outlive.errors import OutliveError, from_os
 from outlive.store import atomic_file
 from outlive.store.job_dir import JobDir
@@ -19,11 +20,42 @@ if TYPE_CHECKING:
 
 
 def open_job(ctx: Context, text: str) -> JobDir:
-    """Open the job that `text` names.
+    """Open the job that `text` names: by its id, by a part of that, or by its title.
 
     Errors: job_not_found, ambiguous_job_id; neither tells of jobs behind the wall.
     """
+    try:
+        return open_by_id(ctx, text)
+    except OutliveError as error:
+        if error.code != "job_not_found" or is_id(text.strip().upper()):
+            raise
+        from outlive.jobs import titles  # late: most jobs are named by their ids
+
+        job = titles.named(ctx, text)
+        if job is None:
+            raise
+        return job
+
+
+def open_by_id(ctx: Context, text: str) -> JobDir:
+    """Open the job that has this id, or whose id alone begins or ends like this.
+
+    Errors: as `open_job`.
+    """
     return JobDir.open(ctx.store, ctx.store.find(text, None if ctx.wall is None else lambda found: _exists(ctx, found)))
+
+
+def open_exactly(ctx: Context, text: str, verb: str, why: str) -> JobDir:
+    """Open a job for a verb that takes no titles, because of `why`. Errors: as `open_job`, and
+    invalid_argument for a title; it names the job."""
+    try:
+        return open_by_id(ctx, text)
+    except OutliveError as error:
+        if error.code == "job_not_found" and not is_id(text.strip().upper()):
+            from outlive.jobs import titles
+
+            titles.refuse(ctx, text, verb, why)
+        raise
 
 
 def open_known(ctx: Context, job_id: str) -> JobDir:

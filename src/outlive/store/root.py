@@ -303,7 +303,7 @@ def not_found(text: str) -> OutliveError:
     wanted = text.strip().upper() if isinstance(text, str) else ""
     hint = _REMOVED
     if not is_id_part(wanted) and not is_id(wanted):
-        part = f"A job is named by its id or by {limits.ID_PART_CHARS} or more characters of its beginning or end."
+        part = f"A job is named by its id, by {limits.ID_PART_CHARS} or more characters of its beginning or end, or by its title."
         hint = f"{part} {_REMOVED.partition('. ')[2]}"
     return OutliveError("job_not_found", f"no job {text!r}", hint=hint)
 

@@ -6,7 +6,7 @@ from outlive.core.ids import short_id
 from outlive.jobs import job_answer, lookup
 from outlive.jobs.permission import approval
 from outlive.store import approval as answers
-from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
+from outlive.verbs.spec import BOOL, JOB_ID, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
 
+_NO_TITLES = "the jobs that wait may share it"
+
+
 def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None = None) -> Waiting[dict[str, Any]]:
     """Approve a pending job and have it started. With `always`, the same command in the same
     directory is approved from now on."""
     by = approval.person("outlive approve")
     approval.require_person()
-    with lookup.open_job(ctx, job) as found_job:
+    with lookup.open_exactly(ctx, job, "approve", _NO_TITLES) as found_job:
         found = yield from approval.decide(ctx, found_job, answers.APPROVED, by=by, reason=reason)
         if always:
             approval.remember(found.definition, by)
@@ -34,7 +37,7 @@ def deny(ctx: Context, *, job: str, reason: str | None = None) -> Waiting[dict[s
     """Deny a pending job: it ends without having run."""
     by = approval.person("outlive deny")
     approval.require_person()
-    with lookup.open_job(ctx, job) as found_job:
+    with lookup.open_exactly(ctx, job, "deny", _NO_TITLES) as found_job:
         found = yield from approval.decide(ctx, found_job, answers.DENIED, by=by, reason=reason)
         return _answer(found, found_job)
 
@@ -62,7 +65,7 @@ APPROVE = Verb(
     "Approve a job that waits for a person, and start it.",
     approve,
     args=(
-        JOB,
+        JOB_ID,
         Arg("always", BOOL, "Approve the same command in the same directory from now on.", default=False),
         _REASON,
     ),
@@ -75,7 +78,7 @@ DENY = Verb(
     "deny",
     "Deny a job that waits for a person: it ends without having run.",
     deny,
-    args=(JOB, _REASON),
+    args=(JOB_ID, _REASON),
     result=_RESULT,
     mcp=False,
     detail="The first answer counts. Inside a job this is denied.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlive.core.records import CONTROL
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, ending, lookup
-from outlive.verbs.spec import JOB, Verb
+from outlive.verbs.spec import JOB_ID, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def clear(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
     """Delete the directory of a finished job, with its output."""
-    with lookup.open_job(ctx, job) as found_job:
+    with lookup.open_exactly(ctx, job, "clear", "a deletion cannot be taken back") as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
         if not found.state.finished:
             raise OutliveError(
@@ -34,7 +34,7 @@ VERB = Verb(
     "clear",
     "Delete a finished job and its output.",
     clear,
-    args=(JOB,),
+    args=(JOB_ID,),
     right=CONTROL,
     result="job_id state freed_bytes hint?",
     slow=True,

@@ -6,7 +6,7 @@ from outlive import limits
 from outlive.core.records import CONTROL
 from outlive.jobs import adoption, ending, lookup
 from outlive.system.signals import signal
-from outlive.verbs.spec import JOB, MS, Arg, Verb
+from outlive.verbs.spec import JOB_ID, MS, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def remove(ctx: Context, *, job: str, grace_ms: int = limits.KILL_GRACE_MS) -> Waiting[dict[str, Any]]:
     """Kill the job, wait until all its processes are gone, and delete it."""
-    with lookup.open_job(ctx, job) as found_job:
+    with lookup.open_exactly(ctx, job, "remove", "a deletion cannot be taken back") as found_job:
         ctx.note("remove", found_job.job_id)
         found = adoption.inspect_before_kill(ctx, found_job)
         if found.supervised:
@@ -33,7 +33,7 @@ VERB = Verb(
     "End a job if it runs, then delete it and its output.",
     remove,
     args=(
-        JOB,
+        JOB_ID,
         Arg(
             "grace_ms",
             MS,

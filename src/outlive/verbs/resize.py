@@ -53,5 +53,5 @@ VERB = Verb(
         Arg("rows", INT, "Rows.", required=True, minimum=1, maximum=limits.MAX_TERMINAL_ROWS, metavar="N", mcp_help=""),
     ),
     right=CONTROL,
-    result="job_id state timeout_ms cols rows",
+    result="job_id state timeout_ms cols rows hint?",
 )

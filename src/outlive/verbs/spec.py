@@ -235,16 +235,22 @@ def _answer_nothing(_ctx: Any, **_arguments: Any) -> Any:
     raise NotImplementedError("a program has no answer")
 
 
-JOB = Arg(
-    "job",
-    STR,
-    "The job: its id, or any unique beginning or end of it (at least 6 characters).",
-    required=True,
-    cli="JOB",
-    mcp="job_id",
-    aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
-    mcp_help="the job: its id, or 6 or more characters of its beginning or end",
-)
+def _job(help: str) -> Arg:
+    return Arg(
+        "job",
+        STR,
+        help,
+        required=True,
+        cli="JOB",
+        mcp="job_id",
+        aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
+        mcp_help="the job: its id, 6 or more characters of its beginning or end, or its title",
+    )
+
+
+_ID = "The job: its id, or any unique beginning or end of it (at least 6 characters)"
+JOB = _job(f"{_ID}, or its title, which names the newest job that has it.")
+JOB_ID = _job(f"{_ID}. A title is refused.")
 MAX_BYTES = Arg(
     "max_bytes",
     INT,

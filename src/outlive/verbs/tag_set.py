@@ -41,6 +41,6 @@ VERB = Verb(
         ),
     ),
     right=CONTROL,
-    result="job_id state tags",
+    result="job_id state tags hint?",
     slow=True,
 )

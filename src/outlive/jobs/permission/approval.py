@@ -184,7 +184,7 @@ class _Watch:
 def go_on(ctx: Context, job_id: str, given: Given | None, by: str, reply: starting.Reply) -> Waiting[dict[str, Any]]:
     """Take the answer of the client's user, if there is one, and answer as the call that made the
     job. Errors: job_not_found, invalid_state for a job that was never asked about."""
-    with lookup.open_job(ctx, job_id) as job:
+    with lookup.open_by_id(ctx, job_id) as job:
         found = adoption.inspect_and_adopt(ctx, job)
         if found.definition.approval is None or found.definition.owner != ctx.owner:
             raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")

@@ -108,7 +108,7 @@ class Channel:
 
     async def _until_its_end(self, caller: Caller, job_id: str, followed: _Followed) -> None:
         found: Found = {}
-        with lookup.open_job(self._calls.observer(caller), job_id) as job:
+        with lookup.open_by_id(self._calls.observer(caller), job_id) as job:
             async with aclosing(follow.changes(job, output=False, every_s=_CHANNEL_EVERY_S)) as changes:
                 async for _ in changes:
                     now = await self._status(caller, job)

@@ -93,7 +93,7 @@ class Followers:
         no resource or no job, or if too many resources are followed.
         """
         ctx = self._calls.observer(caller)
-        with refusing(uri), lookup.open_job(ctx, place_of(uri).job) as job:
+        with refusing(uri), lookup.open_by_id(ctx, place_of(uri).job) as job:
             found = adoption.inspect_and_adopt(ctx, job)
         followed = sum(wall == caller.wall for wall, _ in self._held)  # a share for each side of a wall
         if (caller.wall, uri) not in self._held and followed >= limits.FOLLOWED_RESOURCES:
@@ -129,7 +129,7 @@ class Followers:
     async def _publish_changes(self, uri: str, caller: Caller) -> None:
         place = place_of(uri)
         known: Any = None
-        with lookup.open_job(self._calls.observer(caller), place.job) as job:
+        with lookup.open_by_id(self._calls.observer(caller), place.job) as job:
             async with aclosing(
                 follow.changes(job, output=place.part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
             ) as changes:

@@ -1,0 +1,90 @@
+"""A job is named by its title where no id is meant: the newest that has it, and the answer says which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from outlive import limits
+from support.cli import Cli
+from support.mcp_client import McpSession
+
+
+def titled(cli: Cli, title: str, *words: str) -> str:
+    found: str = cli.ok("run", "--wait", "--title", title, "--", *(words or ("true",)))["job_id"]
+    return found
+
+
+def test_the_newest_job_with_a_title_is_meant_and_the_answer_says_which(cli: Cli) -> None:
+    titled(cli, "web", "echo", "old")
+    new = titled(cli, "web", "echo", "new")
+    titled(cli, "webs")
+    answer = cli.ok("log", "web")
+    assert (answer["job_id"], answer["output"]) == (new, "new\n")
+    assert answer["hint"] == f"'web' is a title: this is the newest job that has it, {new}."
+    cli.error("log", "we", code="job_not_found")
+
+
+@pytest.mark.parametrize(
+    "words", [("status",), ("poll",), ("wait",), ("events",), ("kill",), ("restart",), ("tag", "set", "--tag", "a")]
+)
+def test_every_verb_that_takes_a_job_takes_its_title(cli: Cli, words: tuple[str, ...]) -> None:
+    job = titled(cli, "the web server")
+    answer = cli.ok(*words, "the  web server")  # blanks as `run` stores them
+    assert job in answer["hint"]
+    assert job in (answer["job_id"], answer.get("restarted_from"))
+
+
+def test_an_id_and_a_part_of_an_id_win_over_a_title(cli: Cli) -> None:
+    job = titled(cli, "first")
+    for name in (job, job[-8:], job.lower()):
+        titled(cli, name)
+        answer = cli.ok("status", name)
+        assert answer["job_id"] == job
+        assert "is a title" not in answer.get("hint", "")
+
+
+def test_a_part_of_several_ids_is_ambiguous_whatever_the_titles_say(cli: Cli) -> None:
+    part = titled(cli, "a")[:6]
+    titled(cli, part)
+    cli.error("status", part, code="ambiguous_job_id")
+
+
+@pytest.mark.parametrize("verb", ["remove", "clear", "approve", "deny"])
+def test_what_cannot_be_taken_back_needs_an_id_and_says_which(cli: Cli, verb: str) -> None:
+    job = titled(cli, "web")
+    error = cli.error(verb, "web", code="invalid_argument")
+    assert error["details"]["candidates"] == [job]
+    assert job[-8:] in error["hint"]
+    assert cli.ok("status", job)["state"] == "exited"
+    cli.error(verb, "no such", code="job_not_found")
+
+
+def test_a_title_of_another_client_names_no_job_over_mcp(cli: Cli, shared_session: McpSession) -> None:
+    titled(cli, "web")
+    shared_session.error("process", action="status", job_id="web", code="job_not_found")
+    mine = shared_session.ok("exec", command="echo mine", title="web")["job_id"]
+    theirs = titled(cli, "web")
+    answer = shared_session.ok("process", action="log", job_id="web")
+    assert answer["job_id"] == mine
+    assert mine in answer["hint"]
+    assert cli.ok("status", "web")["job_id"] == theirs
+    shared_session.error("process", action="remove", job_id="web", code="invalid_argument")
+
+
+def test_a_title_is_looked_for_among_so_many_jobs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from outlive.jobs import titles
+
+    looked: list[str] = []
+    monkeypatch.setattr(titles.lookup, "job_ids", lambda ctx: iter([f"{n}" for n in range(limits.TITLED_JOBS + 5)]))
+    monkeypatch.setattr(titles, "_may_have", lambda ctx, job, parts: bool(looked.append(job)))
+    context: Any = type("Context", (), {"titles": {}, "warnings": []})()
+    assert titles.named(context, "web") is None
+    assert len(looked) == limits.TITLED_JOBS
+
+
+def test_a_title_of_any_characters_is_found(cli: Cli) -> None:
+    for title in ('a "quoted" \\ ü \U0001f600', "$(reboot)", "01", "\x1b[31mred"):
+        job = titled(cli, title)
+        assert cli.ok("status", title)["job_id"] == job
