@@ -9,7 +9,7 @@ import textwrap
 
 from outlive.cli.parse import GLOBALS, is_positional
 from outlive.cli.values import metavar
-from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, STRS, WORDS
+from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, STRS, WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _signature(arg: Arg) -> str:
 
 def _explained(arg: Arg) -> str:
     words = [re.sub(r"\s*\(MCP: [^)]*\)", "", arg.help).replace("CLI also: ", "Also ").replace("CLI: ", "")]
-    if arg.kind in (STRS, ENV, ITEMS) and not is_positional(arg):
+    if arg.kind in (STRS, ENV, OBJECT, ITEMS) and not is_positional(arg):
         words.append("May be repeated.")
     if arg.required and not is_positional(arg):
         words.append("Required.")

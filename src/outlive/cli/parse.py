@@ -16,7 +16,7 @@ from __future__ import annotations
 from outlive import verbs
 from outlive.cli import values
 from outlive.errors import OutliveError, invalid, nearest
-from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, PATH, STRS, WORDS, Arg, check_texts
+from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, PATH, STRS, WORDS, Arg, check_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class _Reader:
         elif arg.kind == MS:
             into[arg.name] = values.checked(arg, value, self.cwd)
             self.options["notes"] += values.note_on_unit(arg, value)
-        elif arg.kind == ENV:
+        elif arg.kind in (ENV, OBJECT):
             into.setdefault(arg.name, {}).update([values.variable(arg, value)])
         else:
             into[arg.name] = values.checked(arg, value, self.cwd)

@@ -9,7 +9,23 @@ from __future__ import annotations
 import os
 
 from outlive.errors import OutliveError, invalid, nearest
-from outlive.verbs.spec import BOOL, BYTES, ENV, FLOAT, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg, zero_means
+from outlive.verbs.spec import (
+    BOOL,
+    BYTES,
+    ENV,
+    FLOAT,
+    INT,
+    ITEMS,
+    MS,
+    OBJECT,
+    PATH,
+    SECONDS,
+    STR,
+    STRS,
+    WORDS,
+    Arg,
+    zero_means,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +42,7 @@ _METAVARS = {
     STRS: "TEXT",
     ITEMS: "TEXT",
     ENV: "NAME=VALUE",
+    OBJECT: "NAME=VALUE",
     PATH: "PATH",
     WORDS: "COMMAND",
     BOOL: "",
@@ -61,10 +78,11 @@ def variable(arg: Arg, text: str) -> tuple[str, str]:
     """Return name and value of `NAME=VALUE`."""
     name, equals, value = text.partition("=")
     if not equals:
-        hint = f"Write {arg.cli} {name}=VALUE; nothing is taken from the caller's environment by name."
+        only = "; nothing is taken from the caller's environment by name" if arg.kind == ENV else ""
+        hint = f"Write {arg.cli} {name}=VALUE{only}."
         raise invalid(arg.name, f"{arg.cli} {text} has no value", hint=hint, usage=True)
     if not name:
-        raise invalid(arg.name, f"{arg.cli} {text!r} names no variable", hint="Write NAME=VALUE.", usage=True)
+        raise invalid(arg.name, f"{arg.cli} {text!r} names nothing", hint="Write NAME=VALUE.", usage=True)
     return name, value
 
 

@@ -160,6 +160,8 @@ class Definition(Record):
     dedupe_key: str | None = None
     # What sandbox/view.py resolved for the request; None: no sandbox
     sandbox: dict[str, Any] | None = None
+    # What it is to have, in the canonical form of core/resources.py; None: no resources were named
+    resources: dict[str, Any] | None = None
     systemd_scope: bool = False  # in a transient scope of its own (systemd.scope(5))
     created_at: str = ""
     restarted_from: str | None = None
@@ -198,6 +200,8 @@ class State(Record):
     )
     # The control groups it was started in: {ns, hierarchy, path, id, memory, oom_kills}
     group: dict[str, Any] | None = None
+    # What was made of the definition's resources: {name: {value, applied, why?}}
+    resources: dict[str, Any] | None = None
     finished_at: str | None = None
     duration_ms: int | None = None
     dropped_bytes: int = 0

@@ -97,6 +97,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         notification=notification(ctx, args.get("notify_command"), args.get("notify_file")) | watches,
         quota_bytes=_quota(ctx, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),
+        resources=_resources(args.get("resources")),
         sandbox=_sandbox(ctx, cwd, args),
         systemd_scope=_systemd_scope(ctx, args),
         created_at=timestamp(),
@@ -130,6 +131,14 @@ def _sandbox(ctx: Context, cwd: str, args: dict[str, Any]) -> dict[str, Any] | N
     from outlive.jobs.permission import boundary  # late: where no sandbox is configured it costs nothing
 
     return boundary.of_call(ctx, cwd, args)
+
+
+def _resources(given: dict[str, Any] | None) -> dict[str, Any] | None:
+    if not given:
+        return None
+    from outlive.core import resources  # late: few jobs name any
+
+    return resources.parsed(given) or None
 
 
 def require_input(ctx: Context, definition: Definition) -> None:

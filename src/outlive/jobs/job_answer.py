@@ -28,7 +28,7 @@ _QUICK_RUNS = 4_096  # of one stream without the other between
 # The fields that `describe` and `run_answer` fill, as the `result` of a verb names them.
 DESCRIBING = (
     "short_id name pid cwd command tags owner sandbox? exit_code? signal? reason? ended_by? errno? message? damage? "
-    "dropped_bytes? missing_bytes? adopted? restarted_from? approval? started_at? created_at? finished_at? duration_ms? timeout_ms "
+    "dropped_bytes? missing_bytes? adopted? restarted_from? resources? approval? started_at? created_at? finished_at? duration_ms? timeout_ms "
     "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? "
 )
 RUN = (
@@ -66,6 +66,7 @@ def describe(found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
         "adopted": state.adopted or None,
         "restarted_from": definition.restarted_from,
         "approval": approval_of(found, job),
+        "resources": definition.resources and resources_of(found),
         "sandbox": definition.sandbox and {name: definition.sandbox[name] for name in ("mode", "network")},
     }
     return answer | {name: value for name, value in optional.items() if value is not None}
@@ -78,6 +79,12 @@ def approval_of(found: Inspection, job: JobDir) -> dict[str, Any] | None:
     from outlive.store import approval  # late, as below: few jobs are asked about
 
     return approval.shown(job, found.definition)
+
+
+def resources_of(found: Inspection) -> dict[str, Any]:
+    """Return what a job was to have, and how each of it is applied once it was started."""
+    asked = {name: {"value": value} for name, value in (found.definition.resources or {}).items()}
+    return found.state.resources or asked
 
 
 def waiting(found: Inspection, output: Output) -> dict[str, Any]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 # What `detail: brief` leaves out: what repeats another member, echoes the call, or is nothing to
 # act on
 FULL_ONLY = frozenset(
-    "schema_version sessionId status short_id name command cwd tags owner sandbox pid created_at started_at finished_at "
+    "schema_version sessionId status short_id name command cwd tags owner sandbox resources pid created_at started_at finished_at "
     "updated_at duration_ms elapsed_ms waited_ms idle_ms timeout_ms since_seq env_vars stdout_log_path stderr_log_path "
     "snapshot encoding stdout_bytes stderr_bytes stdout_observed_bytes stderr_observed_bytes stdout_included_bytes "
     "stderr_included_bytes stored_bytes quota_bytes dropped_bytes missing_bytes adopted supervised supervisor "

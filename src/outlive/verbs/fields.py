@@ -9,6 +9,7 @@ from outlive import limits
 from outlive.core.records import APPROVALS, NETWORKS, REASONS, RIGHTS, SANDBOXES, STATES
 from outlive.verbs.event_fields import EVENT
 from outlive.verbs.field_kinds import _count, _flag, _maybe_count, _maybe_string, _object, _of, _string, _strings
+from outlive.verbs.use_fields import RESOURCES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ FIELDS: dict[str, Schema] = {
         properties={"mode": {"enum": list(SANDBOXES[:-1])}, "network": {"enum": list(NETWORKS)}},
         required=["mode", "network"],
     ),
+    "resources": RESOURCES,
     "owner": _string("Which client started it."),
     "pid": _of(["integer", "null"], "Process id of the command; null before it started."),
     "created_at": _string("When it was defined.", **_TIME),

@@ -48,6 +48,7 @@ ARGUMENTS = {
     "data": "input text content string message chars stdin line value",
     "text": "input data content string message chars value line",
     "keys": "key input text data sequence keystrokes",
+    "resources": "limits resource ulimit rlimits memory mem memorylimit cpulimit maxmemory",
     "title": "name label description desc summary",
     "tags": "labels",
     "tag": "tags labels label",

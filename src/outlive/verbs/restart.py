@@ -98,7 +98,7 @@ VERB = Verb(
             ENV,
             "Variables to set or change; masked ones must be given again.",
             metavar="NAME=VALUE",
-            mcp_help="variables to set or change",
+            mcp_help="to set or change",
         ),
         *shared_args.WAITING,
         *shared_args.SHOWN,

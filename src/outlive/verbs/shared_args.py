@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.core.records import MATCH_TYPES, NETWORKS, REGEX, SANDBOXES
-from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, PATH, SECONDS, STR, STRS, WORDS, Arg
+from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, OBJECT, PATH, SECONDS, STR, STRS, WORDS, Arg
 
 # What output is watched for. A CLI pattern is one word; the other members of a watch have flags of
 # their own.
@@ -17,7 +17,7 @@ WATCHES = (
         "hits are events.",
         default=(),
         metavar="PATTERN",
-        mcp_help="report output lines that match: RE2 patterns, or {pattern, match_type, stream, once, command, file}",
+        mcp_help="output lines to report: RE2 patterns, or {pattern, match_type, stream, once, command, file}",
     ),
     Arg("watch_match_type", STR, "How --watch patterns match.", default=REGEX, choices=MATCH_TYPES, mcp=""),
     Arg(
@@ -37,18 +37,19 @@ WATCHES = (
 DEFINITION = (
     Arg("command", WORDS, "The command: a shell string, or several words that run as they stand.", required=True,
         cli="COMMAND", metavar="COMMAND [ARG...]", mcp_help="A shell string, or words that run as they stand"),
-    Arg("cwd", PATH, "Directory to run in; must exist.", mcp="workdir", aliases=("cwd",), metavar="DIR"),
-    Arg("env", ENV, "Environment variables to set, literal values.", metavar="NAME=VALUE", mcp_help="Variables to set"),
+    Arg("cwd", PATH, "Directory to run in; must exist.", mcp="workdir", aliases=("cwd",), metavar="DIR",
+        mcp_help="must exist"),
+    Arg("env", ENV, "Environment variables to set, literal values.", metavar="NAME=VALUE", mcp_help="name: value"),
     Arg("env_file", STRS, "File of NAME=VALUE lines; a later file wins, --env wins over files.", default=(), mcp="",
         metavar="FILE"),
     Arg("mask", STRS, "Names of variables whose values are shown as *** (in output too) and never stored.", default=(), metavar="NAME",
         mcp_help="names in env that are secret"),
     Arg("timeout_ms", MS, "End the job after this long; 0: never.", default=0, minimum=0, cli="--timeout", mcp="",
         metavar="DURATION"),
-    Arg("timeout_ms", SECONDS, "Seconds after which the job itself is ended; 0, or background: never.", minimum=0, cli="",
+    Arg("timeout_ms", SECONDS, "End the job after so many seconds; 0, or background: never.", minimum=0, cli="",
         mcp="timeout", aliases=("timeoutSeconds", "timeout_seconds"), mcp_default=limits.MCP_TIMEOUT_S),
     Arg("idle_timeout_ms", MS, "End the job after so long without output; 0: never.", default=0, minimum=0,
-        cli="--idle-timeout", metavar="DURATION"),
+        cli="--idle-timeout", metavar="DURATION", mcp_help="end the job after so long without output"),
     Arg("kill_after_ms", MS, "Time between SIGTERM and SIGKILL when a time-out ends the job; 0: SIGKILL at once.",
         default=0, minimum=0, cli="--kill-after", mcp_default=limits.MCP_KILL_AFTER_MS, hidden="mcp",
         metavar="DURATION"),
@@ -56,21 +57,24 @@ DEFINITION = (
         mcp_help="Run in a terminal (120x30)"),
     Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (this command's stdin), @FILE.",
         default="closed", metavar="open|closed|-|@FILE"),
-    Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT", typed=True),
+    Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT", mcp_help="text it reads", typed=True),
     Arg("notify_command", STR, "Shell command that gets the job.finished event on its stdin.", hidden="mcp",
         metavar="COMMAND"),
     Arg("notify_file", PATH, "File that gets the job.finished event as one line.", hidden="mcp", metavar="FILE"),
     *WATCHES,
-    Arg("tags", STRS, "Tags, such as project.build.", default=(), cli="--tag", metavar="TAG"),
-    Arg("title", STR, "Short name for lists.", metavar="TEXT"),
+    Arg("tags", STRS, "Tags, such as project.build.", default=(), cli="--tag", metavar="TAG", mcp_help="such as project.build"),
+    Arg("title", STR, "Short name for lists.", metavar="TEXT", mcp_help="for lists"),
     Arg("shell", STR, 'Program and flags that run a shell string, such as "bash -lc".', cli="--shell-wrapper",
-        metavar="PROG FLAGS"),
+        metavar="PROG FLAGS", mcp_help='what runs a shell string, such as "bash -lc"'),
     Arg("progress_every_ms", MS, "Rewrite updated_at this often; 0: never.", default=0, minimum=0,
         cli="--progress-every", mcp="", metavar="DURATION"),
     Arg("quota_bytes", BYTES, "Most bytes of output to keep; of more, the beginning and the end stay. 0: keep all (default: "
         "the configuration's, 10G).", minimum=0, hidden="mcp", metavar="SIZE"),
+    Arg("resources", OBJECT, "What the job may use: memory=2G, cpu_time=10m, cpus=2, processes=200, nice=10. For other hosts "
+        "also gpus and options.NAME.", cli="--resource", metavar="NAME=VALUE",
+        mcp_help="{memory: 2G, cpu_time: 10m, cpus, processes, nice}"),
     Arg("dedupe_key", STR, "If a job with this key runs in this directory, answer with it instead of starting another.",
-        metavar="KEY", mcp_help="do not start, but answer with, a job that runs here with this key"),
+        metavar="KEY", mcp_help="answer with a job of this key that runs here"),
     Arg("systemd_scope", BOOL, "Put the job into a transient systemd scope of its own, which outlives a logout and the "
         "restart of the service that starts it (default: the configuration's, off).", mcp=""),
     Arg("no_systemd_scope", BOOL, "Make no systemd scope, whatever the configuration says.", mcp=""),
@@ -100,8 +104,9 @@ WAITING = (
         "file=PATH, idle=5s.", default=(), metavar="CONDITION",
         mcp_help="answer when one holds: {regex, stream}, {fail_regex}, {port, host}, {http: URL, status}, {file}, {idle_ms}"),
     Arg("yield_ms", MS, "Answer after this long if the job still runs; 0: at once.", default=limits.YIELD_MS, minimum=0,
-        cli="--snapshot-after", aliases=("yieldMs",), metavar="DURATION"),
-    Arg("background", BOOL, f"Answer after {limits.BACKGROUND_LOOK_MS} ms, or when until holds; no time limit unless timeout is given.", default=False, cli=""),
+        cli="--snapshot-after", aliases=("yieldMs",), metavar="DURATION",
+        mcp_help="answer after so long if it still runs; 0: at once"),
+    Arg("background", BOOL, f"Answer after {limits.BACKGROUND_LOOK_MS} ms, or when until holds; no timeout unless given.", default=False, cli=""),
     Arg("wait", BOOL, "Answer when the job has ended, however long that takes.", default=False, mcp=""),
     Arg("propagate", BOOL, "With --wait: exit with the job's exit code.", default=False, mcp=""),
     Arg("wait_poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--wait-poll-ms",

@@ -28,6 +28,7 @@ MS = "milliseconds"  # CLI: a bare number or 5s, 30m, 2h. MCP: a number
 SECONDS = "seconds"  # MCP only: a number, fractions allowed. The verb gets milliseconds
 BYTES = "bytes"  # a number, or 64K, 500M, 2G
 ENV = "env"  # CLI: NAME=VALUE again and again. MCP: an object of strings
+OBJECT = "object"  # CLI: NAME=VALUE again and again. MCP: an object; the verb checks the values of both
 ITEMS = "items"  # CLI: words, the flag again and again; JSON objects as text. MCP: an array of strings and objects
 WORDS = "words"  # CLI: the rest of the command line. MCP: a string, or an array of strings
 PATH = "path"  # a path; the CLI makes it absolute against its own directory
@@ -244,7 +245,7 @@ def _job(help: str) -> Arg:
         cli="JOB",
         mcp="job_id",
         aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
-        mcp_help="the job: its id, 6 or more characters of its beginning or end, or its title",
+        mcp_help="its id, 6 characters of its beginning or end, or its title",
     )
 
 
@@ -279,7 +280,7 @@ SINCE_SEQ = Arg(
     minimum=0,
     aliases=("sinceSeq",),
     metavar="SEQ",
-    mcp_help="from this position of the output on, a next_seq",
+    mcp_help="from this next_seq on",
 )
 RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten progress.", default=False,
           mcp_help="keep escape sequences")  # fmt: skip

@@ -36,6 +36,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     spec.STRS: _TEXTS,
     spec.ITEMS: {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "object"}]}},
     spec.ENV: {"type": "object", "additionalProperties": {"type": "string"}},
+    spec.OBJECT: {"type": "object"},
     spec.WORDS: {"anyOf": [{"type": "string"}, _TEXTS]},
 }
 

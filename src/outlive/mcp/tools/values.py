@@ -31,6 +31,7 @@ _WANTED = {
     spec.SECONDS: "a number of seconds",
     spec.BYTES: "a whole number of bytes",
     spec.ENV: "an object of strings",
+    spec.OBJECT: "an object",
     spec.WORDS: "a shell string, or an array of strings (an argument vector)",
 }
 _DURATIONS = (spec.MS, spec.SECONDS)
@@ -46,6 +47,7 @@ _EXAMPLES_OF = {
     "job_id": '{0}="01J9ABCD"',
     "until": '{0}=["exit", {{"regex": "ready"}}]',
     "tags": '{0}=["project.build"]',
+    "resources": '{0}={{"memory": "2G", "cpu_time": "10m"}}',
     "watch": '{0}=["ERROR", {{"pattern": "ready", "once": true}}]',
 }
 
@@ -75,6 +77,8 @@ def _annotated(arg: Arg) -> Any:
         return Annotated[list[str | dict[str, Any]], BeforeValidator(_items)]
     if arg.kind == spec.ENV:
         return Annotated[dict[str, str], PlainValidator(lambda value: _variables(arg, value))]
+    if arg.kind == spec.OBJECT:
+        return Annotated[dict[str, Any], BeforeValidator(lambda value: _decoded(value, dict))]
     if arg.kind == spec.WORDS:
         return Annotated[Any, PlainValidator(lambda value: _words(arg, value))]
     return str

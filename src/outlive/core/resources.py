@@ -1,0 +1,175 @@
+"""The resources of a job: one vocabulary for every machine, parsed, checked, and in one form.
+
+Pure: what a machine makes of them is not known here. In the canonical form a size is a number of
+bytes and a time a text such as "90s", and parsing that form returns it unchanged. So it can be
+stored, shown, and sent to another machine as it stands.
+"""
+
+from __future__ import annotations
+
+from outlive import limits
+from outlive.errors import OutliveError, argument, invalid, nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+CPUS, MEMORY, GPUS, CPU_TIME, PROCESSES, NICE, OPTIONS = NAMES = (
+    "cpus",
+    "memory",
+    "gpus",
+    "cpu_time",
+    "processes",
+    "nice",
+    "options",
+)
+# How a member can be applied. An engine applies what it takes: H of "host" is not known here
+CGROUP, RLIMIT, SAMPLED, KERNEL, ENGINE, NOT_SUPPORTED = APPLIED = (
+    "cgroup",
+    "rlimit",
+    "sampled",
+    "kernel",
+    "engine",
+    "not_supported",
+)
+_FIELD = "resources"
+_MOST = 10**6  # of processors, devices and processes
+_LEAST_CPU_MS = 1_000  # the kernel counts whole seconds (RLIMIT_CPU)
+_OPTION = "letters, digits, - and _"
+
+
+def parsed(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the canonical form of what a caller gave. Texts stand for numbers, as on a command
+    line, and `options.NAME` for a member of `options`.
+
+    Errors: invalid_argument, with the member as `details.member`.
+    """
+    flat: dict[str, Any] = {}
+    for name, value in given.items():
+        head, dot, option = name.partition(".")
+        if dot and head == OPTIONS:
+            flat.setdefault(OPTIONS, {})[option] = value
+        elif value is not None:
+            flat[_known(name)] = value
+    return {name: _READ[name](name, flat[name]) for name in NAMES if name in flat}
+
+
+def milliseconds(resources: dict[str, Any]) -> int:
+    """Return `cpu_time` of a canonical form in milliseconds; 0: none."""
+    from outlive.core.units import duration_ms
+
+    text = resources.get(CPU_TIME)
+    return 0 if text is None else duration_ms(text, CPU_TIME)
+
+
+def _known(name: str) -> str:
+    folded = name.replace("-", "_").lower()
+    if folded in NAMES:
+        return folded
+    near = _MEANT.get(folded) or nearest(name, [*NAMES])
+    hint = f"Did you mean {near}?" if near else f"Members: {', '.join(NAMES)}."
+    raise _wrong(name, f"{argument(_FIELD)} has no member {name!r}", hint)
+
+
+_MEANT = {"cpu": CPUS, "cores": CPUS, "mem": MEMORY, "ram": MEMORY, "gpu": GPUS, "cputime": CPU_TIME, "pids": PROCESSES}
+
+
+def _wrong(name: str, message: str, hint: str) -> OutliveError:
+    return invalid(_FIELD, message, hint=hint, member=name)
+
+
+def _number(name: str, value: Any) -> float | None:
+    """Return the number that a value is, or says; None if it is none."""
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            value = float(text) if text.isascii() and "_" not in text else None
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return value if abs(value) < float("inf") else None  # nan is not less
+
+
+def _whole(name: str, value: Any, *, least: int, most: int, example: str) -> int:
+    found = _number(name, value)
+    if found is None or found != found // 1 or not least <= found <= most:
+        message = f"{argument(_FIELD)}: {name} is a whole number from {least} to {most}, not {value!r}"
+        raise _wrong(name, message, f"For example {example}.")
+    return int(found)
+
+
+def _count(name: str, value: Any) -> int:
+    return _whole(name, value, least=1, most=_MOST, example="1" if name == GPUS else "200")
+
+
+def _nice(name: str, value: Any) -> int:
+    return _whole(name, value, least=-20, most=19, example="10: the others go first")
+
+
+def _cpus(name: str, value: Any) -> int | float:
+    found = _number(name, value)
+    if found is None or not 0.01 <= found <= _MOST:
+        raise _wrong(name, f"{argument(_FIELD)}: cpus is a number from 0.01 on, not {value!r}", "For example 2 or 0.5.")
+    return int(found) if found == found // 1 else round(found, 2)
+
+
+def _memory(name: str, value: Any) -> int:
+    from outlive.core.units import byte_count
+
+    found = value
+    if isinstance(value, str):
+        try:
+            found = byte_count(value, name)
+        except OutliveError:
+            found = None
+    whole = not isinstance(found, bool) and isinstance(found, (int, float)) and found == found // 1
+    if not whole or not limits.MIN_MEMORY_BYTES <= found <= limits.MAX_QUOTA_BYTES:
+        least = f"from {limits.MIN_MEMORY_BYTES // 1024**2}M on"
+        message = f"{argument(_FIELD)}: memory is a size {least}, not {value!r}"
+        raise _wrong(name, message, 'Write bytes, or "500M" or "2G".')
+    return int(found)
+
+
+def _cpu_time(name: str, value: Any) -> str:
+    """Return the time as a text with its unit. A bare number is refused: one face counts seconds
+    elsewhere, the other milliseconds."""
+    from outlive.core.units import duration_ms
+
+    try:
+        ms = duration_ms(value, name, bare_unit=None) if isinstance(value, str) else -1
+    except OutliveError:
+        ms = -1
+    if ms < _LEAST_CPU_MS:
+        message = f"{argument(_FIELD)}: cpu_time is a duration with its unit, at least 1s, not {value!r}"
+        raise _wrong(name, message, 'For example "90s" or "10m".')
+    return f"{ms // 1000}s" if ms % 1000 == 0 else f"{ms}ms"
+
+
+def _options(name: str, value: Any) -> dict[str, Any]:
+    """Return the options for the engine: texts, numbers and booleans by name."""
+    if not isinstance(value, dict):
+        raise _wrong(
+            name, f"{argument(_FIELD)}: options is an object, not {value!r}", 'For example {"partition": "gpu"}.'
+        )
+    for option, content in value.items():
+        plain = option.replace("-", "").replace("_", "")
+        if not (plain.isascii() and plain.isalnum()) or option[0] in "-_":
+            raise _wrong(
+                f"{name}.{option}", f"{argument(_FIELD)}: not the name of an option: {option!r}", f"It has {_OPTION}."
+            )
+        if not isinstance(content, (str, int, float, bool)) or (isinstance(content, str) and not content.isprintable()):
+            message = f"{argument(_FIELD)}: the option {option} is a text of one line, a number, true or false"
+            raise _wrong(f"{name}.{option}", message, f'For example {{"{option}": "value"}}.')
+    return dict(value)
+
+
+_READ = {
+    CPUS: _cpus,
+    MEMORY: _memory,
+    GPUS: _count,
+    CPU_TIME: _cpu_time,
+    PROCESSES: _count,
+    NICE: _nice,
+    OPTIONS: _options,
+}
