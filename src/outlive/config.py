@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.core import host_settings
 from outlive.core.records import NETWORKS, SANDBOXES
 from outlive.errors import OutliveError, nearest
 
@@ -38,6 +39,8 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "quota_bytes": ("integer", limits.QUOTA_BYTES),
         # Each job in a transient scope of its own (systemd.scope(5))
         "systemd_scope": ("boolean", False),
+        # Where jobs run that name no host
+        "host": ("string", host_settings.LOCAL),
         # Not set: keep, or kill where exec is the only tool
         "on_cancel": ("keep|kill", None),
         "notify_on_exit": ("boolean", True),
@@ -77,6 +80,7 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "ask_timeout": ("string", "1h"),
         "rule": (RULES, None),
     },
+    "hosts": {},  # [hosts.NAME]: core/host_settings.py, in the file alone
 }
 # The name that a key had before → (its name now, what the old values mean). The new name wins where
 # both are set.
@@ -86,7 +90,7 @@ _RENAMED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
 # Variables of ours that are not configuration: those of jobs, and the root
 _OWN = frozenset(
     "OUTLIVE_ROOT OUTLIVE_LOG OUTLIVE_CONFIG OUTLIVE_JOB_ID OUTLIVE_SHELL OUTLIVE_EVENT_PATH OUTLIVE_EVENT_TYPE "
-    "OUTLIVE_OWNER OUTLIVE_CRASH_AT OUTLIVE_DEBUG_FILE".split()
+    "OUTLIVE_OWNER OUTLIVE_MACHINE OUTLIVE_CRASH_AT OUTLIVE_DEBUG_FILE".split()
 )
 
 
@@ -106,6 +110,10 @@ class Config:
 
     def is_set(self, section: str, key: str) -> bool:
         return (section, key) in self._values
+
+    def hosts(self) -> dict[str, dict[str, Any]]:
+        """Return the settings of each host by its name, without `local`, which needs none."""
+        return {key: value for (section, key), value in self._values.items() if section == "hosts"}
 
     def bounds(self) -> dict[str, Any] | None:
         """Return the bounds that automatic collection enforces (store/cleanup/policy.py): those
@@ -172,7 +180,18 @@ def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
             f"{path}: [policy] has no default",
             'Say what happens to commands that no rule decides: default = "allow", "ask" or "deny".',
         )
+    if found.is_set("exec", "host"):
+        _check_host(found, path)
     return found
+
+
+def _check_host(found: Config, path: str) -> None:
+    """Check that the host of jobs that name none exists. Errors: config_error."""
+    name, known = found.get("exec", "host"), [host_settings.LOCAL, *found.hosts()]
+    if name not in known:
+        near = nearest(name, known)
+        hint = f"Did you mean {near}?" if near else f"Known: {', '.join(known)}. A host has a section [hosts.NAME]."
+        raise _error(f"{path}: exec.host names no host: {name!r}", hint)
 
 
 def _error(message: str, hint: str | None = None) -> OutliveError:
@@ -208,6 +227,9 @@ def _from_file(path: str, *, must_exist: bool) -> dict[tuple[str, str], Any]:
             where = _place(path, written, section, key)
             if (section, key) == ("policy", "rule"):
                 values[section, key] = _rules(value, path, written, where)
+            elif section == "hosts":
+                where = _place(path, written, f"hosts.{key}")
+                values[section, key] = host_settings.checked(key, value, where)
             else:
                 _set(values, section, key, value, where)
     return values

@@ -25,6 +25,7 @@ CODES = (
     "launch_failed",
     "denied",
     "sandbox_unavailable",
+    "not_supported",
     "store_unsafe",
     "config_error",
     "io_error",

@@ -119,7 +119,7 @@ def test_the_job_of_another_is_no_job_to_any_action(inside: McpSession, others: 
 
 def test_every_action_that_takes_a_job_is_attacked() -> None:
     assert set(NEEDS) < set(of_job())
-    assert set(process_verbs()) - set(of_job()) == {"create", "list", "gc"}
+    assert set(process_verbs()) - set(of_job()) == {"create", "list", "gc", "hosts"}
 
 
 @ONE_ERA

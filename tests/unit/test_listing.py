@@ -53,9 +53,10 @@ def test_both_tools_together_are_short(tools: dict[str, dict[str, Any]]) -> None
 
 
 def test_they_are_short_with_what_a_configuration_adds() -> None:
-    found = config.load({"OUTLIVE_SANDBOX_MODE": "workspace-write"})
+    set_ = {("sandbox", "mode"): "workspace-write", ("hosts", "box"): {"kind": "ssh", "target": "box"}}
+    found = config.Config(set_, None)
     listed = listing.tools(verbs.load("run"), process_verbs(), ("exec", "process"), found)
-    assert {"sandbox", "network", "elevated"} <= listed[0]["inputSchema"]["properties"].keys()
+    assert {"sandbox", "network", "elevated", "host"} <= listed[0]["inputSchema"]["properties"].keys()
     assert sum(map(size, listed)) <= 8_000
 
 

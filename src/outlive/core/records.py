@@ -163,6 +163,8 @@ class Definition(Record):
     # What it is to have, in the canonical form of core/resources.py; None: no resources were named
     resources: dict[str, Any] | None = None
     systemd_scope: bool = False  # in a transient scope of its own (systemd.scope(5))
+    host: str | None = None  # [hosts.NAME] of the configuration: where it runs; None: on this machine
+    machine: dict[str, Any] | None = None  # where it was defined (system/machine.py)
     created_at: str = ""
     restarted_from: str | None = None
     # What a person is asked before it starts: {rule, reason, command, key, asked_at, expires_at}
@@ -189,6 +191,7 @@ class State(Record):
     started_at: str | None = None
     started_ns: int | None = None
     boot_id: str | None = None
+    machine: dict[str, Any] | None = None  # where its supervisor runs (system/machine.py)
     exit_code: int | None = None
     signal: str | None = None
     core_dumped: bool | None = None

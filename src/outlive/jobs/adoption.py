@@ -22,10 +22,12 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
     Errors: job_not_found if the job's directory was deleted since it was opened.
     """
     found = inspect.inspect_job(ctx.store, job)
-    if found.definition.approval is not None and found.state.state == "created":
+    if found.definition.approval is not None and found.state.state == "created" and not _is_handed_over(found, job):
         from outlive.jobs.permission import approval  # late: few jobs are asked about
 
-        return approval.settle(ctx, job)
+        found = approval.settle(ctx, job)
+    if found.elsewhere:
+        return _elsewhere(ctx, job, found)
     if (
         found.damage is not None or found.just_ended or found.orphaned
     ):  # a directory that is being deleted looks like this
@@ -34,6 +36,25 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
         _adopt(ctx, job, found)
         found = inspect.inspect_job(ctx.store, job)
     return found
+
+
+def _is_handed_over(found: Inspection, job: JobDir) -> bool:
+    """Return whether the engine of another host has the job."""
+    if found.definition.host is None:
+        return False
+    from outlive.store import engine_record
+
+    return engine_record.read(job) is not None
+
+
+def _elsewhere(ctx: Context, job: JobDir, found: Inspection) -> Inspection:
+    """Return what is true of a job whose processes are on another machine. It is never adopted
+    here: its command could not be looked after."""
+    if found.definition.host is None or found.state.finished:
+        return found
+    from outlive.hosts import engines  # late: most jobs run on this machine
+
+    return engines.resumed(ctx, job, found)
 
 
 def require_in_place(job: JobDir) -> None:
@@ -59,6 +80,8 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
     from outlive.jobs.processes import survivors
 
     found = inspect_and_adopt(ctx, job)
+    if found.elsewhere:
+        return found
     if found.state.finished and not found.supervised and survivors(found, job):
         _adopt(ctx, job, found, asked=True)
         found = inspect.inspect_job(ctx.store, job)

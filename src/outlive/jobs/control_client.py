@@ -8,6 +8,7 @@ import time
 from outlive import fastjson, limits
 from outlive.errors import OutliveError
 from outlive.jobs.waiting import Pause
+from outlive.store.inspect import is_elsewhere
 from outlive.store.job_dir import CONTROL, JobDir
 from outlive.system import fds, process
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.waiting import Waiting
+
+
+_RETRY_S = 0.25  # at the longest, between two looks for a supervisor
+_ELSEWHERE_S = 0.5
 
 
 class ControlClient:
@@ -63,9 +68,10 @@ class ControlClient:
         return self._sock is not None
 
     def request(self, content: dict[str, Any], files: tuple[int, ...] = ()) -> bool:
-        """Send the supervisor a request. Return False if no supervisor listens now."""
-        if self._sock is None:
-            self._connect()
+        """Send the supervisor a request. Return False if no supervisor listens now. Errors:
+        not_supported, io_error for a supervisor on another machine."""
+        if self._sock is None and not self._connect():
+            self._sock = _connected_elsewhere(self._job)
         if self._sock is None:
             return False
         try:
@@ -80,7 +86,9 @@ class ControlClient:
         if self._sock is None:
             if self._connect():
                 return  # no hint was sent of what happened before we were connected: inspect first
-            self._retry_s = min(self._retry_s * 2, 0.25)
+            # Each look at a file system that machines share costs all of them
+            longest_s = _ELSEWHERE_S if self._retry_s >= _RETRY_S and _is_elsewhere(self._job) else _RETRY_S
+            self._retry_s = min(self._retry_s * 2, longest_s)
             again = time.monotonic() + self._retry_s
             yield Pause((), again if deadline is None else min(deadline, again))
             return
@@ -120,6 +128,36 @@ class ControlClient:
 
     def close(self) -> None:
         self._hang_up()
+
+
+def _is_elsewhere(job: JobDir) -> bool:
+    try:
+        return is_elsewhere(job.read_meta(), job.read_state())
+    except (OSError, OutliveError):
+        return False
+
+
+def _connected_elsewhere(job: JobDir) -> socket.socket | None:
+    """Return a connection to a supervisor on another machine; None if it should be on this one.
+    Errors: not_supported, io_error."""
+    if not _is_elsewhere(job):
+        return None
+    definition, state = job.read_meta(), job.read_state()
+    if state is not None and state.finished:
+        return None
+    from outlive.hosts import engines  # late: most jobs run on this machine
+
+    engine = engines.of_job(job, definition)
+    if engine is not None:
+        found: socket.socket = engine.connect(job)
+        found.setblocking(False)
+        return found
+    name = ((state and state.machine) or definition.machine or {}).get("name")
+    raise OutliveError(
+        "not_supported",
+        f"the processes of job {job.job_id} are on {name}, and its supervisor is reached only there",
+        hint=f"Repeat the call on {name}.",
+    )
 
 
 def unanswered(job: JobDir) -> OutliveError:

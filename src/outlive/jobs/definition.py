@@ -10,15 +10,18 @@ import os
 import stat
 
 from outlive import limits
+from outlive.core.host_settings import LOCAL
 from outlive.core.labels import check_tags, name_of
 from outlive.core.records import EXEC, Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
+from outlive.system import machine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.hosts.engines import Host
     from outlive.jobs.context import Context
 
 
@@ -54,7 +57,8 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     Errors: invalid_argument, invalid_tag, io_error.
     """
     words, shell = command_of(ctx, args["command"], args.get("shell"))
-    cwd = working_directory(ctx, args.get("cwd"))
+    host = host_of(ctx, args.get("host"))
+    cwd = directory_on(ctx, host, args.get("cwd"))
     env = check_env(args.get("env") or {})
     mask = _mask(args.get("mask") or ())
     env_files = [os.path.abspath(os.path.join(ctx.cwd or "/", path)) for path in args.get("env_file") or ()]
@@ -99,11 +103,15 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         dedupe_key=args.get("dedupe_key"),
         resources=_resources(args.get("resources")),
         sandbox=_sandbox(ctx, cwd, args),
-        systemd_scope=_systemd_scope(ctx, args),
+        systemd_scope=host is None and _systemd_scope(ctx, args),
+        host=None if host is None else host.name,
+        machine=machine.here(),
         created_at=timestamp(),
         root=ctx.store.path,
     )
     require_sinks(definition)
+    if host is not None:
+        definition = host.engine.planned(ctx, host, definition)
     unneeded = args.get("elevated") and not (ctx.config.has("sandbox") or ctx.ceiling)
     hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
     hints += _milliseconds_meant(ctx, definition.timeout_ms)
@@ -121,6 +129,25 @@ def command_of(ctx: Context, given: str | list[str], shell: str | None) -> tuple
     words = _command(given)
     wrapper = _wrapper(ctx, shell)
     return words, list(wrapper) if isinstance(given, str) else None
+
+
+def host_of(ctx: Context, name: str | None) -> Host | None:
+    """Return the host of a job for which the caller names this one; None for this machine. Errors:
+    invalid_argument, not_supported."""
+    wanted = ctx.config.get("exec", "host") if name is None else name
+    if wanted == LOCAL:
+        return None
+    from outlive.hosts import engines  # late, as everywhere: most jobs run on this machine
+
+    return engines.host_of(ctx.config, wanted)
+
+
+def directory_on(ctx: Context, host: Host | None, given: str | None) -> str:
+    """Return the directory that a job runs in. Errors: those of `working_directory`, and of the host."""
+    if host is None or host.engine.SHARES_FILES:
+        return working_directory(ctx, given)
+    found: str = host.engine.directory(ctx, host, given)
+    return found
 
 
 def _sandbox(ctx: Context, cwd: str, args: dict[str, Any]) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ import time
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import adoption, processes
+from outlive.jobs import adoption, job_answer, processes
 from outlive.jobs.control_client import ControlClient, unanswered
 from outlive.jobs.waiting import Pause
 from outlive.system import signals
@@ -43,6 +43,8 @@ def kill(
         from outlive.jobs.permission import approval  # late: few jobs are asked about
 
         found = yield from approval.withdraw(ctx, job)
+    if found.state.state == "created" and found.definition.host is not None:
+        found = yield from _cancelled(ctx, job, found, number)
     if found.state.state == "created":
         raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
     if found.state.state == "unknown" and not found.supervised:
@@ -51,7 +53,7 @@ def kill(
             f"nothing is known to run: {found.damage or found.state.message}",
             hint="log and tail still read its output; remove deletes it.",
         )
-    if found.state.finished and not found.supervised:
+    if found.state.finished and (not found.supervised or found.elsewhere):
         return found
     ctx.note("kill", job.job_id, signal=signals.name_of(number))
     if ctx.inbox is not None:
@@ -60,6 +62,19 @@ def kill(
         wait_ms = (grace_ms if number in SURE else 0) + limits.KILL_WAIT_EXTRA_MS
     yield from end(ctx, job, number, grace_ms, wait_ms / 1000)
     return adoption.inspect_and_adopt(ctx, job)
+
+
+def _cancelled(ctx: Context, job: JobDir, found: Inspection, number: int) -> Waiting[Inspection]:
+    """Cancel a job that waits for its start on another host, if the signal would end it. Return what
+    is true of it then: it may have started meanwhile. Errors: io_error."""
+    from outlive.hosts import engines  # late: most jobs run on this machine
+
+    engine = engines.of_job(job, found.definition)
+    if engine is None or not signals.ends(number):
+        return found
+    ctx.note("kill", job.job_id, signal=signals.name_of(number))
+    after: Inspection = yield from engine.cancelled(ctx, job, found)
+    return after
 
 
 def end(
@@ -115,6 +130,8 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[
     until = time.monotonic() + limits.DELETE_S
     while True:
         found = adoption.inspect_and_adopt(ctx, job)
+        if found.elsewhere:
+            yield from _given_up(ctx, job, found)
         try:
             if not found.supervised:  # else the state may change until the supervisor lets go of the job
                 return found.state.state, store_delete.delete(ctx.store, job)
@@ -128,6 +145,25 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> Waiting[tuple[
         if (alive and not ending) or time.monotonic() >= until:
             raise _not_deleted(job, len(alive))
         yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+
+
+def _given_up(ctx: Context, job: JobDir, found: Inspection) -> Waiting[None]:
+    """Have the engine of another host give a job up. Errors: invalid_state for a job that may still
+    run on another machine."""
+    if found.definition.host is not None:
+        from outlive.hosts import engines
+
+        engine = engines.of_job(job, found.definition)
+        if engine is not None:
+            if found.state.state == "created":
+                yield from engine.cancelled(ctx, job, found)
+            engine.forget(job)
+        return
+    if not found.state.finished and found.state.state != "created":
+        name = job_answer.machine_of(found)
+        message = f"job {short_id(job.job_id)} cannot be deleted: its processes are on {name}, and may still run"
+        hint = f"Repeat the call on {name}. If that machine is gone for good: rm -r {job.path}"
+        raise OutliveError("invalid_state", message, hint=hint)
 
 
 def _not_deleted(job: JobDir, alive: int) -> OutliveError:

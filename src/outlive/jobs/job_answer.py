@@ -29,7 +29,8 @@ _QUICK_RUNS = 4_096  # of one stream without the other between
 DESCRIBING = (
     "short_id name pid cwd command tags owner sandbox? exit_code? signal? reason? ended_by? errno? message? damage? "
     "dropped_bytes? missing_bytes? adopted? restarted_from? resources? approval? started_at? created_at? finished_at? duration_ms? timeout_ms "
-    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? "
+    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? host? queue? engine? reachable? unreachable_since? "
+    "machine? "
 )
 RUN = (
     "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
@@ -54,6 +55,7 @@ def describe(found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
     }
     answer |= waiting(found, output)
     answer |= unresponsive(found)
+    answer |= place(found, job)
     if state.started_at is not None:
         answer["started_at"] = state.started_at
     if state.finished:
@@ -70,6 +72,40 @@ def describe(found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
         "sandbox": definition.sandbox and {name: definition.sandbox[name] for name in ("mode", "network")},
     }
     return answer | {name: value for name, value in optional.items() if value is not None}
+
+
+def place(found: Inspection, job: JobDir) -> dict[str, Any]:
+    """Return where a job is; nothing of a job on this machine."""
+    if not found.elsewhere:
+        return {}
+    if found.definition.host is None:
+        return {"machine": machine_of(found)}
+    from outlive.hosts import engines  # late: most jobs run on this machine
+
+    return engines.described(job, found.definition, found.state.state)
+
+
+def machine_of(found: Inspection) -> str:
+    """Return the name of the machine that has the processes of a job."""
+    record = found.state.machine or found.definition.machine or {}
+    return str(record.get("name"))
+
+
+def _place_hint(found: Inspection, job: JobDir) -> str | None:
+    """Return what to do about a job on another machine that waits or cannot be asked about here;
+    else None."""
+    if not found.elsewhere or found.state.finished:
+        return None
+    where = place(found, job)
+    if "machine" in where:
+        name = where["machine"]
+        return f"Its processes are on {name}: only there can be seen whether it still runs, and only there it takes kill and write."
+    if where.get("reachable") is False:
+        return f"Host {where['host']} is out of reach since {where['unreachable_since']}; this is what was known then."
+    if "queue" in where:
+        why = f" ({where['queue']['reason']})" if where["queue"].get("reason") else ""
+        return f"It waits for its start on {where['host']}{why}. wait tells when it ends; kill cancels it."
+    return None
 
 
 def approval_of(found: Inspection, job: JobDir) -> dict[str, Any] | None:
@@ -92,7 +128,12 @@ def waiting(found: Inspection, output: Output) -> dict[str, Any]:
     typing is shown."""
     record = found.state.waiting
     # The supervisor clears the record, but a reader may be faster
-    if not record or found.state.state != "running" or not found.supervised or output.end != record["seq"]:
+    if (
+        not record
+        or found.state.state != "running"
+        or not (found.supervised or found.elsewhere)
+        or output.end != record["seq"]
+    ):
         return {"waiting_for_input": False}
     answer: dict[str, Any] = {"waiting_for_input": True}
     prompt = _prompt(found, output)
@@ -145,6 +186,8 @@ def advice(found: Inspection, job: JobDir, output: Output, answer: dict[str, Any
         from outlive.jobs.permission import approval
 
         hint = approval.hint(job, found)
+    if hint is None and found.elsewhere:
+        hint = _place_hint(found, job)
     if hint:
         return hint
     silent_ms = idle_ms(found, output)
@@ -389,6 +432,8 @@ def next_step(found: Inspection, descendants: int) -> str | None:
     """Return one sentence on what to do next, or None."""
     state = found.state
     if not state.finished:
+        if state.state == "created":
+            return "It was not started yet. Use wait to be told when it ends, kill to cancel it."
         return "It still runs. Use wait to be told when it ends, poll or log to read on, kill to end it."
     if descendants:
         job = f"job {short_id(found.definition.job_id)}"

@@ -16,7 +16,7 @@ def stopped_supervisor(found: Inspection) -> int | None:
     Reads one file of /proc.
     """
     supervisor, command = found.state.supervisor, found.state.identity
-    if not found.supervised or not supervisor:
+    if not found.supervised or not supervisor or found.elsewhere:
         return None
     fields = process.stat_fields(supervisor["pid"])
     if fields is None or fields[0] not in (b"T", b"t") or int(fields[19]) != supervisor["start_time"]:
@@ -29,7 +29,7 @@ def stopped_supervisor(found: Inspection) -> int | None:
 def descendants(found: Inspection, job: JobDir) -> list[tree.Member]:
     """Return the living processes of a supervised job besides the command itself."""
     supervisor = found.state.supervisor
-    if not found.supervised or not supervisor:
+    if not found.supervised or not supervisor or found.elsewhere:
         return []
     if process.start_time(supervisor["pid"]) != supervisor["start_time"]:
         return []
@@ -42,7 +42,9 @@ def descendants(found: Inspection, job: JobDir) -> list[tree.Member]:
 
 
 def survivors(found: Inspection, job: JobDir) -> list[tree.Member]:
-    """Return all living processes of the job, with the command itself."""
+    """Return all living processes of the job on this machine, with the command itself."""
+    if found.elsewhere:
+        return []
     known = {member.pid: member for member in descendants(found, job)}
     known.update((member.pid, member) for member in tree.with_cookie(job.job_id))
     command = tree.running(found.state.identity)

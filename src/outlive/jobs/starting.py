@@ -9,6 +9,7 @@ import os
 import time
 
 from outlive import fastjson, limits
+from outlive.core.host_settings import LOCAL
 from outlive.core.records import watches_of
 from outlive.errors import OutliveError, argument, from_os
 from outlive.jobs import adoption, job_answer, lookup
@@ -58,7 +59,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         fault_points.at("make_meta")
         if live:
             ctx.store.mark_live(plan.definition.job_id, new.spare())
-        if not live or request is not None:
+        if not live or request is not None or plan.definition.host is not None:
             from outlive.core.records import State
 
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
@@ -88,12 +89,24 @@ def _write_new(job: JobDir, name: str, data: bytes) -> None:
         os.close(fd)
 
 
-def begin(ctx: Context, plan: Plan, locks: Locks, *, created: bool = False) -> Waiting[socket.socket]:
-    """Hand the job to a supervisor and return the socket on which it reports.
+def begin(
+    ctx: Context, plan: Plan, job: JobDir, locks: Locks, *, created: bool = False
+) -> Waiting[socket.socket | None]:
+    """Hand the job to a supervisor and return the socket on which it reports; None for a job that
+    was handed to the engine of another host.
 
     Errors: launch_failed, and io_error if it has to be recorded and cannot be.
     """
     definition = plan.definition
+    if definition.host is not None:
+        from outlive.hosts import engines
+
+        if engines.of_job(job, definition) is not None:  # another process has handed it over
+            return None
+        ctx.note_start("start" if created else "restart" if definition.restarted_from else "run", plan)
+        host = engines.host_of(ctx.config, definition.host)
+        yield from host.engine.submit(ctx, host, job, plan, locks)
+        return None
     request = Request(
         root=ctx.store.path,
         job_id=definition.job_id,
@@ -188,11 +201,15 @@ def _umask() -> int:
     return old
 
 
-def started(job: JobDir, sock: socket.socket, locks: Locks) -> Waiting[None]:
+def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> Waiting[None]:
     """Wait until the supervisor reports that it started the command, and leave the locks to it.
+    Without a socket the job starts later, on another host.
 
     Errors: launch_failed; nothing ran then.
     """
+    if sock is None:
+        locks.close()
+        return
     sock.setblocking(False)
     deadline = time.monotonic() + limits.LAUNCH_S
     while time.monotonic() < deadline:
@@ -239,7 +256,8 @@ def plan_of_created(ctx: Context, job: JobDir) -> Plan:
     from outlive.jobs import definition as definition_module
 
     definition = job.read_meta()
-    definition_module.working_directory(ctx, definition.cwd)
+    host = definition_module.host_of(ctx, definition.host or LOCAL)
+    definition_module.directory_on(ctx, host, definition.cwd)
     overrides = {**definition_module.read_env_files(definition.env_files), **definition.env}
     stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path)
     return definition_module.Plan(definition, overrides, stdin_fd=stdin_fd)
@@ -307,7 +325,7 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[d
     sock: socket.socket | None = None
     try:
         assert new.locks is not None
-        sock = yield from begin(ctx, plan, new.locks)
+        sock = yield from begin(ctx, plan, new.dir, new.locks)
         from outlive.render import window  # noqa: F401 - what the answer needs, while the supervisor starts the command
 
         yield from started(new.dir, sock, new.locks)

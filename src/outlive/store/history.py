@@ -53,6 +53,12 @@ FAULT = "fault"  # process, error, file: an exception ended a process of ours, o
 APPROVAL_ASKED = "approval_asked"  # rule, reason
 APPROVED = "approved"  # by, reason
 DENIED = "denied"  # by, reason, state: denied, expired or withdrawn
+# Of a job on another host: host, engine, engine_job_id
+SUBMITTED = "submitted"
+QUEUED = "queued"  # state, reason
+STARTED_ON = "started_on"  # node
+REQUEUED = "requeued"  # state
+PREEMPTED = "preempted"  # state
 FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, message
 # file, count: so many events in all were left out because the file was full; to_byte: where the
 # file goes on
@@ -63,7 +69,7 @@ _HELD_BYTES = 65_536  # at most so much waits for room on a full disk; no line i
 # Written first in every line, so that a reader finds its place without parsing everything before it
 _N, _SEQ, _TYPE = b'{"n":', b'"seq":', b'"type":"'
 _STATES = frozenset({STARTED, ADOPTED, SIGNAL, MISSING, DROPPED, GAP, WATCH_FAILED, DESCENDANTS, FAULT, FINISHED})
-_STATES |= {APPROVAL_ASKED, APPROVED, DENIED}
+_STATES |= {APPROVAL_ASKED, APPROVED, DENIED, SUBMITTED, QUEUED, STARTED_ON, REQUEUED, PREEMPTED}
 _DIGITS = 40  # of `n` and `seq` together: both have 63 bits
 _STATE_PART = 8  # those that are kept of an older half take at most an eighth of the bound
 _NOTE_BYTES = 512  # longer than any `events_left_out` line

@@ -15,7 +15,7 @@ from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.store import atomic_file
 from outlive.store.job_dir import COMPLETION, STATE, Locks
-from outlive.system import fault_points, process, tree
+from outlive.system import fault_points, machine, process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,10 +33,11 @@ class Inspection:
     """The result of one inspection.
 
     `orphaned`: the command runs, but no process supervises it. `just_ended`: this inspection found
-    out that the job has ended. `damage`: why a file could not be read.
+    out that the job has ended. `damage`: why a file could not be read. `elsewhere`: its processes
+    are on another machine, so no look into /proc tells anything of them.
     """
 
-    __slots__ = ("damage", "definition", "just_ended", "orphaned", "state", "supervised")
+    __slots__ = ("damage", "definition", "elsewhere", "just_ended", "orphaned", "state", "supervised")
 
     def __init__(
         self,
@@ -47,6 +48,7 @@ class Inspection:
         orphaned: bool = False,
         just_ended: bool = False,
         damage: str | None = None,
+        elsewhere: bool = False,
     ) -> None:
         self.definition = definition
         self.state = state
@@ -54,6 +56,17 @@ class Inspection:
         self.orphaned = orphaned
         self.just_ended = just_ended
         self.damage = damage
+        self.elsewhere = elsewhere or is_elsewhere(definition, state)
+
+
+def is_elsewhere(definition: Definition, state: State | None) -> bool:
+    """Return whether the processes of a job are on another machine, or are to be: those of a job
+    that is not started yet are where it will be started."""
+    if definition.host is not None:
+        return True
+    if state is None or state.state == "unknown" or (state.machine is None and state.phase == "launching"):
+        return machine.is_other(definition.machine)
+    return machine.is_other(state.machine)
 
 
 def inspect_job(store: Store, job: JobDir) -> Inspection:
@@ -70,6 +83,9 @@ def inspect_job(store: Store, job: JobDir) -> Inspection:
         return Inspection(definition, state, supervised=supervised, damage=damage)
     if supervised:  # being launched: no state was written yet
         return Inspection(definition, State(job_id=job.job_id, started_at=definition.created_at), supervised=True)
+    if is_elsewhere(definition, state):  # nothing here can tell whether they are dead
+        started: State = State(job_id=job.job_id, started_at=definition.created_at, machine=definition.machine)
+        return Inspection(definition, state or started, damage=damage)
     return _dead(store, job, definition, state or State(job_id=job.job_id), damage)
 
 

@@ -14,7 +14,7 @@ from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.job_fds import JobFds, open_readers
 from outlive.supervisor.supervisor import Supervisor
-from outlive.system import cgroup, fault_points, fds, prctl, process, spawn, tree
+from outlive.system import cgroup, fault_points, fds, machine, prctl, process, spawn, tree
 from outlive.system import pty as pty_module
 
 TYPE_CHECKING = False
@@ -54,7 +54,13 @@ def start(
     fault_points.at("start_told")
     job = open_job(request)
     definition: Definition = Definition.of(request.definition)
-    state = State(job_id=request.job_id, boot_id=process.boot_id(), supervisor=own_identity(), phase="spawning")
+    state = State(
+        job_id=request.job_id,
+        boot_id=process.boot_id(),
+        machine=machine.here(),
+        supervisor=own_identity(),
+        phase="spawning",
+    )
     inside: socket.socket | None = None
     try:
         if request.masked:  # first of all: without these files output is shown as it is

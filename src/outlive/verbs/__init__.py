@@ -47,6 +47,9 @@ VERBS = {
     "approve": ("approve", "APPROVE"),
     "deny": ("approve", "DENY"),
     "policy check": ("policy", "CHECK"),
+    "host list": ("host", "LIST"),
+    "host check": ("host", "CHECK"),
+    "host setup": ("host", "SETUP"),
     "schema": ("schema", "VERB"),
     "doctor": ("doctor", "VERB"),
     "demo": ("demo", "VERB"),
@@ -54,7 +57,7 @@ VERBS = {
 # These are not offered over MCP, whose list of tools is made without loading them
 COMMAND_LINE_ONLY = frozenset(
     "attach approve audit deny install uninstall mcp serve schema doctor demo".split()
-    + ["token add", "token list", "token revoke", "policy check"]
+    + ["token add", "token list", "token revoke", "policy check", "host check", "host setup"]
 )
 ALIASES = {"exec": "run", "spawn": "run"}
 

@@ -13,7 +13,7 @@ FULL_ONLY = frozenset(
     "updated_at duration_ms elapsed_ms waited_ms idle_ms timeout_ms since_seq env_vars stdout_log_path stderr_log_path "
     "snapshot encoding stdout_bytes stderr_bytes stdout_observed_bytes stderr_observed_bytes stdout_included_bytes "
     "stderr_included_bytes stored_bytes quota_bytes dropped_bytes missing_bytes adopted supervised supervisor "
-    "supervisor_pid descendants root skipped".split()
+    "supervisor_pid descendants root skipped unreachable_since".split()
 )
 # Of these types the named members are the answer: brief keeps them, and the marked ones even where
 # they are empty
@@ -28,7 +28,8 @@ _OWN = {
 }
 _MORE_FULL_ONLY = {"gc": "older_than_source out_of_scope bounds automatic leftovers jobs"}
 LIST_ENTRY = tuple(
-    "job_id state exit_code? signal? reason? name waiting_for_input? started_at? last_line? approval? supervisor_pid? damage?".split()
+    "job_id state exit_code? signal? reason? name waiting_for_input? started_at? last_line? approval? host? queue? reachable? machine? supervisor_pid? "
+    "damage?".split()
 )
 WAITED_ENTRY = tuple("job_id state exit_code? signal? reason? name fired? last_lines?".split())
 
@@ -45,8 +46,9 @@ def of(found: dict[str, Any]) -> dict[str, Any]:
     """Return the brief form of a full answer: members that say nothing are absent."""
     kept = names(found["type"], tuple(found))
     answer = {name: found[name] for name, always in kept.items() if always or _says_something(found[name])}
-    if found.get("echo") is False:  # a password
-        answer["echo"] = False
+    for name in ("echo", "reachable"):  # a password is asked for; its host is out of reach
+        if found.get(name) is False:
+            answer[name] = False
     if found["type"] == "list" and "jobs" in found:
         answer["jobs"] = [of_entry(entry, LIST_ENTRY) for entry in found["jobs"]]
     if found["type"] == "wait" and "jobs" in found:
@@ -62,7 +64,12 @@ def of(found: dict[str, Any]) -> dict[str, Any]:
 
 def of_entry(entry: dict[str, Any], kept: tuple[str, ...]) -> dict[str, Any]:
     """Return the brief form of one job of an answer about several."""
-    return {name: entry[name] for name in (one.removesuffix("?") for one in kept) if _says_something(entry.get(name))}
+    names_kept = [one.removesuffix("?") for one in kept]
+    return {
+        name: entry[name]
+        for name in names_kept
+        if _says_something(entry.get(name)) or (name == "reachable" and entry.get(name) is False)
+    }
 
 
 def _says_something(value: Any) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.core.records import APPROVALS, NETWORKS, REASONS, RIGHTS, SANDBOXES, STATES
+from outlive.verbs import host_fields
 from outlive.verbs.event_fields import EVENT
 from outlive.verbs.field_kinds import _count, _flag, _maybe_count, _maybe_string, _object, _of, _string, _strings
 from outlive.verbs.use_fields import RESOURCES
@@ -387,6 +388,8 @@ FIELDS: dict[str, Schema] = {
             },
         ),
     },
+    **host_fields.OF_A_JOB,
+    **host_fields.OF_HOSTS,
     "requested_ms": _count("How long the caller wanted to wait, where it was more than one call may last."),
     "effective_ms": _count("How long the call was allowed to wait."),
 }
@@ -471,7 +474,7 @@ def entry_of(names: tuple[str, ...], type_: str) -> Schema:
 LIST_ENTRY = tuple(
     (
         "job_id short_id state name command cwd owner tags timeout_ms exit_code signal reason started_at? created_at finished_at "
-        "updated_at waiting_for_input last_line approval? supervisor? supervisor_pid? damage?"
+        "updated_at waiting_for_input last_line approval? host? queue? engine? reachable? unreachable_since? machine? supervisor? supervisor_pid? damage?"
     ).split()
 )
 OVERRIDES["jobs"] = {

@@ -98,6 +98,7 @@ def _answer(found: Inspection, job: JobDir, number: int, before: _Tree) -> dict[
         "timeout_ms": found.definition.timeout_ms,
         "signal": signals.name_of(number),
         **({} if sent else {"already_ended": True}),
+        **job_answer.place(found, job),
         **_listed("survivors", left),
         **_listed("ended", ended),
     }
@@ -107,6 +108,10 @@ def _answer(found: Inspection, job: JobDir, number: int, before: _Tree) -> dict[
             name: outcome[name] for name in ("exit_code", "reason", "finished_at", "ended_by") if name in outcome
         }
         answer["ended_signal"] = outcome["signal"]
+    elif found.elsewhere:
+        answer["hint"] = (
+            f"It runs on {answer.get('host') or answer.get('machine')}, where it was told; wait tells when it has ended."
+        )
     hint = _hint(found, job, number, len(alive), sent=sent)
     return answer | ({"hint": hint} if hint else {})
 
@@ -144,5 +149,5 @@ VERB = Verb(
             metavar="DURATION", mcp_help="wait for the end"),
     ),
     right=CONTROL,
-    result="job_id state timeout_ms signal already_ended? output? survivors survivors_count? ended ended_count? exit_code? reason? finished_at? ended_by? ended_signal? hint? requested_ms? effective_ms?",
+    result="job_id state timeout_ms signal already_ended? output? survivors survivors_count? ended ended_count? exit_code? reason? finished_at? ended_by? ended_signal? host? queue? engine? reachable? unreachable_since? machine? hint? requested_ms? effective_ms?",
 )  # fmt: skip

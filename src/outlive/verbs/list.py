@@ -6,6 +6,7 @@ import os
 import time
 
 from outlive import limits
+from outlive.core.host_settings import LOCAL
 from outlive.core.ids import short_id
 from outlive.core.records import READ, STATES
 from outlive.core.units import seconds_of
@@ -36,6 +37,7 @@ def list_jobs(
     tags: list[str] | tuple[str, ...] = (),
     cwd: str | None = None,
     owner: str | None = None,
+    host: str | None = None,
     all: bool = False,  # noqa: A002 - the flag's name
 ) -> Waiting[dict[str, Any]]:
     """Return the jobs, running ones first, then the newest.
@@ -45,7 +47,7 @@ def list_jobs(
     if all and (cwd or owner):
         message = f"{argument('all')} goes without {argument('cwd')} and {argument('owner')}"
         raise invalid("all", message, hint="It shows the jobs of every directory and client.")
-    wanted = _Filter(ctx, state, list(tags), cwd, owner, all)
+    wanted = _Filter(ctx, state, list(tags), cwd, owner, all, host)
     entries: list[dict[str, Any]] = []
     elsewhere = _Elsewhere()
     room = max_bytes
@@ -146,9 +148,17 @@ class _Filter:
     client's own."""
 
     def __init__(
-        self, ctx: Context, state: str | None, tags: list[str], cwd: str | None, owner: str | None, everything: bool
+        self,
+        ctx: Context,
+        state: str | None,
+        tags: list[str],
+        cwd: str | None,
+        owner: str | None,
+        everything: bool,
+        host: str | None = None,
     ) -> None:
         self._state = state
+        self._host = host
         self._is_tagged = _tag_filter(tags)
         here = ctx.cwd if ctx.face == "cli" and not owner else None
         place = cwd or here
@@ -161,6 +171,8 @@ class _Filter:
     def fits(self, found: Inspection) -> bool:
         """Return whether a job has the state and the tags that were asked for."""
         if self._state is not None and found.state.state != self._state:
+            return False
+        if self._host is not None and (found.definition.host or LOCAL) != self._host:
             return False
         return found.damage is not None or self._is_tagged is None or self._is_tagged(found.definition.tags)
 
@@ -221,6 +233,7 @@ def _entry(found: Inspection, job: JobDir) -> dict[str, Any]:
         "waiting_for_input": waits,
         "last_line": last,
         **job_answer.unresponsive(found),
+        **job_answer.place(found, job),
     }
     approval = job_answer.approval_of(found, job)
     entry |= {"approval": approval} if approval else {}
@@ -243,6 +256,7 @@ VERB = Verb(
             cli="--tag", aliases=("tag",), metavar="TAG", mcp_help="jobs with all of these; project.* is any below project"),
         Arg("cwd", PATH, "Only jobs of this directory (CLI: the current one by default).", metavar="DIR", mcp_help="jobs of this directory"),
         Arg("owner", STR, "Only jobs of this client (MCP: the caller by default).", hidden="mcp", metavar="NAME"),
+        Arg("host", STR, "Only jobs on this host; local: on this machine.", section="hosts", metavar="NAME", mcp_help=""),
         Arg("all", BOOL, "Jobs of every directory and client.", default=False, mcp_help="other clients' and sessions' too"),
     ),
     right=READ,

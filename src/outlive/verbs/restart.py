@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.core.host_settings import LOCAL
 from outlive.core.ids import new_id
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, invalid
@@ -12,6 +13,7 @@ from outlive.jobs import adoption, job_answer, lookup, starting
 from outlive.jobs import definition as definition_module
 from outlive.store import atomic_file
 from outlive.store.job_dir import STDIN_DATA
+from outlive.system import machine
 from outlive.verbs import shared_args
 from outlive.verbs.spec import ENV, JOB, Arg, Verb
 
@@ -24,15 +26,17 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
 
-def restart(ctx: Context, *, job: str, env: dict[str, str] | None = None, **args: Any) -> Waiting[dict[str, Any]]:
+def restart(
+    ctx: Context, *, job: str, env: dict[str, str] | None = None, host: str | None = None, **args: Any
+) -> Waiting[dict[str, Any]]:
     """Start a new job with the same definition. The old job and its output stay."""
     reply = starting.Reply.taken_from(args)
     with lookup.open_job(ctx, job) as old:
-        plan = _plan(ctx, old, definition_module.check_env(env or {}))
+        plan = _plan(ctx, old, definition_module.check_env(env or {}), host)
     return (yield from starting.run_job(ctx, plan, reply))
 
 
-def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.Plan:
+def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None) -> definition_module.Plan:
     found = adoption.inspect_and_adopt(ctx, old)
     if not found.state.finished:
         state = found.state.state
@@ -42,7 +46,8 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.P
         raise OutliveError("io_error", f"its definition cannot be read: {found.damage}")
     before = found.definition
     definition_module.refuse_unstored(before, env)
-    definition_module.working_directory(ctx, before.cwd)
+    host = definition_module.host_of(ctx, host_name or before.host or LOCAL)
+    cwd = definition_module.directory_on(ctx, host, before.cwd)
     definition_module.require_sandbox(ctx, before, "restart")
     if before.stdin == "caller":
         raise invalid(
@@ -59,10 +64,15 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str]) -> definition_module.P
         scope=ctx.scope,
         root=ctx.store.path,
         restarted_from=old.job_id,
+        cwd=cwd,
+        host=None if host is None else host.name,
+        machine=machine.here(),
         dedupe_key=None,
         approval=None,
         notification=_from_the_start(before.notification),
     )
+    if host is not None:
+        definition = host.engine.planned(ctx, host, definition)
     data = atomic_file.read(old.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES) if _has_data(old) else None
     stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path)
     return definition_module.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd)
@@ -100,6 +110,7 @@ VERB = Verb(
             metavar="NAME=VALUE",
             mcp_help="to set or change",
         ),
+        shared_args.HOST,
         *shared_args.WAITING,
         *shared_args.SHOWN,
     ),

@@ -33,6 +33,9 @@ WATCHES = (
     Arg("watch_file", PATH, "File that gets each hit as one line.", mcp="", metavar="FILE"),
 )
 
+HOST = Arg("host", STR, "Where to run it: a host of the configuration, or local (default: the configuration's, local).",
+    section="hosts", metavar="NAME", mcp_help="")  # fmt: skip
+
 # What a job is: the arguments that create keeps for later, and run and restart use at once.
 DEFINITION = (
     Arg("command", WORDS, "The command: a shell string, or several words that run as they stand.", required=True,
@@ -86,6 +89,7 @@ DEFINITION = (
         section="sandbox", mcp_help=""),
     Arg("elevated", BOOL, "Run outside the sandbox, where the configuration allows it.", default=False,
         section="sandbox", mcp_help=""),
+    HOST,
 )  # fmt: skip
 
 # What of the output an answer shows.
@@ -127,5 +131,5 @@ WRITING = (
 WRITE_RESULT = (
     "job_id state timeout_ms bytes_written stdin warnings? output? since_seq? next_seq? truncated? gaps? alternate_screen? cursor? "
     "waiting_for_input? prompt? echo? supervisor? supervisor_pid? idle_ms? exit_code? signal? reason? ended_by? errno? finished_at? "
-    "duration_ms? descendants? message? dropped_bytes? missing_bytes? waited_ms? hint? requested_ms? effective_ms?"
+    "duration_ms? descendants? message? dropped_bytes? missing_bytes? host? queue? engine? reachable? unreachable_since? machine? waited_ms? hint? requested_ms? effective_ms?"
 )

@@ -196,7 +196,7 @@ class Verb:
 
     __slots__ = (
         *("name", "type", "help", "args", "result", "run", "mcp", "cli", "slow", "detail", "follow", "program"),
-        "right",
+        *("right", "action", "section"),
     )
 
     def __init__(
@@ -215,6 +215,8 @@ class Verb:
         follow: Callable[..., Any] | None = None,  # (ctx, emit, **arguments): the CLI's --follow, one object a line
         program: bool = False,  # has no `run`: a function that cli/main.py names takes over the process
         right: str = EXEC,  # the most, so that a verb which says nothing is offered to nearly none
+        action: str | None = None,  # its name over MCP
+        section: str | None = None,  # of the configuration, without which it has no use and is not listed over MCP
     ) -> None:
         self.name = name  # as typed: "status", "tag set"
         self.type = type or name.replace(" ", "_").replace("-", "_")
@@ -230,6 +232,8 @@ class Verb:
         self.follow = follow
         self.program = program
         self.right = right
+        self.action = action or name.replace(" ", "_")
+        self.section = section
 
 
 def _answer_nothing(_ctx: Any, **_arguments: Any) -> Any:

@@ -6,6 +6,7 @@ from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import definition as definition_module
 from outlive.jobs import job_answer, lookup, starting
+from outlive.store import engine_record
 from outlive.store.job_dir import Locks
 from outlive.system import fault_points
 from outlive.verbs import shared_args
@@ -32,7 +33,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
                 return (yield from _asked(ctx, found, plan, locks, reply))
             ctx.store.mark_live(found.job_id)
             ctx.job_id = found.job_id
-            sock = yield from starting.begin(ctx, plan, locks, created=True)
+            sock = yield from starting.begin(ctx, plan, found, locks, created=True)
             yield from starting.started(found, sock, locks)
         except OutliveError as error:
             ctx.note_unstarted(found.job_id, error)
@@ -60,6 +61,8 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
     state = job.read_state()
     if state is None or state.state != "created":
         raise _not_created(state.state if state else "unknown")
+    if engine_record.read(job) is not None:  # it waits for its start on another host
+        raise _not_created("running")
     plan = starting.plan_of_created(ctx, job)
     definition_module.require_sandbox(ctx, plan.definition, "start")
     if plan.definition.approval is None:

@@ -26,6 +26,7 @@ _AROUND_BYTES = 64  # of escape sequences around an echo
 READ = (
     "output since_seq next_seq truncated gaps? alternate_screen? cursor? waiting_for_input prompt? echo? supervisor? supervisor_pid? "
     "idle_ms exit_code? signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? "
+    "host? queue? engine? reachable? unreachable_since? machine? "
 )
 
 
@@ -42,6 +43,7 @@ def read(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> Wa
             **shown.to_dict(),
             **job_answer.waiting(found, output),
             **job_answer.unresponsive(found),
+            **job_answer.place(found, job),
             "idle_ms": job_answer.idle_ms(found, output),
             "retry_after_ms": job_answer.retry_after_ms(found, output),
             "timeout_ms": found.definition.timeout_ms,

@@ -249,11 +249,12 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> Waiting[Any]:
             _record(job, history.APPROVED, by=given.get("by"), reason=given.get("reason"))
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
-        sock = yield from starting.begin(ctx, plan, locks)
+        sock = yield from starting.begin(ctx, plan, job, locks)
         try:
             yield from starting.started(job, sock, locks)
         except BaseException:
-            sock.close()
+            if sock is not None:
+                sock.close()
             raise
         return sock
     except OutliveError as error:

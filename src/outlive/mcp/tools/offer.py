@@ -39,7 +39,7 @@ def offered(text: str) -> frozenset[str]:
 def process_verbs() -> dict[str, Verb]:
     """Return every verb of the process tool by the name of its action."""
     names = [name for name in verbs_module.names() if name != RUN and name not in verbs_module.COMMAND_LINE_ONLY]
-    return {name.replace(" ", "_"): verbs_module.load(name) for name in names}
+    return {verb.action: verb for verb in map(verbs_module.load, names)}
 
 
 def accepted(verb: Verb) -> list[Arg]:

@@ -60,6 +60,7 @@ def of_actions(verbs: Mapping[str, Verb], elsewhere: Verb | None, config: Config
     verb of another tool, declares alike is not described again; of an action that defines or
     starts a job it is not even listed, since that takes almost all of them.
     """
+    verbs = {action: verb for action, verb in verbs.items() if verb.section is None or config.has(verb.section)}
     known = {_alike(arg) for arg in listed(elsewhere, config)} if elsewhere else set()
     union: dict[str, list[tuple[str, Arg, str]]] = {}
     for action, verb in verbs.items():

@@ -1,0 +1,73 @@
+"""What `[hosts.NAME]` of the configuration may hold: where jobs run besides this machine."""
+
+from __future__ import annotations
+
+from outlive.errors import OutliveError, nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LOCAL = "local"
+SLURM, SSH = KINDS = ("slurm", "ssh")
+_STRINGS = "array of strings"
+_PATH, _TEXT, _FLAG = "absolute path", "string", "boolean"
+_HOME_PATH = "absolute path, or a path below ~/"
+# kind → key → what it is. `options` goes to the engine as it is: flags of sbatch(1), of ssh(1).
+# `caller_options`: a call may give some too, as `resources.options`
+_KEYS: dict[str, dict[str, str]] = {
+    SLURM: {"kind": _TEXT, "python": _PATH, "options": _STRINGS, "caller_options": _FLAG, "programs": _PATH},
+    SSH: {
+        "kind": _TEXT,
+        "target": _TEXT,
+        "root": _HOME_PATH,
+        "workdir": _HOME_PATH,
+        "python": _TEXT,
+        "options": _STRINGS,
+    },
+}
+_REQUIRED = {SLURM: (), SSH: ("target",)}
+
+
+def checked(name: str, table: Any, where: str) -> dict[str, Any]:
+    """Return the settings of a host. `where` is the place in the file. Errors: config_error."""
+    if not isinstance(table, dict):
+        raise _error(where, f"hosts.{name} is a table; write [hosts.{name}]")
+    if name == LOCAL:
+        raise _error(where, f"[hosts.{LOCAL}]: {LOCAL} is this machine, and needs no section")
+    if not name.replace("-", "").replace("_", "").replace(".", "").isalnum() or not name.isascii():
+        raise _error(where, f"not a name for a host: {name!r}", "Letters, digits, - _ and . make a name.")
+    kind = table.get("kind")
+    if kind not in KINDS:
+        said = "has no kind" if kind is None else f"has kind {kind!r}"
+        near = nearest(str(kind), list(KINDS)) if kind is not None else None
+        hint = f"Did you mean {near}?" if near else f"Known: {', '.join(KINDS)}."
+        raise _error(where, f"[hosts.{name}] {said}", hint)
+    known = _KEYS[kind]
+    for key, value in table.items():
+        if key not in known:
+            near = nearest(key, list(known))
+            hint = f"Did you mean {near}?" if near else f"Known for kind {kind}: {', '.join(known)}."
+            raise _error(where, f"unknown key {key} in [hosts.{name}]", hint)
+        if not _is(known[key], value):
+            raise _error(where, f"hosts.{name}.{key} must be {known[key]}, not {value!r}")
+    for key in _REQUIRED[kind]:
+        if key not in table:
+            raise _error(where, f"[hosts.{name}] has no {key}", f"A host of kind {kind} needs {key}.")
+    if str(table.get("target", "")).startswith("-"):
+        raise _error(where, f"hosts.{name}.target is a host, not a flag: {table['target']!r}")
+    return dict(table)
+
+
+def _is(kind: str, value: Any) -> bool:
+    if kind == _FLAG:
+        return isinstance(value, bool)
+    if kind == _STRINGS:
+        return isinstance(value, list) and all(isinstance(word, str) and word for word in value)
+    if not isinstance(value, str) or not value or "\0" in value or "\n" in value:
+        return False
+    return value.startswith({_PATH: ("/",), _HOME_PATH: ("/", "~/")}.get(kind, ("",)))
+
+
+def _error(where: str, message: str, hint: str | None = None) -> OutliveError:
+    return OutliveError("config_error", f"{where}: {message}", hint=hint)

@@ -1,0 +1,1 @@
+"""Jobs on other hosts: one room for each engine that starts them there."""

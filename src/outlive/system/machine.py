@@ -1,0 +1,55 @@
+"""Which machine this is.
+
+Several machines may share a job root. A process can be looked for on its own machine only, so a
+record of a job says where the job's processes are.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.system import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Names this machine where /etc/machine-id does not, because every machine was made from one image
+_VARIABLE = "OUTLIVE_MACHINE"
+_GIVEN = "given:"
+
+_here: dict[str, Any] | None = None
+
+
+def here() -> dict[str, Any]:
+    """Return this machine: {id, name, boot_id}. The id is that of machine-id(5), else the host
+    name."""
+    global _here
+    if _here is None:
+        name = os.uname().nodename
+        given = os.environ.get(_VARIABLE)
+        found = f"{_GIVEN}{given}" if given else _machine_id() or name
+        _here = {"id": found, "name": given or name, "boot_id": process.boot_id()}
+    return _here
+
+
+def _machine_id() -> str:
+    try:
+        # Bytes: opening as text may import a codec, on the way to a start
+        with open("/etc/machine-id", "rb") as file:
+            return file.read(64).strip().decode("ascii", "replace")
+    except OSError:
+        return ""
+
+
+def is_other(found: dict[str, Any] | None) -> bool:
+    """Return whether a record of a machine, as `here` returns it, means another machine than this.
+
+    One boot is one machine, whatever the containers on it call themselves. Older records name no
+    machine.
+    """
+    if not found or found.get("id") == here()["id"]:
+        return False
+    if str(found.get("id")).startswith(_GIVEN) or here()["id"].startswith(_GIVEN):
+        return True
+    return not found.get("boot_id") or found["boot_id"] != process.boot_id()

@@ -1,0 +1,90 @@
+"""`host`: where jobs can run, whether a host is ready for them, and making it ready."""
+
+from __future__ import annotations
+
+from outlive.core.host_settings import LOCAL
+from outlive.errors import argument, invalid
+from outlive.verbs.spec import STR, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+
+_FAIL = "fail"
+
+
+def list_hosts(ctx: Context, *, host: str | None = None) -> dict[str, Any]:
+    """Return the hosts of the configuration, or one of them with what was found about it."""
+    default = ctx.config.get("exec", "host")
+    found = [{"name": LOCAL, "kind": LOCAL, "default": default == LOCAL}]
+    for name, settings in ctx.config.hosts().items():
+        target = {"target": settings["target"]} if "target" in settings else {}
+        found.append({"name": name, "kind": settings["kind"], "default": default == name, **target})
+    if host is None:
+        return {"hosts": found}
+    checked = check(ctx, host=host)
+    one = next(one for one in found if one["name"] == host)
+    return {"hosts": [{**one, "healthy": checked["healthy"], "checks": checked["checks"]}]}
+
+
+def check(ctx: Context, *, host: str) -> dict[str, Any]:
+    """Return what is found about a host. Nothing is changed there."""
+    return _findings(ctx, host, setup=False)
+
+
+def setup(ctx: Context, *, host: str) -> dict[str, Any]:
+    """Put on a host what jobs need there, and return what is found then."""
+    if host == LOCAL:
+        raise invalid("host", f"{argument('host')} {LOCAL} is this machine, which needs no setup")
+    return _findings(ctx, host, setup=True)
+
+
+def _findings(ctx: Context, name: str, *, setup: bool) -> dict[str, Any]:
+    if name == LOCAL:
+        here = {"name": "reach", "status": "ok", "found": "It is this machine; `outlive doctor` checks it."}
+        return {"host": LOCAL, "kind": LOCAL, "healthy": True, "checks": [here]}
+    from outlive.hosts import engines  # late: a list needs no engine
+
+    host = engines.host_of(ctx.config, name)
+    checks = host.engine.checked(ctx, host, setup=setup)
+    return {
+        "host": name,
+        "kind": host.kind,
+        "healthy": all(one["status"] != _FAIL for one in checks),
+        "checks": checks,
+    }
+
+
+_NAME = Arg("host", STR, "The host: a name of the configuration, or local.", required=True, cli="NAME", metavar="NAME")
+
+LIST = Verb(
+    "host list",
+    "List where jobs can run.",
+    list_hosts,
+    args=(Arg("host", STR, "Check this one: can it be reached, and what is missing.", cli="--check", section="hosts",
+        metavar="NAME", mcp_help="check this one"),),
+    result="hosts",
+    type="hosts",
+    action="hosts",
+    section="hosts",
+    slow=True,
+)  # fmt: skip
+CHECK = Verb(
+    "host check",
+    "Check whether jobs can run on a host, and say what is missing.",
+    check,
+    args=(_NAME,),
+    result="host kind healthy checks",
+    mcp=False,
+    detail="It may start a short job there. The exit status is 0 whatever it finds; `healthy` is false if a check failed.",
+)
+SETUP = Verb(
+    "host setup",
+    "Put on a host what jobs need there.",
+    setup,
+    args=(_NAME,),
+    result="host kind healthy checks",
+    mcp=False,
+)

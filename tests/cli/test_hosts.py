@@ -1,0 +1,92 @@
+"""`[hosts.NAME]` of the configuration: what is checked, and who sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from outlive import config
+from support.cli import Cli
+from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST
+
+HOSTS = """
+[hosts.cluster]
+kind = "slurm"
+
+[hosts.box]
+kind = "ssh"
+target = "me@box"
+"""
+
+
+@pytest.fixture
+def hosts(place: Path) -> Path:
+    path = place / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(HOSTS, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[hosts.box]\ntarget = "box"', "[hosts.box] has no kind"),
+        ('[hosts.box]\nkind = "slrm"', "Did you mean slurm?"),
+        ('[hosts.box]\nkind = "ssh"', "A host of kind ssh needs target."),
+        ('[hosts.box]\nkind = "ssh"\ntarget = "-oProxyCommand=x"', "is a host, not a flag"),
+        ('[hosts.box]\nkind = "slurm"\ntarget = "x"', "unknown key target in [hosts.box]"),
+        ('[hosts.box]\nkind = "slurm"\npyton = "/x"', "Did you mean python?"),
+        ('[hosts.box]\nkind = "slurm"\npython = "python3"', "must be absolute path"),
+        ('[hosts.box]\nkind = "slurm"\noptions = "-p x"', "must be array of strings"),
+        ('[hosts.local]\nkind = "slurm"', "local is this machine"),
+        ('[hosts."a b"]\nkind = "slurm"', "not a name for a host"),
+        ("[hosts]\nbox = 1", "write [hosts.box]"),
+        ('[exec]\nhost = "clustr"\n[hosts.cluster]\nkind = "slurm"', "Did you mean cluster?"),
+    ],
+)
+def test_a_mistake_in_a_host_is_named_with_its_place(cli: Cli, place: Path, text: str, said: str) -> None:
+    path = place / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    error = cli.error("--config", str(path), "list", code="config_error")
+    assert said in f"{error['message']} {error.get('hint')}"
+    assert str(path) in error["message"]
+
+
+def test_hosts_are_listed_and_a_wrong_name_is_told(cli: Cli, hosts: Path) -> None:
+    found = cli.ok("host", "list")["hosts"]
+    assert [(one["name"], one["kind"], one["default"]) for one in found] == [
+        ("local", "local", True),
+        ("cluster", "slurm", False),
+        ("box", "ssh", False),
+    ]
+    assert "Did you mean cluster?" in cli.error("run", "--host", "custer", "true", code="invalid_argument")["hint"]
+    assert "Did you mean box?" in cli.error("host", "check", "bx", code="invalid_argument")["hint"]
+    assert cli.ok("list", "--all")["jobs"] == []
+
+
+def test_local_is_always_there(cli: Cli, place: Path) -> None:
+    assert cli.ok("run", "--host", "local", "--wait", "true")["state"] == "exited"
+    assert [one["name"] for one in cli.ok("host", "list")["hosts"]] == ["local"]
+    assert cli.ok("host", "check", "local")["healthy"]
+    assert cli.error("run", "--host", "cluster", "true", code="invalid_argument")
+    assert len(cli.ok("list", "--host", "local")["jobs"]) == 1
+    assert cli.ok("list", "--host", "cluster")["jobs"] == []
+
+
+def test_the_hosts_of_the_configuration_reach_the_schema(hosts: Path) -> None:
+    from outlive import verbs
+    from outlive.mcp.tools import schemas
+    from outlive.mcp.tools.offer import process_verbs
+
+    for found, offered in ((config.load({}, str(hosts)), True), (config.Config({}, None), False)):
+        run = schemas.of_verb(verbs.load("run"), found)["properties"]
+        process = schemas.of_actions(process_verbs(), verbs.load("run"), found)["properties"]
+        assert ("host" in run, "host" in process, "hosts" in process["action"]["enum"]) == (offered,) * 3
+
+
+@MODERN_FIRST
+def test_both_faces_list_the_same_hosts(mcp_connect: Callable[..., McpSession], cli: Cli, hosts: Path) -> None:
+    assert mcp_connect().ok("process", action="hosts")["hosts"] == cli.ok("host", "list")["hosts"]
