@@ -1,4 +1,4 @@
-"""Write the pages of docs/reference/ that say what the declarations say: cli.md, mcp-tools.md and answers.md.
+"""Write the pages that say what the declarations say: cli.md, mcp-tools.md and answers.md of docs/reference/, and docs/clients/.
 
     python scripts/reference.py            # write the pages
     python scripts/reference.py --check    # exit 1 and name the pages that are out of date
@@ -16,6 +16,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import client_pages
 
 from outlive import verbs
 from outlive.cli import help as cli_help
@@ -361,10 +363,11 @@ def main(words: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     stale = []
-    for name, page in MADE.items():
-        path, text = PAGES / name, page()
+    note = f"<!-- Written by `{COMMAND}`; its words are in scripts/client_pages.py. -->"
+    made = {PAGES / name: page() for name, page in MADE.items()} | client_pages.pages(note)
+    for path, text in made.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
-            stale.append(f"docs/reference/{name}")
+            stale.append(f"docs/{path.parent.name}/{path.name}")
             if not words:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")

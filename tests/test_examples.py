@@ -11,7 +11,6 @@ import signal
 import struct
 import subprocess
 import sys
-import tomllib
 import zlib
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,6 @@ from support.tiers import slow
 from support.wait import until
 
 CHECKOUT = Path(__file__).parent.parent
-CLIENTS = sorted((CHECKOUT / "examples" / "clients").iterdir())
 BOUND_S = 120
 
 
@@ -165,37 +163,6 @@ def test_the_walkthrough_of_a_script_runs_to_its_end(reader: str, place: Path, s
     assert done.stdout.endswith("all as expected\n")
     assert not done.stderr
     assert nothing_left_in(scratch)
-
-
-def servers_of(path: Path) -> dict[str, Any]:
-    """The servers that a client's snippet names, wherever that client keeps them."""
-    text = path.read_text(encoding="utf-8")
-    found: dict[str, Any] = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    keys = {"vscode": ["servers"], "codex": ["mcp_servers"], "openclaw": ["mcp", "servers"]}
-    for key in keys.get(path.stem, ["mcpServers"]):
-        assert list(found) == [key]
-        found = found[key]
-    return found
-
-
-@pytest.mark.parametrize("path", CLIENTS, ids=lambda path: path.name)
-def test_a_snippet_starts_the_server(path: Path) -> None:
-    server = servers_of(path)["outlive"]
-    assert os.path.basename(server["command"]) == "outlive"
-    assert server["args"] == ["mcp"]
-    besides = {
-        "claude-code": ["alwaysLoad"],
-        "codex": ["required", "tool_timeout_sec"],
-        "openclaw": ["requestTimeoutMs"],
-    }
-    assert server.keys() <= {"type", "command", "args", *besides.get(path.stem, ())}
-    assert server.get("type", "stdio") == "stdio"
-
-
-def test_every_snippet_is_named_by_its_page() -> None:
-    page = (CHECKOUT / "docs" / "how-to" / "connect-a-client.md").read_text(encoding="utf-8")
-    assert {f"examples/clients/{path.name}" for path in CLIENTS} == set(re.findall(r"examples/clients/[\w.-]+", page))
-    assert len(CLIENTS) == 7
 
 
 # --- docs/reference/job-directory.md, taken at its word: nothing of outlive is used to read --------------------------

@@ -185,6 +185,7 @@ def test_no_verb_imports_a_verb() -> None:
         "fields",
         "field_kinds",
         "event_fields",
+        "client_fields",
         "use_fields",
         "host_fields",
         "envelope",

@@ -267,3 +267,48 @@ def test_a_person_reads_a_line_a_check_and_below_it_what_to_do(cli: Cli, root: P
 
 def test_it_is_no_action_of_the_server(raw_mcp: Any) -> None:
     assert raw_mcp().call("process", action="doctor")["error"]["code"] == "invalid_argument"
+
+
+def _server(path: Path, text: str) -> Path:
+    """A program called outlive that is not outlive."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o700)
+    return path
+
+
+def test_an_entry_is_started_as_its_client_would_and_its_tools_are_told(cli: Cli, place: Path) -> None:
+    cli.ok("install", "claude-code")
+    cli.ok("install", "codex", "--name", "jobs", "--arg=--tools=exec")
+    found = _checks(cli.ok("doctor"))["clients"]
+    tools = {one["client"]: one.get("tools") for one in found["details"]["clients"] if one["scope"] == "user"}
+    assert tools == {"claude-code": ["exec", "process"], "codex": ["exec"]}
+    assert "exec and process answer" in found["found"]
+
+
+def test_an_entry_that_does_not_answer_is_told_with_what_it_said(cli: Cli, place: Path) -> None:
+    broken = _server(place / "outlive", 'echo "no module named mcp" >&2; exit 1')
+    cli.ok("install", "claude-code", "--command", broken)
+    found = _checks(cli.ok("doctor"))["clients"]
+    assert found["status"] == "warn"
+    assert "Claude Code (user): it does not answer: no module named mcp" in found["found"]
+
+
+def test_an_entry_gets_the_environment_of_its_client_and_its_values_are_not_told(cli: Cli, place: Path) -> None:
+    for client in ("codex", "windsurf", "goose"):
+        program = _server(place / client / "outlive", f'env > "{place}/{client}.env"; exit 1')
+        cli.ok("install", client, "--command", program)
+    env = {"PATH": f"{place}:/usr/bin:/bin", "MINE": "1", "OUTLIVE_ROOT": str(place / "s3cret")}
+    cli.ok("install", "codex", "--command", place / "codex" / "outlive", env=env)
+    found = _checks(cli.ok("doctor", env=env))["clients"]
+    seen = {
+        client: dict(line.split("=", 1) for line in (place / f"{client}.env").read_text().splitlines())
+        for client in ("codex", "windsurf", "goose")
+    }
+    assert seen["goose"]["MINE"] == "1"
+    assert "MINE" not in seen["codex"]
+    assert "MINE" not in seen["windsurf"]
+    assert seen["codex"]["PATH"] == env["PATH"]
+    assert seen["windsurf"]["PATH"] == "/usr/local/bin:/usr/bin:/bin"
+    assert seen["codex"]["OUTLIVE_ROOT"] == env["OUTLIVE_ROOT"]
+    assert "s3cret" not in str(found["details"])

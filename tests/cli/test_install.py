@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from outlive import limits
 from outlive.client_config import edit as change_module
@@ -25,8 +26,10 @@ from support.cli import OUTLIVE, Cli
 from support.tiers import only
 
 ALL = sorted(CLIENTS)
-# Four shapes of files; one test tries by default that the file of each client itself is written
-ONE_OF_EACH_SHAPE = only(lambda client: client in ("claude-code", "codex", "openclaw", "vscode"), ALL)
+# Six shapes of files and entries; one test tries by default that the file of each client itself is written
+ONE_OF_EACH_SHAPE = only(
+    lambda client: client in ("claude-code", "codex", "goose", "openclaw", "opencode", "vscode"), ALL
+)
 PROJECTS = [name for name in ALL if CLIENTS[name].project]
 OTHER = {"command": "npx", "args": ["other"]}
 
@@ -43,6 +46,8 @@ def file_of(client: str, home: Path, scope: str = "user", work: Path | None = No
 
 def read(client: str, path: Path) -> Any:
     text = path.read_text(encoding="utf-8")
+    if CLIENTS[client].syntax == registry.YAML:
+        return YAML(typ="safe").load(text)
     return tomllib.loads(text) if CLIENTS[client].syntax == registry.TOML else json.loads(text)
 
 
@@ -58,6 +63,10 @@ def with_others(client: str, path: Path) -> bytes:
     path.parent.mkdir(parents=True, exist_ok=True)
     if CLIENTS[client].syntax == registry.TOML:
         path.write_text('model = "x" # mine\n\n[mcp_servers.other]\ncommand = "npx"\nargs = ["other"]\n')
+    elif CLIENTS[client].syntax == registry.YAML:
+        path.write_text(
+            "theme: dark # mine\nextensions: # all\n  # first\n  other:\n    command: npx\n    args: ['other']\n\n# last\nx: [1,  2]\n"
+        )
     else:
         value: dict[str, Any] = {"other": OTHER}
         for key in reversed(CLIENTS[client].keys):
@@ -75,16 +84,15 @@ def test_a_client_gets_an_entry_that_starts_the_server_on_the_same_root(
     entry = servers(client, path)["outlive"]
     assert (told["path"], told["change"], told["written"], told["backup"]) == (str(path), "added", True, None)
     assert told["entry"] == entry
-    assert entry["args"] == ["mcp"]
-    assert entry["env"] == {"OUTLIVE_ROOT": str(root)}
+    words = registry.words_of(entry)
+    assert words[1:] == ["mcp"]
+    assert registry.environment_of(entry) == {"OUTLIVE_ROOT": str(root)}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     # As a desktop starts it: no PATH, no variable of ours but what the entry says
     env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": os.environ.get("PYTHONPATH", ""), **entry["env"]}
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode() + b"\n"
-    done = subprocess.run(
-        [entry["command"], *entry["args"]], input=asked, env=env, capture_output=True, check=False, timeout=60
-    )
+    done = subprocess.run(words, input=asked, env=env, capture_output=True, check=False, timeout=60)
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "outlive", done.stderr
 
 
@@ -138,7 +146,7 @@ def test_a_project_has_a_file_of_its_own(client: str, cli: Cli, home: Path, work
     told = cli.ok("install", client, "--for", "project", "--command", "outlive")
     path = file_of(client, home, "project", work)
     assert told["path"] == str(path)
-    assert servers(client, path)["outlive"]["command"] == "outlive"
+    assert registry.words_of(servers(client, path)["outlive"]) == ["outlive", "mcp"]
     assert not file_of(client, home).exists()
     assert "hint" not in told
     assert cli.ok("uninstall", client, "--for", "project")["change"] == "removed"
@@ -172,7 +180,7 @@ def test_print_writes_nothing_and_shows_what_to_merge(client: str, cli: Cli, hom
     assert servers(client, path) == {"outlive": told["entry"]}
     human = cli.text("install", client, "--print", "--name", "second", "--human").stdout
     assert "would be added to" in human
-    assert str(told["entry"]["command"]) in human
+    assert registry.words_of(told["entry"])[0] in human
 
 
 def test_comments_and_the_rest_of_an_entry_stay(cli: Cli, home: Path) -> None:
@@ -209,6 +217,10 @@ NEEDED: dict[str, dict[str, Any]] = {
     "claude-code": {"alwaysLoad": True},
     "codex": {"required": True, "tool_timeout_sec": 120},
     "openclaw": {"requestTimeoutMs": 120_000},
+    "opencode": {"enabled": True, "timeout": 120_000},
+    "cline": {"timeout": 120},
+    "roo": {"timeout": 120},
+    "goose": {"description": "Commands as jobs that outlive the session", "enabled": True, "timeout": 300},
 }
 
 
@@ -271,6 +283,7 @@ def test_a_linked_dotfile_stays_a_link(cli: Cli, home: Path, place: Path) -> Non
         ("codex", "a = 1\n\n[mcp_servers\n", 3),
         ("gemini", "{}\n{}\n", 2),
         ("openclaw", "{ mcp: { servers: { x: oops } } }", 1),
+        ("goose", "a: 1\nextensions:\n  x: [1\n", 4),
     ],
 )
 def test_a_file_that_cannot_be_read_is_left_alone(client: str, text: str, line: int, cli: Cli, home: Path) -> None:
@@ -408,6 +421,90 @@ def test_a_client_that_is_not_known_and_one_without_http_are_named(cli: Cli) -> 
     assert "cursor" in json.dumps(cli.error("install", "curser", code="invalid_argument", status=2))
     cli.error("install", "claude-desktop", "--url", "http://127.0.0.1/mcp", code="invalid_argument", status=2)
     cli.error("install", code="invalid_argument", status=2)
+    for client in ("cline", "goose", "zed"):
+        refused = cli.error(
+            "install", client, "--url", "http://127.0.0.1/mcp", "--token-env", "T", code="invalid_argument", status=2
+        )
+        assert "variable" in refused["message"]
+
+
+# --- all clients at once ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three(home: Path, place: Path) -> dict[str, str | None]:
+    """A machine with a program, a configuration directory and a file that cannot be read; the environment."""
+    programs = place / "bin"
+    programs.mkdir()
+    (programs / "codex").symlink_to("/bin/true")
+    file_of("zed", home).parent.mkdir(parents=True)
+    file_of("claude-code", home).write_text("{,")
+    return {"PATH": f"{programs}:/usr/bin:/bin"}
+
+
+def test_all_writes_nothing_where_no_person_can_be_asked(three: dict[str, str | None], cli: Cli, home: Path) -> None:
+    told = cli.ok("install", "--all", env=three)
+    assert {one["client"]: one["change"] for one in told["clients"]} == {
+        "claude-code": None, "codex": "added", "zed": "added"
+    }  # fmt: skip
+    assert not any(one["written"] for one in told["clients"])
+    assert "--yes" in told["hint"]
+    assert not file_of("codex", home).exists()
+    assert "would be added" in cli.text("install", "--all", "--human", env=three).stdout
+
+
+def test_all_with_yes_writes_what_is_there_and_one_that_fails_stops_no_other(
+    three: dict[str, str | None], cli: Cli, home: Path
+) -> None:
+    told = {one["client"]: one for one in cli.ok("install", "--all", "--yes", env=three)["clients"]}
+    assert "line 1" in told["claude-code"]["hint"]
+    assert told["codex"]["found"].endswith("/bin/codex")
+    for client in ("codex", "zed"):
+        assert told[client]["written"]
+        assert "outlive" in servers(client, file_of(client, home))
+    again = cli.ok("install", "--all", "--yes", env=three)
+    assert {one["change"] for one in again["clients"]} == {None, "none"}
+    assert "hint" not in again
+
+
+def test_all_asks_at_a_terminal_and_only_a_yes_counts(three: dict[str, str | None], home: Path) -> None:
+    env = {**os.environ, **three, "HOME": str(home)}
+    master, slave = os.openpty()
+    try:
+        os.write(master, b"y\nno\n")
+        done = subprocess.run(
+            [*OUTLIVE, "install", "--all"],
+            stdin=slave,
+            stderr=slave,
+            stdout=subprocess.PIPE,
+            env=env,
+            check=False,
+            timeout=60,
+        )
+        shown = os.read(master, 1 << 16).decode()
+    finally:
+        os.close(master)
+        os.close(slave)
+    written = {one["client"]: one["written"] for one in json.loads(done.stdout)["clients"]}
+    assert written == {"claude-code": False, "codex": True, "zed": False}
+    assert "Zed" in shown
+    assert "[y/N]" in shown
+
+
+@pytest.mark.parametrize(
+    "words", [["--all", "codex"], ["--all", "--approve"], ["codex", "--yes"], ["--all", "--for", "project"]]
+)
+def test_what_differs_for_each_client_does_not_go_with_all(words: list[str], cli: Cli) -> None:
+    cli.error("install", *words, code="invalid_argument", status=2)
+
+
+def test_a_jsonc_file_is_written_where_the_client_has_that_alone(cli: Cli, home: Path) -> None:
+    path = file_of("opencode", home).with_suffix(".jsonc")
+    path.parent.mkdir(parents=True)
+    path.write_text('{\n  // mine\n  "mcp": {}\n}\n')
+    assert cli.ok("install", "opencode")["path"] == str(path)
+    assert "// mine" in path.read_text()
+    assert found("opencode")["path"] == str(path)
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from outlive import limits
 from outlive.client_config import registry
@@ -29,6 +30,18 @@ THEIRS: dict[str, dict[str, Any]] = {
     "codex": {"url": "https://api.example.com/mcp/", "http_headers": {"Authorization": SECRET}},
     "gemini": {"httpUrl": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
     "openclaw": {"url": "https://api.example.com/mcp/", "transport": "sse", "headers": {"Authorization": SECRET}},
+    "opencode": {"type": "remote", "url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
+    "amp": {"url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
+    "cline": {"type": "streamableHttp", "url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
+    "goose": {
+        "type": "streamable_http",
+        "name": "x",
+        "uri": "https://api.example.com/mcp/",
+        "headers": {"Authorization": SECRET},
+    },
+    "roo": {"type": "streamable-http", "url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
+    "windsurf": {"serverUrl": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
+    "zed": {"url": "https://api.example.com/mcp/", "headers": {"Authorization": SECRET}},
 }
 
 
@@ -37,17 +50,25 @@ def with_server(client: str, home: Path, name: str, entry: dict[str, Any]) -> Pa
     path = Path(str(registry.file_of(CLIENTS[client], registry.USER, Machine("Linux", str(home), {}, None))))
     path.parent.mkdir(parents=True, exist_ok=True)
     text = registry.fragment(CLIENTS[client], name, entry)
-    comment = {registry.JSON: "", registry.JSONC: "// mine\n", registry.TOML: "# mine\n"}[CLIENTS[client].syntax]
+    comment = {registry.JSON: "", registry.JSONC: "// mine\n", registry.TOML: "# mine\n", registry.YAML: "# mine\n"}[
+        CLIENTS[client].syntax
+    ]
     path.write_text(comment + text, encoding="utf-8")
     return path
 
 
 def servers(client: str, path: Path) -> Any:
     text = "".join(line for line in path.read_text().splitlines(keepends=True) if not line.startswith("//"))
+    if CLIENTS[client].syntax == registry.YAML:
+        return YAML(typ="safe").load(text)["extensions"]
     found = tomllib.loads(text) if CLIENTS[client].syntax == registry.TOML else json.loads(text)
     for key in CLIENTS[client].keys:
         found = found[key]
     return found
+
+
+def token(client: str, variable: str) -> list[str]:
+    return ["--token-env", variable] if registry.takes_variables(CLIENTS[client]) else []
 
 
 @pytest.fixture
@@ -106,18 +127,18 @@ def test_a_server_of_another_product_is_not_replaced_by_one_over_http(cli: Cli, 
 @pytest.mark.parametrize("client", OVER_HTTP)
 def test_a_server_at_the_usual_address_with_a_token_variable_is_outlive(client: str, cli: Cli, home: Path) -> None:
     url = f"http://127.0.0.1:{limits.SERVE_PORT}/mcp"
-    told = cli.ok("install", client, "--url", url, "--token-env", "TOKEN")
+    told = cli.ok("install", client, "--url", url, *token(client, "TOKEN"))
     assert told["change"] == "added"
-    assert cli.ok("install", client, "--url", url, "--token-env", "OTHER")["change"] in ("updated", "none")
+    assert cli.ok("install", client, "--url", url, *token(client, "OTHER"))["change"] in ("updated", "none")
     assert cli.ok("install", client)["change"] == "updated"
-    assert "url" not in servers(client, Path(told["path"]))["outlive"]
-    cli.ok("install", client, "--url", url, "--token-env", "TOKEN")
+    assert registry.address_of(servers(client, Path(told["path"]))["outlive"]) is None
+    cli.ok("install", client, "--url", url, *token(client, "TOKEN"))
     assert cli.ok("uninstall", client)["change"] == "removed"
 
 
 @pytest.mark.parametrize("client", OVER_HTTP)
 def test_a_server_at_another_address_is_named_by_that_address(client: str, cli: Cli, home: Path) -> None:
-    words = ("install", client, "--url", URL, "--token-env", "TOKEN")
+    words = ("install", client, "--url", URL, *token(client, "TOKEN"))
     path = Path(cli.ok(*words)["path"])
     assert cli.ok(*words)["change"] == "none"
     before = path.read_bytes()

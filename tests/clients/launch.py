@@ -112,10 +112,9 @@ def _opencode(place: Place) -> Start:
     options = {"baseURL": f"{place.url}/v1", "apiKey": "dummy"}
     provider = {"npm": "@ai-sdk/openai-compatible", "name": "Fake", "options": options, "models": {"fake-model": model}}
     names = {"model": "fake/fake-model", "small_model": "fake/fake-model", "provider": {"fake": provider}}
-    # There is no `outlive install opencode`
-    server = {"type": "local", "command": [str(place.command()), "mcp"], "enabled": True}
     settings = {"autoupdate": False, "share": "disabled", **names, "permission": {"*": "allow"}}
-    place.write(".config/opencode/opencode.json", json.dumps({**settings, "mcp": {"outlive": server}}))
+    place.write(".config/opencode/opencode.json", json.dumps(settings))
+    place.install("opencode")
     off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
     program = place.native("opencode-linux-*/bin/opencode")
     return Start([program, "run", "--format", "json", PROMPT], {f"OPENCODE_DISABLE_{name}": "1" for name in off})

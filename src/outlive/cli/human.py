@@ -129,6 +129,12 @@ _CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed fr
 def _client(found: dict[str, Any]) -> str:
     """Tell what was done to the configuration of an MCP client, or what to do where nothing was
     written."""
+    if "clients" in found:
+        text = "".join(
+            _client(one) if "path" in one else f"{line(one['client'])}: {line(one['hint'])}\n"
+            for one in found["clients"]
+        )
+        return text + (f"({line(found['hint'])})\n" if found.get("hint") else "")
     change = found["change"]
     if found["written"] or change == "none":
         text = f"{_CHANGES[change]} {line(found['path'])} (server {line(found['name'])}).\n"

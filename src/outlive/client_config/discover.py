@@ -33,7 +33,16 @@ def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | N
     if path is None:
         why = "the current directory does not exist" if client.project else f"{client.title} has no project file"
         raise invalid("level", f"{why}; leave --for out", usage=True)
-    return ConfigFile(path, shared=level == registry.PROJECT)
+    return ConfigFile(_present(path), shared=level == registry.PROJECT)
+
+
+def _present(path: str) -> str:
+    """Return the path that the client reads: FILE.jsonc instead of FILE.json, where that is there alone.
+
+    Amp and OpenCode read both.
+    """
+    other = path + "c"
+    return other if path.endswith(".json") and os.path.isfile(other) and not os.path.lexists(path) else path
 
 
 def survey(env: Mapping[str, str], cwd: str | None) -> list[dict[str, Any]]:
@@ -43,6 +52,7 @@ def survey(env: Mapping[str, str], cwd: str | None) -> list[dict[str, Any]]:
     present: whether the file exists
     configured: whether it has a server of outlive; name: that server's name
     command: the words that start it; null for a server over HTTP
+    env: the variables that the entry sets
     executable: whether the command can be run; null if there is none
     problem: a sentence, or null; the content of a file never raises an error
     """
@@ -52,13 +62,20 @@ def survey(env: Mapping[str, str], cwd: str | None) -> list[dict[str, Any]]:
         for level in registry.LEVELS:
             path = registry.file_of(client, level, machine)
             if path is not None:
-                found += _of_file(client, level, path, env)
+                found += _of_file(client, level, _present(path), env)
     return found
 
 
 def _of_file(client: Client, level: str, path: str, env: Mapping[str, str]) -> list[dict[str, Any]]:
     about = {"client": client.name, "title": client.title, "scope": level, "path": path, "present": False}
-    nothing = {"configured": False, "name": None, "command": None, "executable": None, "problem": None}
+    nothing: dict[str, Any] = {
+        "configured": False,
+        "name": None,
+        "command": None,
+        "env": {},
+        "executable": None,
+        "problem": None,
+    }
     try:
         data = ConfigFile(path).read()
         if data is None:
@@ -88,14 +105,14 @@ def _is_meant(client: Client, name: str, entry: Any) -> bool:
 
 
 def _of_entry(name: str, entry: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
-    command, args = entry.get("command"), entry.get("args")
-    if not isinstance(command, str):
-        return {"configured": True, "name": name, "command": None, "executable": None, "problem": None}
-    words = [command, *(str(word) for word in (args if isinstance(args, list) else []))]
-    runs, problem = _runs(command, env)
+    words = registry.words_of(entry)
+    about = {"configured": True, "name": name, "command": words, "env": registry.environment_of(entry)}
+    if words is None:
+        return {**about, "executable": None, "problem": None}
+    runs, problem = _runs(words[0], env)
     if problem is None and "mcp" not in words[1:]:
         problem = "it does not start the MCP server: the argument mcp is missing"
-    return {"configured": True, "name": name, "command": words, "executable": runs, "problem": problem}
+    return {**about, "executable": runs, "problem": problem}
 
 
 def _runs(command: str, env: Mapping[str, str]) -> tuple[bool, str | None]:
@@ -107,6 +124,24 @@ def _runs(command: str, env: Mapping[str, str]) -> tuple[bool, str | None]:
         return True, None
     what = "may not be executed" if os.path.exists(command) else "does not exist"
     return False, f"{command} {what}: `outlive install` writes the present path"
+
+
+def installed(env: Mapping[str, str], cwd: str | None) -> dict[str, str]:
+    """Return the clients that are on this machine, each with the path that shows it: its program, or
+    its configuration."""
+    machine = this_machine(env, cwd)
+    found = {}
+    for client in registry.CLIENTS.values():
+        path = registry.file_of(client, registry.USER, machine)
+        program = next(filter(None, (shutil.which(name, path=env.get("PATH")) for name in client.programs)), None)
+        if program is not None:
+            found[client.name] = program
+        elif path is not None:
+            directory = os.path.dirname(path)
+            place = path if directory == machine.home else directory
+            if os.path.exists(place):
+                found[client.name] = place
+    return found
 
 
 def own_words(argv: list[str]) -> list[str]:

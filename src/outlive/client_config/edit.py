@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from outlive.client_config import jsonc, toml
+    from outlive.client_config import jsonc, toml, yaml
 
-    Document = jsonc.Document | toml.Document
+    Document = jsonc.Document | toml.Document | yaml.Document
     Entry = dict[str, Any]
 
 ADDED, UPDATED, REMOVED, NONE = "added", "updated", "removed", "none"
@@ -151,6 +151,10 @@ def parsed(client: Client, data: bytes) -> Document:
     text = data.decode("utf-8", "surrogateescape")
     if client.syntax == registry.TOML:
         return toml.Document(text)
+    if client.syntax == registry.YAML:
+        from outlive.client_config import yaml
+
+        return yaml.Document(text)
     document = jsonc.Document(text, strict=client.syntax == registry.JSON)
     if not isinstance(document.value, dict):
         raise Misfit("it holds no object")

@@ -40,6 +40,11 @@ def over_http(client: Client, name: str, url: str, token_env: str | None) -> dic
         raise invalid("url", "the URL of a server has no user, no query and no token", hint=hint, usage=True)
     if token_env is not None and not token_env.isidentifier():
         raise invalid("token_env", "--token-env is the name of a variable, not a token", usage=True)
+    if token_env is not None and not registry.takes_variables(client):
+        hint = "Leave --url out: the client then starts a server of its own on the same jobs."
+        raise invalid(
+            "token_env", f"no entry of {client.title} can name a variable with a token", hint=hint, usage=True
+        )
     entry = registry.http_entry(client, name, url, token_env)
     if entry is None:
         hint = "Leave --url out: the client then starts a server of its own on the same jobs."
@@ -48,14 +53,19 @@ def over_http(client: Client, name: str, url: str, token_env: str | None) -> dic
 
 
 def on_stdio(
-    client: Client, words: list[str], args: Sequence[str], env: Mapping[str, str], flags: Mapping[str, Any]
+    client: Client,
+    name: str,
+    words: list[str],
+    args: Sequence[str],
+    env: Mapping[str, str],
+    flags: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the entry for a server that the client starts as `WORDS mcp ARGS`.
 
     `env` and `flags` are those of this call: what they say of the job root and the configuration is
     passed on.
     """
-    return registry.stdio_entry(client, words[0], [*words[1:], "mcp", *args], _environment(env, flags))
+    return registry.stdio_entry(client, name, words[0], [*words[1:], "mcp", *args], _environment(env, flags))
 
 
 def _environment(env: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, str]:
@@ -88,7 +98,7 @@ def check_arguments(words: list[str], args: Sequence[str]) -> None:
 def advice(client: Client, level: str, entry: dict[str, Any], *, changed: bool) -> str:
     """Return what a person should know about this entry, or an empty text."""
     sentences = []
-    command = str(entry.get("command", ""))
+    command = (registry.words_of(entry) or [""])[0]
     if any(part in _TEMPORARY for part in command.split("/")[:-1]):
         sentences.append(f"{command} looks temporary: install outlive for good, and do this again from there.")
     if level == registry.PROJECT and command.startswith("/"):

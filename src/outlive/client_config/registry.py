@@ -19,25 +19,36 @@ from outlive import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     Entry = dict[str, Any]
 
 USER, PROJECT = "user", "project"
 LEVELS = (USER, PROJECT)
-JSON, JSONC, TOML = "json", "jsonc", "toml"  # JSONC: with comments and trailing commas, up to JSON5
+JSON, JSONC, TOML, YAML = "json", "jsonc", "toml", "yaml"  # JSONC: with comments and trailing commas, up to JSON5
+# What the clients call the same members
+_PROGRAMS = ("command", "cmd")
+_ENVIRONMENTS = ("env", "environment", "envs")
+_ADDRESSES = ("url", "httpUrl", "serverUrl", "uri")
 # The members of an entry that outlive writes; every other one is the user's, or the client's.
-OURS = ("type", "command", "args", "env", "url", "httpUrl", "transport", "headers", "bearer_token_env_var")
+OURS = (
+    "type", "name", *_PROGRAMS, "args", *_ENVIRONMENTS, *_ADDRESSES, "transport", "headers", "bearer_token_env_var",
+)  # fmt: skip
 _CREDENTIALS = ("headers", "bearer_token_env_var")
-_VARIABLE = re.compile(r"Bearer \$\{[^{}]+\}\Z")
+_VARIABLE = re.compile(r"Bearer (?:\$\{[^{}]+\}|\{env:[^{}]+\})\Z")
 _STANDARD_ADDRESSES = tuple(f"http://{host}:{limits.SERVE_PORT}/mcp" for host in ("127.0.0.1", "localhost", "[::1]"))
 
 
 class Client:
-    """`keys` lead to the object of all servers; `project`: the file of a project."""
+    """`keys` lead to the object of all servers; `project`: the file of a project.
 
-    __slots__ = ("name", "title", "syntax", "keys", "project", "needs_type")
+    `programs`: the commands of which one is there if the client is. `desktop`: it is started from a
+    desktop, so its servers may not have the environment of a shell. `passes`: the variables that a
+    server gets from the client's environment; None for all.
+    """
+
+    __slots__ = ("name", "title", "syntax", "keys", "project", "programs", "desktop", "passes")
 
     def __init__(
         self,
@@ -47,28 +58,49 @@ class Client:
         keys: tuple[str, ...],
         *,
         project: str | None,
-        needs_type: bool = False,
+        programs: tuple[str, ...] = (),
+        desktop: bool = False,
+        passes: tuple[str, ...] | None = None,
     ) -> None:
         self.name = name
         self.title = title
         self.syntax = syntax
         self.keys = keys
         self.project = project  # the file of a project, below its directory; None: it knows none
-        self.needs_type = needs_type
+        self.programs = programs
+        self.desktop = desktop
+        self.passes = passes
 
+
+# What the SDK of MCP for TypeScript gives to a server (getDefaultEnvironment of client/stdio)
+_OF_THE_SDK = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+_OF_CODEX = (*_OF_THE_SDK, "LANG", "LC_ALL", "TMPDIR", "TZ")
 
 CLIENTS = {
     client.name: client
     for client in (
-        Client("claude-code", "Claude Code", JSON, ("mcpServers",), project=".mcp.json", needs_type=True),
-        Client("claude-desktop", "Claude Desktop", JSON, ("mcpServers",), project=None),
-        Client("cursor", "Cursor", JSONC, ("mcpServers",), project=".cursor/mcp.json"),
-        Client("vscode", "VS Code", JSONC, ("servers",), project=".vscode/mcp.json", needs_type=True),
-        Client("codex", "Codex", TOML, ("mcp_servers",), project=".codex/config.toml"),
-        Client("gemini", "Gemini CLI", JSONC, ("mcpServers",), project=".gemini/settings.json"),
-        Client("openclaw", "OpenClaw", JSONC, ("mcp", "servers"), project=None),
+        Client("claude-code", "Claude Code", JSON, ("mcpServers",), project=".mcp.json",
+               programs=("claude",)),
+        Client("claude-desktop", "Claude Desktop", JSON, ("mcpServers",), project=None,
+               programs=("claude-desktop",), desktop=True, passes=_OF_THE_SDK),
+        Client("cursor", "Cursor", JSONC, ("mcpServers",), project=".cursor/mcp.json", programs=("cursor",),
+               desktop=True),
+        Client("vscode", "VS Code", JSONC, ("servers",), project=".vscode/mcp.json",
+               programs=("code",), desktop=True),
+        Client("codex", "Codex", TOML, ("mcp_servers",), project=".codex/config.toml", programs=("codex",),
+               passes=_OF_CODEX),
+        Client("gemini", "Gemini CLI", JSONC, ("mcpServers",), project=".gemini/settings.json", programs=("gemini",)),
+        Client("opencode", "OpenCode", JSONC, ("mcp",), project="opencode.json", programs=("opencode",)),
+        Client("openclaw", "OpenClaw", JSONC, ("mcp", "servers"), project=None, programs=("openclaw",)),
+        Client("amp", "Amp", JSONC, ("amp.mcpServers",), project=".amp/settings.json", programs=("amp",)),
+        Client("cline", "Cline", JSON, ("mcpServers",), project=None, programs=("cline",), passes=_OF_THE_SDK),
+        Client("goose", "Goose", YAML, ("extensions",), project=None, programs=("goose",)),
+        Client("roo", "Roo Code", JSON, ("mcpServers",), project=".roo/mcp.json", desktop=True, passes=_OF_THE_SDK),
+        Client("windsurf", "Windsurf", JSON, ("mcpServers",), project=None, programs=("windsurf",), desktop=True),
+        Client("zed", "Zed", JSONC, ("context_servers",), project=".zed/settings.json", programs=("zed", "zeditor"),
+               desktop=True),
     )
-}
+}  # fmt: skip
 
 
 class Machine:
@@ -90,6 +122,11 @@ class Machine:
             return ntpath.normpath(ntpath.join(*parts))
         return posixpath.join(*parts)
 
+    def place(self, variable: str, *usual: str) -> tuple[str, ...]:
+        """Return the directory that a variable names, or its usual place below the home."""
+        given = self.env.get(variable)
+        return (given,) if given else (self.home, *usual)
+
     def applications(self) -> str:
         """Return the directory in which desktop programs keep their settings."""
         if self.system == "Darwin":
@@ -107,30 +144,70 @@ def file_of(client: Client, level: str, machine: Machine) -> str | None:
         if client.project is None or machine.cwd is None:
             return None
         return machine.join(machine.cwd, client.project)
-    env, home = machine.env, machine.home
-    if client.name == "claude-code":
-        return machine.join(env.get("CLAUDE_CONFIG_DIR") or home, ".claude.json")
-    if client.name == "claude-desktop":
-        return machine.join(machine.applications(), "Claude", "claude_desktop_config.json")
-    if client.name == "cursor":
-        return machine.join(home, ".cursor", "mcp.json")
-    if client.name == "vscode":
-        return machine.join(machine.applications(), "Code", "User", "mcp.json")
-    if client.name == "codex":
-        return machine.join(env.get("CODEX_HOME") or machine.join(home, ".codex"), "config.toml")
-    if client.name == "gemini":
-        return machine.join(home, ".gemini", "settings.json")
-    if env.get("OPENCLAW_CONFIG_PATH"):
-        return env["OPENCLAW_CONFIG_PATH"]
-    return machine.join(env.get("OPENCLAW_STATE_DIR") or machine.join(home, ".openclaw"), "openclaw.json")
+    return machine.join(*_USER_FILES[client.name](machine))
+
+
+def _openclaw(machine: Machine) -> tuple[str, ...]:
+    given = machine.env.get("OPENCLAW_CONFIG_PATH")
+    return (given,) if given else (*machine.place("OPENCLAW_STATE_DIR", ".openclaw"), "openclaw.json")
+
+
+def _cline(machine: Machine) -> tuple[str, ...]:
+    given = machine.env.get("CLINE_MCP_SETTINGS_PATH")
+    root = machine.env.get("CLINE_DIR")
+    below = (root, "data") if root else (machine.home, ".cline", "data")
+    directory = machine.env.get("CLINE_DATA_DIR")
+    return (given,) if given else (*((directory,) if directory else below), "settings", "cline_mcp_settings.json")
+
+
+def _goose(machine: Machine) -> tuple[str, ...]:
+    if machine.system == "Windows":
+        return (machine.applications(), "Block", "goose", "config", "config.yaml")
+    return (*machine.place("XDG_CONFIG_HOME", ".config"), "goose", "config.yaml")
+
+
+def _zed(machine: Machine) -> tuple[str, ...]:
+    if machine.system == "Windows":
+        return (machine.applications(), "Zed", "settings.json")
+    if machine.system == "Darwin":
+        return (machine.home, ".config", "zed", "settings.json")
+    return (*machine.place("XDG_CONFIG_HOME", ".config"), "zed", "settings.json")
+
+
+# The words of the path of a user's file
+_USER_FILES: dict[str, Callable[[Machine], tuple[str, ...]]] = {
+    "claude-code": lambda at: (at.env.get("CLAUDE_CONFIG_DIR") or at.home, ".claude.json"),
+    "claude-desktop": lambda at: (at.applications(), "Claude", "claude_desktop_config.json"),
+    "cursor": lambda at: (at.home, ".cursor", "mcp.json"),
+    "vscode": lambda at: (at.applications(), "Code", "User", "mcp.json"),
+    "codex": lambda at: (*at.place("CODEX_HOME", ".codex"), "config.toml"),
+    "gemini": lambda at: (at.home, ".gemini", "settings.json"),
+    "opencode": lambda at: (*at.place("XDG_CONFIG_HOME", ".config"), "opencode", "opencode.json"),
+    "openclaw": _openclaw,
+    "amp": lambda at: (at.home, ".config", "amp", "settings.json"),
+    "cline": _cline,
+    "goose": _goose,
+    "roo": lambda at: (
+        at.applications(), "Code", "User", "globalStorage", "rooveterinaryinc.roo-cline", "settings", "mcp_settings.json"
+    ),
+    "windsurf": lambda at: (at.home, ".codeium", "windsurf", "mcp_config.json"),
+    "zed": _zed,
+}  # fmt: skip
 
 
 # --- what a server looks like ---------------------------------------------------------------------
 
 
-def stdio_entry(client: Client, command: str, args: list[str], env: dict[str, str]) -> Entry:
-    kind = {"type": "stdio"} if client.needs_type else {}
-    return {**kind, "command": command, "args": args, **({"env": env} if env else {})}
+def stdio_entry(client: Client, name: str, command: str, args: list[str], env: dict[str, str]) -> Entry:
+    found: Entry
+    if client.name == "opencode":
+        found = {"type": "local", "command": [command, *args], "environment": env}
+    elif client.name == "goose":
+        found = {"type": "stdio", "name": name, "cmd": command, "args": args, "envs": env}
+    else:
+        kind = {"type": "stdio"} if client.name in _TYPED else {}
+        found = {**kind, "command": command, "args": args, "env": env}
+    return {key: value for key, value in found.items() if key not in _ENVIRONMENTS or value}
 
 
 def http_entry(client: Client, name: str, url: str, token_env: str | None) -> Entry | None:
@@ -144,17 +221,54 @@ def http_entry(client: Client, name: str, url: str, token_env: str | None) -> En
     if client.name == "codex":
         return {"url": url, **({"bearer_token_env_var": token_env} if token_env else {})}
     headers = {"headers": {"Authorization": f"Bearer {_reference(client, name, token_env)}"}} if token_env else {}
-    if client.name == "gemini":
-        return {"httpUrl": url, **headers}
-    if client.name == "openclaw":
-        return {"url": url, "transport": "streamable-http", **headers}
-    return {**({"type": "http"} if client.needs_type else {}), "url": url, **headers}
+    if client.name == "goose":
+        return {"type": "streamable_http", "name": name, "uri": url, **headers}
+    return {**_HTTP.get(client.name, {}), _ADDRESS.get(client.name, "url"): url, **headers}
+
+
+_TYPED = ("claude-code", "vscode")
+_ADDRESS = {"gemini": "httpUrl", "windsurf": "serverUrl"}
+_HTTP = {
+    "claude-code": {"type": "http"},
+    "vscode": {"type": "http"},
+    "opencode": {"type": "remote"},
+    "openclaw": {"transport": "streamable-http"},
+    "cline": {"type": "streamableHttp"},
+    "roo": {"type": "streamable-http"},
+}
+# Their documentation names no way to take a header from a variable
+_WITHOUT_VARIABLES = ("cline", "goose", "zed")
+_WITH_ENV = ("cursor", "windsurf", "roo")
+
+
+def takes_variables(client: Client) -> bool:
+    """Return whether an entry of this client can name the variable that holds a token."""
+    return client.name not in _WITHOUT_VARIABLES
 
 
 def _reference(client: Client, name: str, token_env: str) -> str:
     if client.name == "vscode":  # which replaces no ${env:…} in headers
         return f"${{input:{input_id(name)}}}"
-    return f"${{env:{token_env}}}" if client.name == "cursor" else f"${{{token_env}}}"
+    if client.name == "opencode":
+        return f"{{env:{token_env}}}"
+    return f"${{env:{token_env}}}" if client.name in _WITH_ENV else f"${{{token_env}}}"
+
+
+def words_of(entry: Entry) -> list[str] | None:
+    """Return the command and its arguments, or None if the entry starts no program."""
+    command = next((entry[key] for key in _PROGRAMS if key in entry), None)
+    args = entry.get("args")
+    if isinstance(command, list):
+        command, args = (command[0], command[1:]) if command else (None, None)
+    if not isinstance(command, str):
+        return None
+    return [command, *(str(word) for word in (args if isinstance(args, list) else []))]
+
+
+def environment_of(entry: Entry) -> dict[str, str]:
+    """Return the variables that the entry sets."""
+    found: Entry = next((entry[key] for key in _ENVIRONMENTS if isinstance(entry.get(key), dict)), {})
+    return {str(name): str(value) for name, value in found.items()}
 
 
 def input_id(name: str) -> str:
@@ -173,8 +287,8 @@ def merged(old: Any, new: Entry) -> Entry:
     if not isinstance(old, dict):
         return new
     found = {key: value for key, value in old.items() if key not in OURS}
-    for key in ("env", "headers"):
-        if isinstance(old.get(key), dict) and ("url" in new or "httpUrl" in new) == (key == "headers"):
+    for key in (*_ENVIRONMENTS, "headers"):
+        if isinstance(old.get(key), dict) and (address_of(new) is not None) == (key == "headers"):
             others = {name: value for name, value in old[key].items() if not _is_managed(name)}
             new = {**new, key: {**others, **new.get(key, {})}} if others or key in new else new
     return {**new, **found}
@@ -196,20 +310,18 @@ def is_ours(client: Client, entry: Any, url: str | None = None) -> bool:
     """
     if not isinstance(entry, dict):
         return False
-    if isinstance(entry.get("command"), str):
+    if words_of(entry) is not None:
         return starts_outlive(entry)
     address = address_of(entry)
     if address is None or address not in (url, *_STANDARD_ADDRESSES) or _holds_token(entry):
         return False
     as_written = {key: value for key, value in entry.items() if key in OURS and key not in _CREDENTIALS}
-    return as_written == http_entry(client, "", address, None)
+    return as_written == http_entry(client, str(entry.get("name", "")), address, None)
 
 
 def starts_outlive(entry: Entry) -> bool:
     """Return whether the command is outlive, or another program that is given `… outlive … mcp`."""
-    args = entry.get("args")
-    words = [word for word in args if isinstance(word, str)] if isinstance(args, list) else []
-    programs = [ntpath.basename(word).removesuffix(".exe") for word in [str(entry.get("command")), *words]]
+    programs = [ntpath.basename(word).removesuffix(".exe") for word in words_of(entry) or []]
     if "outlive" not in programs:
         return False
     at = programs.index("outlive")
@@ -218,7 +330,7 @@ def starts_outlive(entry: Entry) -> bool:
 
 def address_of(entry: Entry) -> str | None:
     """Return the URL of a server over HTTP, or None for another entry."""
-    return next((entry[key] for key in ("url", "httpUrl") if isinstance(entry.get(key), str)), None)
+    return next((entry[key] for key in _ADDRESSES if isinstance(entry.get(key), str)), None)
 
 
 def _holds_token(entry: Entry) -> bool:
@@ -243,10 +355,23 @@ _BESIDES: dict[str, tuple[tuple[str, Any, str], ...]] = {
         ("tool_timeout_sec", 120, "a call may wait 50 s, and Codex gives up after 60 s"),
     ),
     "openclaw": (("requestTimeoutMs", 120_000, "a call may wait 50 s, and OpenClaw gives up after 60 s"),),
+    "opencode": (
+        ("enabled", True, "OpenCode starts the server"),
+        ("timeout", 120_000, "a call may wait 50 s, and OpenCode documents 5 s"),
+    ),
+    "cline": (("timeout", 120, "a call may wait 50 s, and Cline gives up after 60 s"),),
+    "roo": (("timeout", 120, "a call may wait 50 s, and Roo Code gives up after 60 s"),),
+    "goose": (
+        ("description", "Commands as jobs that outlive the session", "Goose asks for one"),
+        ("enabled", True, "Goose starts the server"),
+        ("timeout", 300, "a call may wait 50 s; Goose itself sets 300 s"),
+    ),
 }
 _APPROVED: dict[str, tuple[str, Any, str]] = {
     "codex": ("default_tools_approval_mode", "approve", "Codex calls the tools without asking you"),
     "gemini": ("trust", True, "Gemini CLI calls the tools without asking you"),
+    "cline": ("autoApprove", ["exec", "process"], "Cline calls the tools without asking you"),
+    "roo": ("alwaysAllow", ["exec", "process"], "Roo Code calls the tools without asking you"),
 }
 
 
@@ -283,6 +408,12 @@ def fragment(client: Client, name: str, entry: Entry) -> str:
         document = toml.Document("")
         document.set((*client.keys, name), entry)
         return document.text
+    if client.syntax == YAML:
+        from outlive.client_config import yaml
+
+        extensions = yaml.Document("")
+        extensions.set((*client.keys, name), entry)
+        return extensions.text
     from outlive.client_config import jsonc
 
     text = jsonc.Document("{}\n")
@@ -296,7 +427,7 @@ def has_no_token(entry: Entry) -> bool:
     """Return whether the entry leads to a server over HTTP without a token; that server would
     refuse it.
     """
-    return ("url" in entry or "httpUrl" in entry) and not (
+    return address_of(entry) is not None and not (
         "bearer_token_env_var" in entry or "Authorization" in (entry.get("headers") or {})
     )
 
@@ -307,12 +438,10 @@ def uses_input(client: Client, name: str, entry: Entry) -> bool:
 
 def own_command(client: Client, level: str, name: str, entry: Entry) -> str | None:
     """Return the client's own command for the same server on stdio; None if the client has none."""
-    if "command" not in entry:
+    words = words_of(entry)
+    if words is None:
         return None
-    words, env = (
-        [entry["command"], *entry["args"]],
-        [f"{key}={value}" for key, value in (entry.get("env") or {}).items()],
-    )
+    env = [f"{key}={value}" for key, value in environment_of(entry).items()]
     if client.name == "claude-code":
         return shlex.join(["claude", "mcp", "add-json", "--scope", level, name, json.dumps(entry)])
     if client.name == "codex" and level == USER:
@@ -325,4 +454,8 @@ def own_command(client: Client, level: str, name: str, entry: Entry) -> str | No
         return shlex.join(["code", "--add-mcp", json.dumps({"name": name, **entry})])
     if client.name == "openclaw":
         return shlex.join(["openclaw", "mcp", "set", name, json.dumps(entry)])
+    if client.name == "amp":
+        flags = [word for one in env for word in ("--env", one)]
+        place = ["--workspace"] if level == PROJECT else []
+        return shlex.join(["amp", "mcp", "add", *place, *flags, name, "--", *words])
     return None

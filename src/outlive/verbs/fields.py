@@ -8,6 +8,7 @@ from __future__ import annotations
 from outlive import limits
 from outlive.core.records import APPROVALS, NETWORKS, REASONS, RIGHTS, SANDBOXES, STATES
 from outlive.verbs import host_fields
+from outlive.verbs.client_fields import CLIENTS
 from outlive.verbs.event_fields import EVENT
 from outlive.verbs.field_kinds import _count, _flag, _maybe_count, _maybe_string, _object, _of, _string, _strings
 from outlive.verbs.use_fields import RESOURCES
@@ -338,31 +339,7 @@ FIELDS: dict[str, Schema] = {
         ),
     },
     "config": _maybe_string("The configuration file; null: there is none."),
-    "client": _string("The MCP client."),
-    "scope": _string("Whether the file is the user's or one project's.", enum=["user", "project"]),
-    "path": _string("The client's configuration file."),
-    "change": _of(
-        ["string", "null"],
-        "What was done to the file (written false: would be); null: it cannot be changed.",
-        enum=["added", "updated", "removed", "none", None],
-    ),
-    "written": _flag("Was the file written?"),
-    "backup": _maybe_string("The file as it was before outlive first changed it; null: there was none."),
-    "entry": {"type": "object", "description": "The server as it stands in the file."},
-    "besides": {
-        "type": "array",
-        "description": "Members of the entry that the client needs to use the server well.",
-        "items": _object(
-            "One member.",
-            {
-                "member": _string("Its name."),
-                "value": {"description": "Its value."},
-                "why": _string("What it is there for."),
-            },
-        ),
-    },
-    "fragment": _string("What to merge into the file by hand."),
-    "own_command": _maybe_string("What the client's own command line would do the same with."),
+    **CLIENTS,
     "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),
     "schema": {"type": "object", "description": "The JSON Schema of every answer."},
     "generated_at": _string("When the schema last changed.", **_TIME),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from outlive.client_config import make_entry, registry
-from outlive.client_config.discover import config_file, own_words
+from outlive.client_config.discover import config_file, installed, own_words
 from outlive.client_config.edit import NONE, Change
 from outlive.client_config.registry import CLIENTS, LEVELS, USER
 from outlive.errors import OutliveError, invalid
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 def install(
     ctx: Context,
     *,
-    client: str,
+    client: str | None = None,
+    every: bool = False,
+    yes: bool = False,
     level: str = USER,
     name: str = "outlive",
     args: list[str] | tuple[str, ...] = (),
@@ -32,13 +35,43 @@ def install(
     approve: bool = False,
     show: bool = False,
 ) -> dict[str, Any]:
-    """Write the entry into the client's file, and leave everything else in it as it is."""
+    """Write the entry into the client's file, and leave everything else in it as it is.
+
+    `every`: into the file of each client that is on this machine, after a question at the terminal.
+    """
+    if every:
+        if client or url or token_env or approve or level != USER:
+            message = (
+                "--all goes without a client, --for, --url, --token-env and --approve: they differ for each client"
+            )
+            raise invalid("every", message, usage=True)
+        return _install_all(ctx, name, args, command, yes=yes, show=show)
+    if client is None:
+        raise invalid("client", f"name a client ({', '.join(CLIENTS)}), or use --all", usage=True)
+    if yes:
+        raise invalid("yes", "--yes goes with --all; one client is not asked about", usage=True)
+    return _install(ctx, client, level, name, args, command, url, token_env, approve=approve, show=show)
+
+
+def _install(
+    ctx: Context,
+    client: str,
+    level: str,
+    name: str,
+    args: list[str] | tuple[str, ...],
+    command: str | None,
+    url: str | None,
+    token_env: str | None,
+    *,
+    approve: bool,
+    show: bool,
+) -> dict[str, Any]:
     target = CLIENTS[client]
     file = config_file(target, level, ctx.env, ctx.cwd)
     if not name.strip() or any(char < " " for char in name):
         raise invalid("name", f"not a name of a server: {name!r}")
     if url is None:
-        entry = _on_stdio(ctx, target, args, command, token_env)
+        entry = _on_stdio(ctx, target, name, args, command, token_env)
     elif args or command:
         message = "--url leads to a server that runs already; --arg and --command are for one to start"
         raise invalid("url", message, usage=True)
@@ -75,15 +108,56 @@ def install(
     }
 
 
+def _install_all(
+    ctx: Context, name: str, args: list[str] | tuple[str, ...], command: str | None, *, yes: bool, show: bool
+) -> dict[str, Any]:
+    """Install for each client that is on this machine; one that fails does not stop the next."""
+    asked = not yes and not show and os.isatty(0) and os.isatty(2)
+    told = []
+    for client, evidence in installed(ctx.env, ctx.cwd).items():
+        try:
+            found = _install(ctx, client, USER, name, args, command, None, None, approve=False, show=True)
+            wanted = found["change"] not in (None, NONE) and not show
+            if wanted and (yes or (asked and _agreed(found, evidence))):
+                found = _install(ctx, client, USER, name, args, command, None, None, approve=False, show=False)
+        except OutliveError as error:
+            found = {"client": client, "change": None, "written": False, "hint": error.message}
+        told.append({"found": evidence, **{key: found[key] for key in _IN_A_LIST if key in found}})
+    unwritten = [one["client"] for one in told if one["change"] not in (None, NONE) and not one["written"]]
+    if not told:
+        hint = "No client was found. `outlive install CLIENT` writes the file of one that comes later."
+    elif unwritten and not asked and not show:
+        hint = "Nothing was written: no terminal is there to ask at. --yes writes all; `outlive install CLIENT` one."
+    else:
+        hint = ""
+    return {"clients": told, **({"hint": hint} if hint else {})}
+
+
+_IN_A_LIST = ("client", "path", "name", "change", "written", "backup", "hint")
+
+
+def _agreed(found: dict[str, Any], evidence: str) -> bool:
+    """Ask at the terminal whether the client is to get outlive; no answer is a no."""
+    title = CLIENTS[found["client"]].title
+    sys.stderr.write(f"{title} ({evidence}): write {found['path']}? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def _on_stdio(
-    ctx: Context, client: Client, args: list[str] | tuple[str, ...], command: str | None, token_env: str | None
+    ctx: Context,
+    client: Client,
+    name: str,
+    args: list[str] | tuple[str, ...],
+    command: str | None,
+    token_env: str | None,
 ) -> dict[str, Any]:
     if token_env is not None:
         raise invalid("token_env", "--token-env goes with --url", usage=True)
     words = [command] if command else own_words(sys.argv)
     if args and not command:
         make_entry.check_arguments(words, args)
-    return make_entry.on_stdio(client, words, args, ctx.env, ctx.flags)
+    return make_entry.on_stdio(client, name, words, args, ctx.env, ctx.flags)
 
 
 def uninstall(
@@ -130,10 +204,13 @@ NAME = Arg("name", STR, "The server's name in that file.", default="outlive", me
 
 INSTALL = Verb(
     "install",
-    "Put outlive into the configuration of an MCP client.",
+    "Put outlive into the configuration of an MCP client, or of all.",
     install,
     args=(
-        CLIENT,
+        Arg("client", STR, "The MCP client; not with --all.", cli="CLIENT", choices=tuple(CLIENTS)),
+        Arg("every", BOOL, "Find the clients on this machine, and ask about each at the terminal.", default=False,
+            cli="--all"),
+        Arg("yes", BOOL, "With --all: do not ask.", default=False),
         FOR,
         SCOPE,
         NAME,
@@ -145,7 +222,7 @@ INSTALL = Verb(
         Arg("approve", BOOL, "Let the client call the tools without asking you (Codex, Gemini CLI).", default=False),
         Arg("show", BOOL, "Write nothing: show the entry, and what would be changed.", default=False, cli="--print"),
     ),
-    result="client scope path name change written backup entry besides? fragment own_command hint?",
+    result="client? scope? path? name? change? written? backup? entry? besides? fragment? own_command? clients? hint?",
     detail="Everything else in the file stays as it is, comments too. The file as it was before the first change is kept "
     "beside it as FILE.before-outlive. A server of that name is replaced only if it is provably outlive. The same call "
     "again changes nothing. Members that the client needs besides are added unless the entry has them. --root, --config and OUTLIVE_ROOT are passed on. Clients: " + ", ".join(CLIENTS) + ".",

@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 from outlive.client_config.discover import survey
+from outlive.client_config.registry import CLIENTS
 from outlive.jobs.doctor.finding import Finding, ok, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from outlive.jobs.doctor.finding import Place
 
 
 def clients(place: Place) -> Finding:
-    """Check which MCP clients are set up to start `outlive mcp`, and whether they can."""
+    """Check which MCP clients are set up to start `outlive mcp`, and whether the server starts and
+    offers its tools in the environment that the client gives it."""
     looked = survey(place.env, place.cwd)
+    _try(place, [one for one in looked if one["command"] and not one["problem"]])
     configured = [one for one in looked if one["configured"]]
     broken = [one for one in looked if one["problem"]]
-    facts = {"clients": [one for one in looked if one["present"]]}
+    # Values may be secrets of other programs
+    facts = {"clients": [{**one, "env": sorted(one["env"])} for one in looked if one["present"]]}
     if broken:
         told = "; ".join(f"{one['title']} ({one['scope']}): {one['problem']}" for one in broken)
         advice = "`outlive install CLIENT` writes the entry anew; a file that cannot be read has to be mended."
         return warn(told, advice, **facts)
     if not configured:
         return ok("no MCP client is set up to start outlive yet: `outlive install CLIENT` does it", **facts)
-    return ok("set up in " + ", ".join(f"{one['title']} ({one['scope']})" for one in configured), **facts)
+    return ok("set up in " + ", ".join(map(_told, configured)), **facts)
+
+
+def _try(place: Place, entries: list[dict[str, Any]]) -> None:
+    """Start each server, and put its tools or what went wrong into its entry."""
+    if not entries:
+        return
+    from outlive.client_config import trial
+
+    starts = [trial.start_of(CLIENTS[one["client"]], one["command"], one["env"], place.env) for one in entries]
+    answers = trial.tools(starts, place.cwd)
+    for one, start in zip(entries, starts, strict=True):
+        answer = answers[start]
+        if isinstance(answer, str):
+            one["problem"] = answer
+        else:
+            one["tools"] = answer
+
+
+def _told(one: dict[str, Any]) -> str:
+    place = f"{one['title']} ({one['scope']})"
+    return f"{place}: {' and '.join(one['tools'])} answer" if one.get("tools") else f"{place}: over HTTP, not tried"
