@@ -108,6 +108,9 @@ PROGRESS_EVERY_S = 1.0  # the first comes after this; clients draw each of them
 # Also without news: clients that extend their time-out on progress expect some in 10 s
 PROGRESS_HEARTBEAT_S = 9.0
 
+# --- stdio ------------------------------------------------------------------------------------------------------
+STDIO_LINE_BYTES = MAX_STDIN_WRITE_BYTES  # of one message; over HTTP it is HTTP_BODY_BYTES
+
 # --- HTTP -------------------------------------------------------------------------------------------------------
 TOKENS = 100
 TOKEN_NAME_CHARS = 40

@@ -135,6 +135,29 @@ window.readable = readable
     jobs.end()
 
 
+def test_a_long_answer_is_made_in_a_thread(serve: Serve, work: Path, jobs: Jobs) -> None:
+    told = """
+import sys, threading
+from outlive import verbs
+from outlive.mcp import server
+from outlive.render import window
+def named(what, plain):
+    def call(*args, **kwargs):
+        where = "loop" if threading.current_thread() is threading.main_thread() else "thread"
+        print(what, where, file=sys.stderr, flush=True)
+        return plain(*args, **kwargs)
+    return call
+window.tails = named("read", window.tails)
+server.text.render = named("worded", server.text.render)
+"""
+    served = serve(patch=f"exec({told!r})")
+    job = served.tool("exec", command="seq 100000", workdir=str(work), max_bytes=1_000)["job_id"]
+    before = len(served.said())
+    assert served.tool("process", action="tail", job_id=job, tail_lines=100_000, max_bytes=250_000)["ok"]
+    assert served.said()[before:].split("\n")[:-1] == ["read thread", "worded thread"]
+    jobs.end()
+
+
 def test_a_wait_searches_long_output_in_a_thread(serve: Serve, work: Path, jobs: Jobs) -> None:
     told = """
 import sys, threading

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import select
 import sys
 from collections.abc import Iterator
@@ -10,12 +12,16 @@ from pathlib import Path
 import pytest
 
 from support.cli import Cli, Jobs
-from support.mcp_client import RawMcp
+from support.mcp_client import McpRefusal, RawMcp
 
 AT_ONCE = 4
+STREAMS = 3
+LINE_BYTES = 200_000
+LIMITS = f"from outlive import limits; limits.STDIO_LINE_BYTES = {LINE_BYTES}; limits.FOLLOWED_RESOURCES = {STREAMS}; "
+MAIN = "from outlive.__main__ import main; sys.exit(main())"
 FEW = (
-    f"import sys; from outlive.mcp.stdio import transport; transport._AT_ONCE = {AT_ONCE}; transport._AHEAD_LINES = 8; "
-    "from outlive.__main__ import main; sys.exit(main())"
+    f"import sys; {LIMITS}from outlive.mcp.stdio import transport; transport._AT_ONCE = {AT_ONCE}; "
+    f"transport._AHEAD_LINES = 8; {MAIN}"
 )
 MANY = 400  # messages of 4 KB: far more than two pipes hold
 
@@ -56,3 +62,67 @@ def test_a_cancellation_is_heard_while_requests_wait(client: RawMcp, cli: Cli, j
     for number in (waiting[0], *waiting[2:]):
         assert client.tool_answer(number)["state"] == "killed"
     jobs.end()
+
+
+LISTEN = {"notifications": {"resourceSubscriptions": []}}
+
+
+@pytest.fixture
+def listener(place: Path, cli: Cli) -> Iterator[RawMcp]:
+    with RawMcp(log=place / "server.log", command=[sys.executable, "-c", FEW, "mcp"], era="modern") as found:
+        yield found.start()
+
+
+def test_subscriptions_stay_in_the_pipe_while_their_answers_are_unread(listener: RawMcp) -> None:
+    assert listener.process.stdout
+    fcntl.fcntl(listener.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    sent = []
+    while select.select([], [listener.process.stdin], [], 1)[1]:
+        sent.append(listener.begin("subscriptions/listen", {**LISTEN, "_meta": {"padding": "x" * 3_800}}))
+        assert len(sent) < MANY, "the server reads on for ever"
+    assert len(sent) > STREAMS
+    for number in sent[STREAMS:]:
+        with pytest.raises(McpRefusal, match=f"{STREAMS} subscriptions are open already"):
+            listener.answer(number)
+    assert not any(listener.is_answered(number) for number in sent[:STREAMS])
+
+
+def test_a_subscription_that_ends_makes_room_for_the_next(listener: RawMcp) -> None:
+    first, *_ = [listener.begin("subscriptions/listen", LISTEN) for _ in range(STREAMS)]
+    with pytest.raises(McpRefusal, match="subscriptions are open already"):
+        listener.request("subscriptions/listen", LISTEN)
+    listener.cancel(first)
+    again = listener.begin("subscriptions/listen", LISTEN)
+    listener.request("tools/list")
+    assert not listener.is_answered(again)
+
+
+def too_long(number: int, *, last: bool) -> bytes:
+    """A call of more than LINE_BYTES, with its id before or after the arguments."""
+    arguments = {"action": "write", "job_id": "x", "data": "x" * LINE_BYTES, "id": 1}
+    call = {"method": "tools/call", "params": {"name": "process", "arguments": arguments}}
+    named = {"jsonrpc": "2.0", "id": number}
+    return json.dumps({**call, **named} if last else {**named, **call}).encode() + b"\n"
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["id first", "id last"])
+@pytest.mark.parametrize("loaded", [False, True], ids=["before the SDK", "with the SDK"])
+def test_a_message_that_is_too_long_is_refused_and_the_connection_goes_on(
+    client: RawMcp, last: bool, loaded: bool
+) -> None:
+    if loaded:
+        assert client.call("process", action="list")["ok"]
+    client.send_bytes(too_long(700, last=last))
+    with pytest.raises(McpRefusal, match="MiB, and was not read") as refused:
+        client.answer(700)
+    assert refused.value.code == -32600
+    assert client.call("process", action="list")["ok"]
+
+
+def test_an_endless_line_is_not_kept(client: RawMcp) -> None:
+    for _ in range(8):
+        client.send_bytes(b"x" * LINE_BYTES)
+    client.send_bytes(b"\n")
+    with pytest.raises(McpRefusal, match="MiB, and was not read"):
+        client.answer(None)  # type: ignore[arg-type]
+    assert client.request("ping") == {}

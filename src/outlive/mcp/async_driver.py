@@ -17,14 +17,15 @@ from outlive.jobs.waiting import is_waiting
 from outlive.mcp.threads import Threads
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from typing import Any
+    from collections.abc import Callable, Generator
+    from typing import Any, TypeVar
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Pause
     from outlive.verbs.spec import Verb
 
     Action = Generator[Pause | None, None, Any]
+    T = TypeVar("T")
 
 _TURN_S = 0.05  # of work in a thread, after which another call may have it
 
@@ -74,6 +75,11 @@ async def drive(found: Action, *, caller: str = "", slow: bool = False) -> Any:
             found.close()
         else:
             working.add_done_callback(lambda _: found.close())
+
+
+async def apart(caller: str, work: Callable[[], T]) -> T:
+    """Return what `work` returns, which runs in one of the threads that `caller` has a share of."""
+    return await asyncio.shield(await _threads.start(caller, work))
 
 
 async def drive_on(found: Action) -> None:

@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
@@ -22,7 +23,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from outlive.core.records import EXEC as RUN_COMMANDS
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
-from outlive.mcp import private_parts, shown
+from outlive.mcp import async_driver, private_parts, shown
 from outlive.mcp.caller import on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable, restored
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from outlive.verbs.spec import Verb
 
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"  # in the _meta of each request, from protocol 2026-07-28 on
+_LARGE_CHARS = 65_536  # of an answer that is rendered in a thread: it would keep all other calls waiting
 _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not affected."
 
 
@@ -105,7 +107,8 @@ class Handlers:
         client, process = client_name(ctx), PROCESS in self._calls.tools.offers
         # A client that follows tasks is a program, and so is what turns this result into a task
         sent_as = shown.BOTH if tasks.declared(ctx) else shown.answers_of(client, self._answers)
-        return _result(
+        made = partial(
+            _result,
             found,
             detail=detail,
             process=process,
@@ -113,6 +116,14 @@ class Handlers:
             job_word=shown.job_word(client),
             in_meta=shown.in_meta(client),
         )
+        if _shown_chars(found) < _LARGE_CHARS:
+            return made()
+        try:
+            return await async_driver.apart(caller.owner, made)
+        except anyio.get_cancelled_exc_class():
+            if ctx.request_id is not None:
+                self._calls.sent(ctx.request_id, written=False)
+            raise
 
     def _note(self, ctx: ServerRequestContext[Any], sent: Callable[[bool], None] | None) -> None:
         """Have `sent` called when the answer has been written, or never will be."""
@@ -258,6 +269,11 @@ def client_name(ctx: ServerRequestContext[Any]) -> str | None:
     info: Any = (ctx.meta or {}).get(CLIENT_INFO)
     name = info.get("name") if isinstance(info, dict) else None
     return name if isinstance(name, str) else None
+
+
+def _shown_chars(found: dict[str, Any]) -> int:
+    """Return how long the texts of an answer are, which is what its rendering costs."""
+    return sum(len(value) for value in found.values() if isinstance(value, str))
 
 
 def _result(

@@ -46,6 +46,7 @@ VERB = Verb(
             maximum=limits.MAX_SHOWN_BYTES, metavar="N", mcp_help=MAX_BYTES.mcp_help),
     ),
     right=READ,
+    slow=True,
     result="job_id state exit_code? signal? reason? timeout_ms stdout_tail stderr_tail truncated encoding stdout_observed_bytes stderr_observed_bytes "
     "stdout_included_bytes stderr_included_bytes gaps? stdout_log_path stderr_log_path dropped_bytes? missing_bytes? hint?",
 )  # fmt: skip

@@ -8,8 +8,9 @@ clients do not send exactly so, is left to the SDK.
 
 from __future__ import annotations
 
-from outlive import fastjson
+from outlive import fastjson, limits
 from outlive.mcp import introduction
+from outlive.mcp.stdio.wire import TooLong
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +21,14 @@ LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # wi
 MODERN_VERSION = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"  # of the members of a request's _meta, from MODERN_VERSION on
 VERSION, CLIENT, CAPABILITIES = f"{PREFIX}protocolVersion", f"{PREFIX}clientInfo", f"{PREFIX}clientCapabilities"
-_INTERNAL_ERROR = -32603  # of JSON-RPC
+INVALID_REQUEST, _INTERNAL_ERROR = -32600, -32603  # of JSON-RPC
 _SERVER = f"{PREFIX}serverInfo"
 # The SDK's server takes no notice of these
 _IGNORED = ("notifications/cancelled", "notifications/progress", "notifications/roots/list_changed")
+TOO_LONG = (
+    f"This message has more than {limits.STDIO_LINE_BYTES // 1024**2} MiB, and was not read. "
+    "Send less in one call; let the command read a file."
+)
 # Members that the SDK puts first into a schema, in this order; the others follow in ours
 _FIRST_OF_SCHEMAS: dict[bool, dict[str, tuple[str, ...]]] = {
     False: dict.fromkeys(("inputSchema", "outputSchema"), ("$schema", "properties", "required", "type")),
@@ -60,6 +65,8 @@ class FirstAnswers:
         tells whether a client of this name may have jobs; it may take its time.
         """
         self._has_jobs = has_jobs
+        if isinstance(line, TooLong):
+            return _error(id_in(line), INVALID_REQUEST, TOO_LONG)
         try:
             message = fastjson.loads(line)
         except ValueError:
@@ -228,5 +235,22 @@ def refusal(line: bytes, message: str) -> bytes:
         return b""
     if not isinstance(found, dict) or "method" not in found or type(found.get("id")) not in (int, str):
         return b""
-    error = {"code": _INTERNAL_ERROR, "message": message}
-    return fastjson.dumps({"jsonrpc": "2.0", "id": found["id"], "error": error}).encode() + b"\n"
+    return _error(found["id"], _INTERNAL_ERROR, message)
+
+
+def id_in(line: TooLong) -> int | str | None:
+    """Return the id of a request of which the beginning and the end are known; None if neither
+    has it. Some clients write it first, some last."""
+    import re  # late: few lines are that long
+
+    text, string = line.decode("utf-8", "replace"), r'"(?:[^"\\]|\\.)*"'
+    number = rf'"id"\s*:\s*(-?\d+|{string})'
+    others = rf'(?:"(?:jsonrpc|method)"\s*:\s*{string}\s*,\s*)*'
+    found = re.match(rf"\s*\{{\s*{others}{number}\s*,", text)
+    found = found or re.search(rf',\s*{number}\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}}\s*\Z', text)
+    return fastjson.loads(found[1]) if found else None
+
+
+def _error(number: int | str | None, code: int, message: str) -> bytes:
+    error = {"code": code, "message": message}
+    return fastjson.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode() + b"\n"

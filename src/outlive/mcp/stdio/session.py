@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ENDING = (signal.SIGINT, signal.SIGTERM)
 _TOGETHER_MS = 20  # a client that asks for tools soon after something else does so within this time
 _MANY = 100  # requests that wait for the SDK; a client that sends so many has asked for the tools or never will
+_MANY_BYTES = 1_048_576  # of them
 _FEW_JOBS = 1000  # so many are read in a tenth of a second
 _QUIET_MS = 1000  # a client that shook hands and then asks nothing for so long waits for nothing
 _GONE = (
@@ -100,7 +101,8 @@ class Session:
                     self.wire.lines = lines[number:]
                     return True
             together_ms = _TOGETHER_MS if self.front.replay and not self.front.listed else 0
-            if waiting and (self.wire.ended or len(waiting) >= _MANY or not self.wire.can_read(together_ms)):
+            many = len(waiting) >= _MANY or sum(map(len, waiting)) >= _MANY_BYTES
+            if waiting and (self.wire.ended or many or not self.wire.can_read(together_ms)):
                 self.prepare()
                 waiting = self._answered_slowly(waiting)
                 if waiting:

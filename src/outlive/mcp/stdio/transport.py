@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from mcp.shared.message import SessionMessage
 from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    ErrorData,
     JSONRPCError,
     JSONRPCNotification,
     JSONRPCRequest,
@@ -20,7 +23,10 @@ from mcp.types import (
     jsonrpc_message_adapter,
 )
 
+from outlive import limits
 from outlive.mcp.json_safe import decodable
+from outlive.mcp.stdio.first_answers import TOO_LONG, id_in
+from outlive.mcp.stdio.wire import TooLong
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -36,6 +42,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 128  # requests that are worked on or whose answers are not written yet
 _AHEAD_LINES, _AHEAD_BYTES = 1_000, 1_048_576  # of what is read while so many are
 _LISTEN = "subscriptions/listen"  # is answered when the client ends it
+_TOO_MANY = f"{limits.FOLLOWED_RESOURCES} subscriptions are open already: end one first."
 _CANCELLED = "notifications/cancelled"
 
 
@@ -52,7 +59,7 @@ async def streams(
     sent, sent_from = anyio.create_memory_object_stream[SessionMessage]()
     requests = _Requests()
     async with anyio.create_task_group() as group:
-        group.start_soon(_Reader(wire, requests, received_to).read, front.replay)
+        group.start_soon(_Reader(wire, requests, received_to, sent.clone()).read, front.replay)
         group.start_soon(_write, wire, front.repeated, sent_from, sent_answer, requests)
         yield received, sent
 
@@ -66,6 +73,7 @@ class _Requests:
 
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()
+        self._listening: Counter[str] = Counter()  # these are answered when the client ends them
         self._ended = anyio.Event()
 
     @property
@@ -75,12 +83,20 @@ class _Requests:
     def begin(self, number: int | str) -> None:
         self._open[str(number)] += 1
 
+    def listen(self, number: int | str) -> bool:
+        """Count a subscription, and return whether there is room for it."""
+        if self._listening.total() >= limits.FOLLOWED_RESOURCES:
+            return False
+        self._listening[str(number)] += 1
+        return True
+
     def end(self, number: object) -> None:
         """Take note that a request is answered, or is cancelled and will not be."""
         key = str(number)  # a client may cancel request 7 as "7", or one that was never made
-        self._open[key] -= 1
-        if self._open[key] <= 0:
-            del self._open[key]
+        for counted in (self._open, self._listening):
+            counted[key] -= 1
+            if counted[key] <= 0:
+                del counted[key]
         self._ended.set()
 
     async def until_one_ends(self) -> None:
@@ -95,10 +111,18 @@ class _Reader:
     so may the answer to a question of the server. Nothing else overtakes, and nothing is dropped.
     """
 
-    def __init__(self, wire: Wire, requests: _Requests, to: MemoryObjectSendStream[Received]) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        requests: _Requests,
+        to: MemoryObjectSendStream[Received],
+        answers: MemoryObjectSendStream[SessionMessage],
+    ) -> None:
+        """`answers` takes those to what is not handed over."""
         self._wire = wire
         self._requests = requests
         self._to = to
+        self._answers = answers
         self._ahead: deque[tuple[Received, int]] = deque()  # each with the length of its line
         self._ahead_bytes = 0
         self._asked: set[str] = set()  # the ids of the requests among them
@@ -106,7 +130,7 @@ class _Reader:
 
     async def read(self, replay: list[bytes]) -> None:
         wire = self._wire
-        async with self._to:
+        async with self._to, self._answers:
             wire.lines[:0] = replay
             while True:
                 await self._sort()
@@ -128,6 +152,9 @@ class _Reader:
         """Put what was read behind what waits, except for what may make room."""
         lines, self._wire.lines = self._wire.lines, []
         for line in lines:
+            if isinstance(line, TooLong):
+                await self._refuse(id_in(line), INVALID_REQUEST, TOO_LONG)
+                continue
             message = message_of(line)
             number, cancelled = _asks(message), _cancels(message)
             if str(cancelled) in self._asked:
@@ -154,12 +181,20 @@ class _Reader:
                 await self._send(self._withdrawn.pop(str(number)))
 
     async def _send(self, message: Received) -> None:
-        number, cancelled = _asks(message), _cancels(message)
+        number, cancelled, stream = _asks(message), _cancels(message), _listens(message)
+        if stream is not None and not self._requests.listen(stream):
+            await self._refuse(stream, INTERNAL_ERROR, _TOO_MANY)
+            return
         if number is not None:
             self._requests.begin(number)
         await self._to.send(message)
         if cancelled is not None:
             self._requests.end(cancelled)
+
+    async def _refuse(self, number: int | str | None, code: int, message: str) -> None:
+        """Answer with an error what is not handed over."""
+        error = JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=code, message=message))
+        await self._answers.send(SessionMessage(error))
 
     async def _room_or_more(self) -> None:
         """Wait until a request ends, or until there is more to read and room for it."""
@@ -179,6 +214,12 @@ def _asks(message: Received) -> int | str | None:
     """Return the id of a request that is answered without another message of the client."""
     sent = None if isinstance(message, Exception) else message.message
     return sent.id if isinstance(sent, JSONRPCRequest) and sent.method != _LISTEN else None
+
+
+def _listens(message: Received) -> int | str | None:
+    """Return the id of a request for a subscription."""
+    sent = None if isinstance(message, Exception) else message.message
+    return sent.id if isinstance(sent, JSONRPCRequest) and sent.method == _LISTEN else None
 
 
 def _is_answer(message: Received) -> bool:

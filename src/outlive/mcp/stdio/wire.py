@@ -10,16 +10,22 @@ import fcntl
 import os
 import select
 
+from outlive import limits
+
 READ_BYTES = 65_536
 _ROOM = 4096  # PIPE_BUF: a pipe that is ready to be written to takes as much without blocking
 _FIRST_PRIVATE_FD = 3
 
 
+class TooLong(bytes):
+    """The beginning and the end of a line of more than STDIO_LINE_BYTES, of which no more is kept."""
+
+
 class Wire:
     """The connection to the client, by two open files.
 
-    `lines` are the lines that were read and not taken out yet, without their ends. `ended`: the
-    client sends no more.
+    `lines` are the lines that were read and not taken out yet, without their ends; a line that is
+    too long is a `TooLong`. `ended`: the client sends no more.
     """
 
     def __init__(self, incoming: int, outgoing: int) -> None:
@@ -27,7 +33,8 @@ class Wire:
         self.outgoing = outgoing
         self.lines: list[bytes] = []
         self.ended = False
-        self._begun: list[bytes] = []  # the parts of a line whose end is yet to come
+        self._begun: list[bytes] = []  # the parts of a line whose end is yet to come, and
+        self._begun_bytes = 0  # how long it is
 
     @classmethod
     def of_stdio(cls) -> Wire:
@@ -58,14 +65,24 @@ class Wire:
             data = b""
         self.ended = not data
         *whole, rest = data.split(b"\n")
-        if whole:
-            self.lines += [b"".join([*self._begun, whole[0]]), *whole[1:]]
-            self._begun = []
+        for part in whole:
+            self._begin(part)
+            self._end_line()
         if rest:
-            self._begun.append(rest)
+            self._begin(rest)
         if self.ended and self._begun:
-            self.lines.append(b"".join(self._begun))
-            self._begun = []
+            self._end_line()
+
+    def _begin(self, part: bytes) -> None:
+        self._begun_bytes += len(part)
+        if self._begun_bytes > limits.STDIO_LINE_BYTES:
+            del self._begun[1:-1]
+        self._begun.append(part)
+
+    def _end_line(self) -> None:
+        line = b"".join(self._begun)
+        self.lines.append(line if self._begun_bytes <= limits.STDIO_LINE_BYTES else TooLong(line))
+        self._begun, self._begun_bytes = [], 0
 
     def write_some(self, data: memoryview) -> int:
         """Write what can be written without waiting, and return how many bytes that is. Errors:

@@ -313,11 +313,11 @@ class Calls:
         """Call `sent` when the answer to the request with this id has been sent, on stdio."""
         self._unsent[request] = sent
 
-    def sent(self, request: int | str) -> None:
-        """Take note that the answer to a request has been sent."""
+    def sent(self, request: int | str, *, written: bool = True) -> None:
+        """Take note that the answer to a request has been sent, or never will be."""
         then = self._unsent.pop(request, None)
         if then is not None:
-            then(True)
+            then(written)
 
     def end_session(self, session: str) -> None:
         """Take note that a session over HTTP has ended: its notices go to the next one."""
