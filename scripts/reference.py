@@ -58,15 +58,16 @@ This page lists every verb and option of `outlive`. The same text is in the
 terminal: `outlive --help` lists the verbs, `outlive VERB --help` explains one.
 
 Every verb prints exactly one JSON object on stdout; [Answers](answers.md) explains its fields.
-Logs go to stderr. `attach`, `mcp`, `serve` and `demo` print no object, and `events --follow`
-prints one object a line. The exit status of `outlive` is
+Logs go to stderr. `attach`, `mcp`, `serve` and `demo` print no object, `events --follow` prints one
+object a line, and `log`, `run`, `start` and `restart` with `--follow` print what the job prints.
+The exit status of `outlive` is
 
 - 0: the verb answered, whatever became of the job;
 - 1: the answer is an error object ([Errors](errors.md));
 - 2: the command line was wrong (an error object on stdout, the usage line on stderr);
 - 130: interrupted with `Ctrl-C`. The job goes on.
 
-`run --wait --propagate` is the exception: it exits with the job's exit code, with 128 plus the
+`--propagate` with `--wait` or `--follow` is the exception: the call exits with the job's exit code, with 128 plus the
 number of the signal that ended the job, with 127 if the program was not found, and with 126 if it
 could not be executed.
 """

@@ -17,6 +17,7 @@ import pytest
 import outlive
 from outlive import config, demo, verbs
 from outlive.cli import parse
+from outlive.verbs.spec import Arg
 from support import pages
 from support.cli import Cli, Jobs, environment
 from support.mcp_client import McpSession
@@ -165,12 +166,16 @@ def test_the_pages_written_from_the_declarations_are_up_to_date() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def _named(arg: Arg) -> str:
+    return f"{arg.short}, {arg.cli}" if arg.short else arg.cli
+
+
 def test_the_reference_has_every_verb_and_its_arguments() -> None:
     told = pages.text_of(REFERENCE / "cli.md")
     for name in verbs.names():
         section = told.split(f"\n## {name}\n")[1].split("\n## ")[0]
         for arg in verbs.load(name).args:
-            assert arg.hidden is True or not arg.cli or f"`{arg.cli}" in section, f"{name} {arg.cli}"
+            assert arg.hidden is True or not arg.cli or f"`{_named(arg)}" in section, f"{name} {arg.cli}"
 
 
 def test_the_configuration_on_its_page_is_what_holds_without_a_file(place: Path) -> None:

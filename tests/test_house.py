@@ -303,6 +303,19 @@ def test_a_call_of_the_command_line_loads_nothing_needless(verb: str, cli: Cli) 
     assert not (names - loaded("-c", "pass")[0]) & NEEDLESS
 
 
+@pytest.mark.parametrize("verb", ["status", "list", "run"])
+def test_a_plain_call_loads_nothing_of_what_is_for_a_person(verb: str, cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "true")["job_id"]
+    names, answer = loaded("-c", COMMAND, *{"run": ("run", "true"), "list": ("list",)}.get(verb, (verb, job)))
+    assert one_object(answer)["ok"], answer
+    assert {name for name in names if name.startswith("outlive.cli.")} == {
+        "outlive.cli.main",
+        "outlive.cli.parse",
+        "outlive.cli.stdio",
+        "outlive.cli.values",
+    }
+
+
 def test_a_supervisor_loads_nothing_heavy() -> None:
     modules = [path for path in MODULES if room_of(path) == "supervisor"]
     dotted = [".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in modules]

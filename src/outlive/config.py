@@ -90,7 +90,7 @@ _RENAMED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
 # Variables of ours that are not configuration: those of jobs, and the root
 _OWN = frozenset(
     "OUTLIVE_ROOT OUTLIVE_LOG OUTLIVE_CONFIG OUTLIVE_JOB_ID OUTLIVE_SHELL OUTLIVE_EVENT_PATH OUTLIVE_EVENT_TYPE "
-    "OUTLIVE_OWNER OUTLIVE_MACHINE OUTLIVE_CRASH_AT OUTLIVE_DEBUG_FILE".split()
+    "OUTLIVE_OWNER OUTLIVE_HUMAN OUTLIVE_MACHINE OUTLIVE_CRASH_AT OUTLIVE_DEBUG_FILE".split()
 )
 
 
@@ -148,10 +148,10 @@ class Config:
         if to == "off":
             return None
         bounds = {key: self.get("audit", key) for key in ("required", "max_bytes", "files")}
-        return {"to": to, "directory": self.audit_directory(env), **bounds}
+        return {"to": to, "directory": self.state_directory(env), **bounds}
 
     @staticmethod
-    def audit_directory(env: Mapping[str, str]) -> str:
+    def state_directory(env: Mapping[str, str]) -> str:
         """Return `$XDG_STATE_HOME/outlive`, else `~/.local/state/outlive`: no job root is in it."""
         base = env.get("XDG_STATE_HOME")
         if not base or not os.path.isabs(base):

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from outlive.cli import human
+from outlive.cli.text import Style, columns, duration, line, size, table
 from outlive.core.units import seconds_of
 
 NOW = "2026-03-15T12:00:00.000Z"
-STYLE = human.Style(now=seconds_of(NOW))
+STYLE = Style(now=seconds_of(NOW))
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31mred\x08\r\u202egpj.exe\x7f\ud800"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -76,19 +77,19 @@ def test_a_list_that_was_cut_says_so() -> None:
 
 
 def test_rows_are_cut_at_the_width_of_the_terminal() -> None:
-    style = human.Style(now=STYLE.now, width=40)
+    style = Style(now=STYLE.now, width=40)
     for row in human.answer(listed(job(name="長い名前" * 9), job(name="é" * 90)), style).splitlines():
-        assert human.columns(row) <= 40
+        assert columns(row) <= 40
 
 
 def test_wide_and_combining_characters_keep_the_columns_straight() -> None:
-    rows = human.table(("A", "B"), [["日本", "x"], ["e\u0301", "x"], ["abcd", "x"]], STYLE).splitlines()
-    assert {human.columns(row[: row.rindex("x")]) for row in rows[1:]} == {6}
+    rows = table(("A", "B"), [["日本", "x"], ["e\u0301", "x"], ["abcd", "x"]], STYLE).splitlines()
+    assert {columns(row[: row.rindex("x")]) for row in rows[1:]} == {6}
 
 
 def test_colours_are_there_only_where_they_are_asked_for() -> None:
     assert "\x1b" not in human.answer(listed(job()), STYLE)
-    coloured = human.answer(listed(job()), human.Style(colour=True, now=STYLE.now))
+    coloured = human.answer(listed(job()), Style(colour=True, now=STYLE.now))
     assert "\x1b[32m" in coloured
     assert coloured.count("\x1b[0m") == len(coloured.splitlines())
 
@@ -101,7 +102,7 @@ def test_only_a_terminal_gets_colours_and_no_color_is_respected(
     monkeypatch: pytest.MonkeyPatch, tty: bool, env: dict[str, str], colour: bool
 ) -> None:
     monkeypatch.setattr("os.isatty", lambda fd: tty)
-    assert human.Style.of_stdout(env).colour is colour
+    assert Style.of_stdout(env).colour is colour
 
 
 @pytest.mark.fault("F70")
@@ -123,7 +124,7 @@ def test_no_control_character_reaches_the_terminal(text: str) -> None:
 
 def test_a_name_with_a_line_break_stays_in_its_row() -> None:
     assert len(human.answer(listed(job(name="a\nb\u2028c")), STYLE).splitlines()) == 2
-    assert human.line("a\nb\t\x1b") == "a\\nb\\t\\x1b"
+    assert line("a\nb\t\x1b") == "a\\nb\\t\\x1b"
 
 
 def test_an_answer_is_its_fields_and_below_them_the_output() -> None:
@@ -202,14 +203,14 @@ def test_an_error_is_its_message_and_its_hint() -> None:
     ],
 )
 def test_durations_are_short(ms: int, text: str) -> None:
-    assert human.duration(ms) == text
+    assert duration(ms) == text
 
 
 @pytest.mark.parametrize(
     ("count", "text"), [(0, "0 B"), (1_536, "1.5 KiB"), (10 * 1024**3, "10 GiB"), (2**50, "1024 TiB")]
 )
 def test_sizes_are_short(count: int, text: str) -> None:
-    assert human.size(count) == text
+    assert size(count) == text
 
 
 def client_change(type_: str = "install", **changes: Any) -> str:

@@ -131,7 +131,8 @@ def _name(arg: Arg) -> str:
 
 
 def _signature(arg: Arg) -> str:
-    return arg.cli if arg.kind == BOOL else f"{arg.cli} {metavar(arg)}"
+    name = f"{arg.short}, {arg.cli}" if arg.short else arg.cli
+    return name if arg.kind == BOOL else f"{name} {metavar(arg)}"
 
 
 def _explained(arg: Arg) -> str:

@@ -6,7 +6,6 @@ as long as a bare Python.
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
 import time
@@ -37,10 +36,16 @@ PROGRAMS = {
     "serve": "outlive.mcp.http.serve:main",
     "demo": "outlive.demo:main",
 }
+# What --follow shows to a person, called with the context, the verb and its arguments; returns the exit status
+FOLLOWERS = {
+    "log": "outlive.cli.live.follow:log",
+    **dict.fromkeys(("run", "start", "restart"), "outlive.cli.live.follow:start"),
+}
 # These answer even where the root is unsafe or full
 _STORELESS = frozenset({"schema", "doctor", "install", "uninstall", "policy check"})
 _FORGIVING = frozenset({"doctor"})  # answer even where the configuration is broken
 _WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
+_OFF = ("", "0", "false", "no")  # values of OUTLIVE_HUMAN
 _NAMED = 5  # jobs that the message about ^C names
 
 
@@ -98,6 +103,8 @@ def _doing(call: _Call) -> str:
 
 def _dispatch(argv: list[str], call: _Call) -> int:
     options = call.options
+    if call.env.get("OUTLIVE_HUMAN", "0").lower() not in _OFF and os.isatty(1):
+        options["human"] = True
     words = parse.leading(argv, options, call.cwd)
     if words[:1] == ["help"]:
         options["help"], words = True, words[1:]
@@ -124,10 +131,14 @@ def _verb(words: list[str], call: _Call) -> int:
         return _help(verb)
     if call.options["version"]:
         return _version()
-    _check_propagate(call.values)
+    follow = bool(call.values.get("follow"))
+    if call.values.get("propagate"):
+        from outlive.cli import exit_status
+
+        exit_status.check_propagate(call.values, follow=follow)
     if verb.program:
         return _program(verb, call)
-    if verb.follow is not None and call.values.get("follow"):
+    if follow:
         return _follow(verb, call)
     detail = call.values.pop("detail", FULL)
     result = _run(verb, call, detail=detail)
@@ -137,15 +148,22 @@ def _verb(words: list[str], call: _Call) -> int:
         result["hint"] = " ".join([*call.options["notes"], *filter(None, [result.get("hint")])])
     # A person is shown what there is; the size is that of the object
     _print(call, envelope.answer(verb.type, result, FULL if call.options["human"] else detail))
-    return _propagated(result) if call.values.get("propagate") else ANSWERED
+    if not call.values.get("propagate"):
+        return ANSWERED
+    from outlive.cli import exit_status
+
+    return exit_status.of_job(result)
 
 
 def _follow(verb: Verb, call: _Call) -> int:
-    """Print one JSON object a line until none can come any more."""
-    assert verb.follow is not None
+    """Show what comes until nothing can come any more: one JSON object a line, or for a person."""
     values = {name: value for name, value in call.values.items() if name not in ("follow", "detail")}
-    _run(verb, call, lambda ctx: verb.follow and verb.follow(ctx, _print_line, **values))
-    return ANSWERED
+    if verb.follow is not None:
+        _run(verb, call, lambda ctx: verb.follow and verb.follow(ctx, _print_line, **values))
+        return ANSWERED
+    call.values["wait"] = True  # a job that has to be approved is waited for
+    follow = _imported(FOLLOWERS[verb.name])
+    return int(_run(verb, call, lambda ctx: follow(ctx, verb, **values)))
 
 
 def _print_line(found: dict[str, Any]) -> None:
@@ -238,12 +256,18 @@ class _Launcher:
 
 
 def _program(verb: Verb, call: _Call) -> int:
-    import importlib
-
-    module, _, function = PROGRAMS[verb.name].partition(":")
-    run: Callable[[dict[str, Any], dict[str, Any]], int] = getattr(importlib.import_module(module), function)
+    run: Callable[[dict[str, Any], dict[str, Any]], int] = _imported(PROGRAMS[verb.name])
     _collect_again()
     return run(call.values, call.options)
+
+
+def _imported(place: str) -> Callable[..., Any]:
+    """Return the function that `module:function` names."""
+    import importlib
+
+    module, _, function = place.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return found
 
 
 def _collect_again() -> None:
@@ -259,11 +283,15 @@ def _collect_again() -> None:
 def _print(call: _Call, found: dict[str, Any]) -> None:
     try:
         if call.options["human"]:
-            from outlive.cli import human
+            from outlive.cli import human, text
 
-            stdio.text(human.answer(found, human.Style.of_stdout(call.env)))
+            stdio.text(human.answer(found, text.Style.of_stdout(call.env)))
         else:
             stdio.json_line(envelope.encoded(found))
+            if os.isatty(1):
+                from outlive.cli import human_hint
+
+                human_hint.give_once(call.env)
     except OSError as error:  # stdout may be on a full disk: the caller sees half an object, so say why
         stdio.note(f"outlive: while writing the answer: {error.strerror}\n")
         raise SystemExit(ERROR) from None
@@ -359,32 +387,3 @@ def _cwd() -> str | None:
         return os.getcwd()
     except OSError:  # deleted under us, or a parent that may not be searched
         return None
-
-
-# --- run --wait --propagate ----------------------------------------------------------------------
-
-
-def _check_propagate(values: dict[str, Any]) -> None:
-    if values.get("propagate") and values.get("wait") is False:
-        hint = "Without --wait the job may have no exit code yet; add --wait."
-        raise invalid("propagate", "--propagate needs --wait", hint=hint, usage=True)
-
-
-def _propagated(result: dict[str, Any]) -> int:
-    """Return the exit status that a shell would have for the same command."""
-    if result.get("exit_code") is not None:
-        return int(result["exit_code"]) & 0xFF
-    if result.get("signal"):
-        return 128 + _signal_number(result["signal"])
-    if result.get("reason") == "launch":  # sh(1): 127 not found, 126 found but not executable
-        return 127 if result.get("errno") in ("ENOENT", errno.ENOENT) else 126
-    return ERROR
-
-
-def _signal_number(name: str) -> int:
-    from outlive.system.signals import number_of
-
-    base, _, above = name.partition("+")  # SIGRTMIN+3
-    if not above and base[3:].isdigit():  # SIG42: a signal without a name
-        return int(base[3:])
-    return (number_of(base) or 0) + int(above or 0)

@@ -126,7 +126,8 @@ class _Reader:
         self.verb = verb
         self.before_verb = before_verb
         self.given: dict[str, Any] = {}
-        self.flags = {**{arg.cli: arg for arg in args if arg.cli.startswith("-")}, **_GLOBAL_FLAGS}
+        named = {name: arg for arg in args for name in (arg.cli, arg.short) if name.startswith("-")}
+        self.flags = {**named, **_GLOBAL_FLAGS}
         self.slots = [arg for arg in args if is_positional(arg)]
 
     def read(self, words: list[str]) -> list[str]:

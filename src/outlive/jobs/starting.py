@@ -267,7 +267,18 @@ class Reply:
     """When a start is answered and how much output the answer shows: `WAITING` and `SHOWN` of
     verbs/shared_args.py."""
 
-    NAMES = ("until", "yield_ms", "background", "wait", "propagate", "wait_poll_ms", "tail_lines", "max_bytes", "raw")
+    NAMES = (
+        "until",
+        "yield_ms",
+        "background",
+        "wait",
+        "follow",
+        "propagate",
+        "wait_poll_ms",
+        "tail_lines",
+        "max_bytes",
+        "raw",
+    )
 
     def __init__(
         self,
@@ -276,6 +287,7 @@ class Reply:
         until: list[Any] | tuple[Any, ...] = (),
         background: bool = False,
         wait: bool = False,
+        follow: bool = False,
         propagate: bool = False,
         wait_poll_ms: int | None = None,
         tail_lines: int = 0,

@@ -64,6 +64,13 @@ def drive(found: Any, pause: Pause | None = None) -> Any:
         found.close()
 
 
+def hold_code() -> None:
+    """Keep within reach what a call that lasts may still import."""
+    from outlive.system import held_code
+
+    held_code.hold(*_ROOMS)
+
+
 def _sleep(pause: Pause) -> None:
     import select  # late: most calls wait for nothing
 
@@ -76,8 +83,6 @@ def _sleep(pause: Pause) -> None:
     if timeout_ms is None or timeout_ms > _SHORT_MS:
         if poller.poll(_SHORT_MS):
             return
-        from outlive.system import held_code
-
-        held_code.hold(*_ROOMS)
+        hold_code()
         timeout_ms = None if timeout_ms is None else timeout_ms - _SHORT_MS
     poller.poll(timeout_ms)

@@ -43,7 +43,7 @@ def audit(
     wanted = {name: value for name in _FILTERS if (value := filters.get(name)) is not None}
     if "verb" in wanted:
         wanted["verb"] = canonical(wanted["verb"]) or wanted["verb"]
-    to, directory = ctx.config.get("audit", "to"), ctx.config.audit_directory(ctx.env)
+    to, directory = ctx.config.get("audit", "to"), ctx.config.state_directory(ctx.env)
     reader = Reader(directory)
     found: list[dict[str, Any]] = []
     more = False

@@ -127,7 +127,7 @@ VERB = Verb(
             mcp_help="at most this many"),
         BUDGET,
         Arg("follow", BOOL, "Print each event as one line of JSON, and new ones as they come, until the job is over.", default=False,
-            mcp=""),
+            mcp="", short="-f"),
     ),
     right=READ,
     result="job_id state events next_event next_seq truncated hint?",

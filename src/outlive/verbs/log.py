@@ -10,7 +10,7 @@ from outlive.render import window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
-from outlive.verbs.spec import INT, JOB, MAX_BYTES, RAW, SINCE_SEQ, STR, Arg, Verb
+from outlive.verbs.spec import BOOL, INT, JOB, MAX_BYTES, RAW, SINCE_SEQ, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def log(
     context: int | None = None,
     max_bytes: int,
     raw: bool = False,
+    follow: bool = False,
+    propagate: bool = False,
 ) -> Waiting[dict[str, Any]]:
     """Return lines [offset, offset + limit), the output after `since_seq`, or the lines that match
     `search`."""
@@ -208,6 +210,9 @@ VERB = Verb(
             maximum=100, metavar="N", mcp_help="lines around each match"),
         MAX_BYTES,
         RAW,
+        Arg("follow", BOOL, "Show the last 10 lines, or from --limit, --offset or --since-seq on, then what is printed, until the "
+            "job ends; no answer follows. Of --search only the lines that match.", default=False, mcp="", short="-f"),
+        Arg("propagate", BOOL, "With --follow: exit with the job's exit code.", default=False, mcp=""),
     ),
     right=READ,
     result="job_id state exit_code? signal? reason? output since_seq next_seq truncated gaps? first_line last_line total_lines timeout_ms matches? dropped_bytes? missing_bytes? hint?",

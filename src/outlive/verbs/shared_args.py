@@ -112,7 +112,9 @@ WAITING = (
         mcp_help="answer after so long if it still runs; 0: at once"),
     Arg("background", BOOL, f"Answer after {limits.BACKGROUND_LOOK_MS} ms, or when until holds; no timeout unless given.", default=False, cli=""),
     Arg("wait", BOOL, "Answer when the job has ended, however long that takes.", default=False, mcp=""),
-    Arg("propagate", BOOL, "With --wait: exit with the job's exit code.", default=False, mcp=""),
+    Arg("propagate", BOOL, "With --wait or --follow: exit with the job's exit code.", default=False, mcp=""),
+    Arg("follow", BOOL, "Show the output as it comes, until the job ends; no answer follows. ^C leaves the job running, a second "
+        "one ends it.", default=False, mcp="", short="-f"),
     Arg("wait_poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--wait-poll-ms",
         hidden=True),
 )  # fmt: skip

@@ -48,6 +48,8 @@ class Arg:
     `mcp_help` replaces `help` in the schema, "": the name says it all. `section` names the section
     of the configuration without which the argument has no use, and is not listed.
 
+    `short`: another name of the flag on the command line, such as `-f`.
+
     `typed`: the text goes to the input of a job, where a NUL character is one like any other.
     """
 
@@ -70,6 +72,7 @@ class Arg:
         "mcp_help",
         "section",
         "typed",
+        "short",
     )
 
     def __init__(
@@ -93,6 +96,7 @@ class Arg:
         mcp_help: str | None = None,
         section: str | None = None,
         typed: bool = False,
+        short: str = "",
     ) -> None:
         self.name = name
         self.kind = kind
@@ -112,6 +116,7 @@ class Arg:
         self.mcp_help = mcp_help
         self.section = section
         self.typed = typed
+        self.short = short
 
 
 def check_texts(args: Iterable[Arg], values: Mapping[str, Any], *, escaped: bool) -> None:

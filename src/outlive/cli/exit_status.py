@@ -1,0 +1,40 @@
+"""The exit status of a call that ends like its job: --propagate."""
+
+from __future__ import annotations
+
+import errno
+
+from outlive.cli.main import ERROR
+from outlive.errors import invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def check_propagate(values: dict[str, Any], *, follow: bool) -> None:
+    """Raise invalid_argument if the call may answer before the job has an exit code."""
+    if not follow and not values.get("wait"):
+        flag = "--wait" if "wait" in values else "--follow"
+        hint = f"Without {flag} the job may have no exit code yet; add {flag}."
+        raise invalid("propagate", f"--propagate needs {flag}", hint=hint, usage=True)
+
+
+def of_job(result: dict[str, Any]) -> int:
+    """Return the exit status that a shell would have for the same command."""
+    if result.get("exit_code") is not None:
+        return int(result["exit_code"]) & 0xFF
+    if result.get("signal"):
+        return 128 + _signal_number(result["signal"])
+    if result.get("reason") == "launch":  # sh(1): 127 not found, 126 found but not executable
+        return 127 if result.get("errno") in ("ENOENT", errno.ENOENT) else 126
+    return ERROR
+
+
+def _signal_number(name: str) -> int:
+    from outlive.system.signals import number_of
+
+    base, _, above = name.partition("+")  # SIGRTMIN+3
+    if not above and base[3:].isdigit():  # SIG42: a signal without a name
+        return int(base[3:])
+    return (number_of(base) or 0) + int(above or 0)

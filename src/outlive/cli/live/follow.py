@@ -1,0 +1,276 @@
+"""`outlive log -f` and `outlive run -f`: show a job's output as it comes, until the job ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import stat
+import time
+
+from outlive.cli import exit_status, stdio, text
+from outlive.cli.live.printer import Printer
+from outlive.cli.main import ANSWERED, INTERRUPTED
+from outlive.core.ids import short_id
+from outlive.errors import invalid
+from outlive.jobs import adoption, ending, job_answer, lookup, waiting
+from outlive.jobs.control_client import ControlClient
+from outlive.store.output.line_index import Lines
+from outlive.store.output.merged import Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+    from outlive.verbs.spec import Verb
+
+LINES = 10  # of the output so far, as tail(1)
+AGAIN_S = 2.0  # within which a second ^C ends the job
+_BLOCK = 65_536
+_STREAMS = {"both": None, "stdout": 0, "stderr": 1}
+
+
+def log(ctx: Context, _verb: Verb, **args: Any) -> int:
+    """Show the last lines of a job, then what it prints. Return the exit status."""
+    stream = _STREAMS[args["stream"]]
+    with lookup.open_job(ctx, args["job"]) as job, _Follower(ctx, job, _printer(ctx, args), stream) as follower:
+        for warning in ctx.warnings:
+            _note(warning)
+        follower.at = _beginning(job, stream, args)
+        try:
+            found = follower.run()
+        except KeyboardInterrupt:
+            follower.finish()
+            _note(f"job {short_id(job.job_id)} goes on")
+            return INTERRUPTED
+        return _ended(follower, found, propagate=args["propagate"])
+
+
+def start(ctx: Context, verb: Verb, **args: Any) -> int:
+    """Start a job by `verb` (run, start or restart), and show what it prints from the beginning.
+    Return the exit status."""
+    if args["until"]:
+        raise invalid("until", "--follow goes without --until: it shows the output until the job ends", usage=True)
+    raw = args["raw"]
+    answer = waiting.drive(verb.run(ctx, **{**args, "wait": False, "yield_ms": 0}))
+    with lookup.open_known(ctx, answer["job_id"]) as job:
+        name = short_id(job.job_id)
+        for warning in [*ctx.warnings, *(["the job with this key runs already"] if answer.get("deduplicated") else [])]:
+            _note(warning)
+        _note(f"job {name}; ^C leaves it running, twice ends it")
+        with _Follower(ctx, job, _printer(ctx, {"raw": raw}), None) as follower:
+            try:
+                found = follower.run()
+            except KeyboardInterrupt:
+                return _interrupted(ctx, job, follower)
+            return _ended(follower, found, propagate=args["propagate"])
+
+
+def _interrupted(ctx: Context, job: JobDir, follower: _Follower) -> int:
+    """Detach after ^C; end the job if a second one follows soon."""
+    name = short_id(job.job_id)
+    follower.finish()
+    _note(f"^C again within {AGAIN_S:.0f} s ends the job", always=True)
+    try:
+        found = follower.run(time.monotonic() + AGAIN_S)
+        if found is not None:
+            _ended(follower, found, propagate=False)
+        else:
+            follower.finish()
+            _note(f"job {name} goes on; `outlive log -f {name}` shows it, `outlive kill {name}` ends it", always=True)
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        follower.finish()
+    _note(f"ending job {name}", always=True)
+    with contextlib.suppress(KeyboardInterrupt):  # a third one: the supervisor goes through with it alone
+        waiting.drive(ending.kill(ctx, job))
+        _ended(follower, follower.run(time.monotonic()), propagate=False)
+    return INTERRUPTED
+
+
+def _ended(follower: _Follower, found: Inspection | None, *, propagate: bool) -> int:
+    """Say how the job ended. Return the exit status."""
+    follower.finish()
+    if found is None:  # stdout has no reader any more
+        return ANSWERED
+    state = found.state
+    how = state.state
+    if state.message:
+        how = f"{state.state}: {state.message}"
+    elif state.reason in (None, "exit") and state.exit_code is not None:
+        how = f"exited with code {state.exit_code}"
+    elif state.reason or state.signal:
+        why = state.reason if state.reason != "signal" else None
+        how = f"{state.state}: {' '.join(filter(None, [why, state.signal]))}"
+    took = f" after {text.duration(job_answer.elapsed_ms(found))}" if state.started_at and state.finished else ""
+    _note(f"job {short_id(found.definition.job_id)} {how}{took}", always=state.state in ("failed", "unknown"))
+    if not propagate:
+        return ANSWERED
+    return exit_status.of_job(
+        {"exit_code": state.exit_code, "signal": state.signal, "reason": state.reason, "errno": state.errno}
+    )
+
+
+def _printer(ctx: Context, args: dict[str, Any]) -> Printer:
+    style = text.Style.of_stdout(ctx.env)
+    return Printer(
+        terminal=os.isatty(1),
+        colour=style.colour,
+        raw=args["raw"],
+        width=lambda: text.Style.of_stdout(ctx.env).width or 80,
+        wanted=_wanted(args.get("search")),
+    )
+
+
+def _wanted(pattern: str | None) -> Callable[[str], bool] | None:
+    if pattern is None:
+        return None
+    from outlive.store.output.patterns import Pattern  # late: it loads RE2
+
+    found = Pattern(pattern, field="search")
+    return lambda line: any(True for _ in found.hits(f"{line}\n".encode("utf-8", "replace")))
+
+
+def _note(said: str, *, always: bool = False) -> None:
+    """Tell the person about the job. A script reads how it ended from the exit status."""
+    if always or os.isatty(2):
+        stdio.note(f"[{text.line(said)}]\n")
+
+
+def _beginning(job: JobDir, stream: int | None, args: dict[str, Any]) -> int:
+    """Return the position from which the call shows output."""
+    with Output(job) as output:
+        since: int | None = args["since_seq"]
+        if since is not None:
+            return min(since, output.end_of(stream))
+        if args["offset"] is not None:
+            lines = Lines(job, output, stream)
+            try:
+                waiting.drive(lines.count())
+                first: int = lines.start_of(args["offset"]) if args["offset"] < lines.total() else lines.end
+                return first
+            finally:
+                lines.close()
+        return output.steady(_last_lines, output, stream, LINES if args["limit"] is None else args["limit"])
+
+
+def _last_lines(output: Output, stream: int | None, count: int) -> int:
+    """Return where the last `count` lines begin, or the gap's end if they begin before it. Reads
+    backwards: the log may have gigabytes."""
+    hole = output.gap.of(stream)
+    stop = output.end_of(stream)
+    least = hole.stop if hole.stop < stop else 0
+    if count <= 0:
+        return stop
+    at, is_last = stop, True
+    while at > least:
+        low = max(least, at - _BLOCK)
+        data = output.read(low, at) if stream is None else output.read_stream(stream, low, at)
+        end = len(data)
+        if is_last and data.endswith(b"\n"):
+            end -= 1
+        is_last = False
+        while (end := data.rfind(b"\n", 0, end)) >= 0:
+            count -= 1
+            if not count:
+                return low + end + 1
+        at = low
+    return least
+
+
+class _Follower:
+    """Writes a job's output to stdout from a position on."""
+
+    def __init__(self, ctx: Context, job: JobDir, printer: Printer, stream: int | None) -> None:
+        self.at = 0
+        self._ctx = ctx
+        self._job = job
+        self._printer = printer
+        self._stream = stream
+        self._control = ControlClient(job, output=True)
+        # A reader that goes away is noticed at once: `log -f JOB | head -3` ends while the job is silent
+        self._watched = stat.S_ISFIFO(os.fstat(1).st_mode) or stat.S_ISSOCK(os.fstat(1).st_mode)
+
+    def __enter__(self) -> _Follower:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._control.close()
+
+    def run(self, until: float | None = None) -> Inspection | None:
+        """Show output until the job has ended, and return how. Return None at `until`
+        (time.monotonic seconds), and when stdout has no reader any more."""
+        waiting.hold_code()
+        while True:
+            # First: what was printed before the end is then shown below
+            found: Inspection = adoption.inspect_and_adopt(self._ctx, self._job)
+            if not self._show():
+                return None
+            if found.state.finished or found.state.state == "unknown":
+                return found
+            if until is not None and time.monotonic() >= until:
+                return None
+            if not self._wait(until):
+                return None
+
+    def finish(self) -> None:
+        """End the line that was begun."""
+        self._write(self._printer.finish())
+
+    def _show(self) -> bool:
+        """Write what is new. Return False if nothing reads it."""
+        with Output(self._job) as output:
+            stop = output.end_of(self._stream)
+            while self.at < stop:
+                for stream, data in self._next(output, stop):
+                    self._printer.feed(stream, data)
+                if not self._write(self._printer.take()):
+                    return False
+        return True
+
+    def _next(self, output: Output, stop: int) -> list[tuple[int, bytes]]:
+        """Return the next pieces as (stream, bytes), and go on behind them."""
+        while True:
+            hole = output.gap.of(self._stream)
+            at = hole.stop if hole.holds(self.at) else self.at
+            upto = min(at + _BLOCK, stop, hole.start if at < hole.start else stop)
+            pieces = (
+                output.pieces(at, upto)
+                if self._stream is None
+                else [(self._stream, output.shown_stream(self._stream, at, upto))]
+            )
+            if output.gap.of(self._stream) is hole:
+                if at > self.at:
+                    self._printer.note(f"[{at - self.at:,} bytes of output are gone: the job's quota]")
+                self.at = upto
+                return pieces
+
+    def _wait(self, until: float | None) -> bool:
+        """Wait until something may have changed. Return False if stdout has no reader any more."""
+        for pause in self._control.pause(until):
+            poller = select.poll()
+            for fd in pause.fds:
+                poller.register(fd, select.POLLIN)
+            if self._watched:
+                poller.register(1, 0)  # POLLERR alone
+            left = pause.timeout_s()
+            ready = poller.poll(None if left is None else int(left * 1000) + 1)
+            if any(fd == 1 for fd, _ in ready):
+                return False
+        return True
+
+    def _write(self, data: bytes) -> bool:
+        if self._watched and data and _is_unread():
+            return False
+        stdio.write(data)
+        return True
+
+
+def _is_unread() -> bool:
+    poller = select.poll()
+    poller.register(1, 0)
+    return bool(poller.poll(0))

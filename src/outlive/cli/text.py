@@ -1,0 +1,113 @@
+"""Text for a person's terminal: lines without control characters, tables, durations, sizes."""
+
+from __future__ import annotations
+
+import os
+import time
+import unicodedata
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Style:
+    """What the terminal can show: colours, width, and the time to count from."""
+
+    __slots__ = ("colour", "now", "width")
+
+    def __init__(self, *, colour: bool = False, width: int | None = None, now: float | None = None) -> None:
+        self.colour = colour
+        self.width = width  # columns to cut tables at; None: no limit
+        self.now = time.time() if now is None else now
+
+    @classmethod
+    def of_stdout(cls, env: Mapping[str, str]) -> Style:
+        if not os.isatty(1):
+            return cls()
+        try:
+            width = os.get_terminal_size(1).columns or None
+        except OSError:
+            width = None
+        return cls(colour=not env.get("NO_COLOR") and env.get("TERM") != "dumb", width=width)
+
+    def paint(self, text: str, code: str | None) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code else text
+
+
+def line(text: str) -> str:
+    """Return one line with control characters shown as escapes; dropping them would hide that they
+    are there."""
+    return "".join(char if _is_shown(char) else _escape(char) for char in text)
+
+
+def _is_shown(char: str) -> bool:
+    # C: controls, bidirectional overrides and other format characters, surrogates; Zl, Zp: line
+    # separators
+    return unicodedata.category(char)[0] != "C" and unicodedata.category(char) not in ("Zl", "Zp")
+
+
+def _escape(char: str) -> str:
+    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char)
+    return named or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
+
+
+def table(
+    head: tuple[str, ...], rows: list[list[str]], style: Style, *, colours: list[str | None] | None = None
+) -> str:
+    """Return left-aligned columns; rows are cut at the width of the terminal.
+
+    A colour applies to its whole row.
+    """
+    shown = [list(head), *([line(cell) for cell in row] for row in rows)]
+    widths = [max(map(columns, cells)) for cells in zip(*shown, strict=True)]
+    lines = []
+    for at, row in enumerate(shown):
+        text = "  ".join(cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True))
+        code = "1" if at == 0 else (colours[at - 1] if colours else None)
+        lines.append(style.paint(cut(text.rstrip(), style.width), code))
+    return "\n".join(lines) + "\n"
+
+
+def columns(text: str) -> int:
+    """Return how many columns a terminal needs for the text."""
+    if text.isascii():
+        return len(text)
+    return sum(_char_columns(char) for char in text)
+
+
+def _char_columns(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+
+
+def cut(text: str, width: int | None) -> str:
+    if width is None or columns(text) <= width:
+        return text
+    while text and columns(text) > width - 1:
+        text = text[:-1]
+    return text + "…"
+
+
+def duration(ms: float) -> str:
+    """Return `250 ms`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `4 d 1 h`."""
+    if ms < 1_000:
+        return f"{ms:g} ms"
+    if ms < 60_000:
+        return f"{ms / 1_000:.3g} s"
+    minutes, seconds = divmod(int(ms / 1_000), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    pairs = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
+    first = next(at for at, (number, _) in enumerate(pairs) if number)
+    return " ".join(f"{number} {unit}" for number, unit in pairs[first : first + 2] if number)
+
+
+def size(count: float) -> str:
+    """Return `512 B`, `1.5 KiB`."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(count) < 1_024:
+            return f"{count:.4g} {unit}"
+        count /= 1_024
+    return f"{count:.4g} TiB"
