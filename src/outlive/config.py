@@ -7,9 +7,8 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.core import host_settings
-from outlive.core.records import NETWORKS, SANDBOXES
-from outlive.errors import OutliveError, nearest
+from outlive.core.records import LOCAL, NETWORKS, SANDBOXES
+from outlive.errors import OutliveError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         # Each job in a transient scope of its own (systemd.scope(5))
         "systemd_scope": ("boolean", False),
         # Where jobs run that name no host
-        "host": ("string", host_settings.LOCAL),
+        "host": ("string", LOCAL),
         # Not set: keep, or kill where exec is the only tool
         "on_cancel": ("keep|kill", None),
         "notify_on_exit": ("boolean", True),
@@ -187,8 +186,10 @@ def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
 
 def _check_host(found: Config, path: str) -> None:
     """Check that the host of jobs that name none exists. Errors: config_error."""
-    name, known = found.get("exec", "host"), [host_settings.LOCAL, *found.hosts()]
+    name, known = found.get("exec", "host"), [LOCAL, *found.hosts()]
     if name not in known:
+        from outlive.core.nearest import nearest  # late: for a mistake alone
+
         near = nearest(name, known)
         hint = f"Did you mean {near}?" if near else f"Known: {', '.join(known)}. A host has a section [hosts.NAME]."
         raise _error(f"{path}: exec.host names no host: {name!r}", hint)
@@ -229,6 +230,8 @@ def _from_file(path: str, *, must_exist: bool) -> dict[tuple[str, str], Any]:
                 values[section, key] = _rules(value, path, written, where)
             elif section == "hosts":
                 where = _place(path, written, f"hosts.{key}")
+                from outlive.core import host_settings  # late: few people have one
+
                 values[section, key] = host_settings.checked(key, value, where)
             else:
                 _set(values, section, key, value, where)
@@ -285,11 +288,12 @@ def _place(path: str, text: str, section: str, key: str | None = None) -> str:
 
 def _from_env(env: Mapping[str, str]) -> dict[tuple[str, str], Any]:
     values: dict[tuple[str, str], Any] = {}
+    given = [(name, text) for name, text in env.items() if name.startswith("OUTLIVE_") and name not in _OWN]
+    if not given:
+        return values
     names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in KEYS.items() for k in keys if keys[k][0] != RULES}
     old_names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, k in _RENAMED}
-    for name, text in env.items():
-        if not name.startswith("OUTLIVE_") or name in _OWN:
-            continue
+    for name, text in given:
         if name in old_names:
             _set_renamed(values, *old_names[name], text, name)
             continue
@@ -324,6 +328,8 @@ def _set_renamed(values: dict[tuple[str, str], Any], section: str, key: str, val
     """Set the key that has replaced `key`, unless it is set itself. Errors: config_error."""
     new_key, meanings = _RENAMED[section, key]
     if not isinstance(value, str) or value not in meanings:
+        from outlive.core.nearest import nearest  # late: for a mistake alone
+
         near = nearest(str(value), list(meanings))
         known = " or ".join(meanings)
         raise _error(f"{where}: {section}.{key} is {known}, not {value!r}", near and f"Did you mean {near}?")
@@ -399,5 +405,7 @@ def _size(text: str, name: str, where: str) -> int:
 
 
 def _unknown(what: str, word: str, known: list[str], where: str) -> OutliveError:
+    from outlive.core.nearest import nearest  # late: for a mistake alone
+
     near = nearest(word, known)
     return _error(f"{where}: unknown {what}", f"Did you mean {near}?" if near else f"Known: {', '.join(known)}.")

@@ -8,6 +8,7 @@ import os
 import pytest
 
 from outlive import errors
+from outlive.core.nearest import nearest
 from outlive.errors import OutliveError
 
 
@@ -94,9 +95,9 @@ def test_every_code_is_one_lower_case_word() -> None:
     [("--timout", "--timeout"), ("--snapshot", "--snapshot-after"), ("statsu", "status"), ("sttus", "status")],
 )
 def test_the_nearest_known_name_is_found(word: str, meant: str) -> None:
-    assert errors.nearest(word, ["--timeout", "--snapshot-after", "status", "start"]) == meant
+    assert nearest(word, ["--timeout", "--snapshot-after", "status", "start"]) == meant
 
 
 @pytest.mark.parametrize("word", ["", "zzz", "--colour"])
 def test_nothing_is_guessed_where_nothing_is_near(word: str) -> None:
-    assert errors.nearest(word, ["--timeout", "status"]) is None
+    assert nearest(word, ["--timeout", "status"]) is None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from outlive import verbs
 from outlive.cli import values
-from outlive.errors import OutliveError, invalid, nearest
+from outlive.errors import OutliveError, invalid
 from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, PATH, STRS, WORDS, Arg, check_texts
 
 TYPE_CHECKING = False
@@ -244,6 +244,8 @@ class _Reader:
             return f"Did you mean {meant.cli}?" if meant.cli in self.flags else f"Write it without a flag: {meant.cli}."
         if not self.before_verb and (owners := _owners(flag)):  # a correct name, given to the wrong verb
             return f"It belongs to {', '.join(f'outlive {name}' for name in owners)}."
+        from outlive.core.nearest import nearest  # late: for a mistake alone
+
         near = nearest(flag, [name for name, arg in self.flags.items() if arg.hidden is not True])
         if near:
             return f"Did you mean {near}?"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.errors import OutliveError, invalid, nearest
+from outlive.errors import OutliveError, invalid
 from outlive.verbs.spec import (
     BOOL,
     BYTES,
@@ -64,6 +64,8 @@ def _is_size(arg: Arg) -> bool:
 def checked(arg: Arg, text: str, cwd: str | None) -> Any:
     """Return the value of one word, checked against the choices and bounds of the argument."""
     if arg.choices and text not in arg.choices:
+        from outlive.core.nearest import nearest  # late: for a mistake alone
+
         near = nearest(text, list(arg.choices))
         hint = f"Did you mean {near}?" if near else None
         known = ", ".join(arg.choices)

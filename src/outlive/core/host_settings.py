@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from outlive.errors import OutliveError, nearest
+from outlive.core.nearest import nearest
+from outlive.core.records import LOCAL
+from outlive.errors import OutliveError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-LOCAL = "local"
 SLURM, SSH = KINDS = ("slurm", "ssh")
 _STRINGS = "array of strings"
 _PATH, _TEXT, _FLAG = "absolute path", "string", "boolean"

@@ -36,6 +36,7 @@ READ, CONTROL, EXEC = RIGHTS = ("read", "control", "exec")
 # Each from the least that a job may do to the most
 SANDBOXES = ("read-only", "workspace-write", "off")
 NETWORKS = ("none", "loopback", "open")
+LOCAL = "local"  # the host that is this machine
 REGEX, CONTAINS = MATCH_TYPES = ("regex", "contains")  # of a watch
 
 _KINDS: dict[str, type] = {"int": int, "bool": bool, "str": str, "list": list, "dict": dict}
@@ -90,7 +91,7 @@ class Record:
             if value is None:
                 if not nullable and name in found:
                     return name
-            elif type(value) is not kind or (name in cls._TEXTS and not _are_texts(value)):
+            elif type(value) is not kind or (value and name in cls._TEXTS and not _are_texts(value)):
                 return name
         return None
 
@@ -235,11 +236,11 @@ class State(Record):
 
 
 def _are_texts(found: Any) -> bool:
-    return all(type(one) is str for one in found)
+    return {*map(type, found)} == {str}
 
 
 def _are_sizes(found: Any) -> bool:
-    return found is None or (len(found) == 2 and all(type(size) is int and size >= 0 for size in found))
+    return found is None or (len(found) == 2 and {*map(type, found)} == {int} and min(found) >= 0)
 
 
 def watches_of(notification: dict[str, Any]) -> list[dict[str, Any]]:

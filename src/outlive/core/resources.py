@@ -8,7 +8,8 @@ stored, shown, and sent to another machine as it stands.
 from __future__ import annotations
 
 from outlive import limits
-from outlive.errors import OutliveError, argument, invalid, nearest
+from outlive.core.nearest import nearest
+from outlive.errors import OutliveError, argument, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,8 +24,9 @@ Nothing here is loaded for a job of this machine.
 
 from __future__ import annotations
 
-from outlive.core.host_settings import LOCAL
-from outlive.errors import OutliveError, argument, invalid, nearest
+from outlive.core.nearest import nearest
+from outlive.core.records import LOCAL
+from outlive.errors import OutliveError, argument, invalid
 from outlive.store import engine_record
 
 TYPE_CHECKING = False

@@ -10,9 +10,8 @@ import os
 import stat
 
 from outlive import limits
-from outlive.core.host_settings import LOCAL
 from outlive.core.labels import check_tags, name_of
-from outlive.core.records import EXEC, Definition
+from outlive.core.records import EXEC, LOCAL, Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.system import machine

@@ -9,8 +9,7 @@ import os
 import time
 
 from outlive import fastjson, limits
-from outlive.core.host_settings import LOCAL
-from outlive.core.records import watches_of
+from outlive.core.records import LOCAL, watches_of
 from outlive.errors import OutliveError, argument, from_os
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.control_client import ControlClient

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from outlive import fastjson, limits
+from outlive.core.nearest import nearest
 from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX
-from outlive.errors import argument, invalid, nearest
+from outlive.errors import argument, invalid
 from outlive.jobs import definition
 from outlive.store.output.patterns import Pattern, check_length
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from fnmatch import fnmatchcase
 
+from outlive.core.nearest import nearest
 from outlive.core.records import SANDBOXES
-from outlive.errors import OutliveError, nearest
+from outlive.errors import OutliveError
 from outlive.policy import lexer
 
 TYPE_CHECKING = False

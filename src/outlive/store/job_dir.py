@@ -28,6 +28,7 @@ META, STATE, LOCK, META_LOCK = "meta.json", "state.json", "lock", "meta.lock"
 ORDER, EVENTS = "order", "events.ndjson"
 GAP = "gap"  # which part of the output is gone; made when there is more of it than the quota
 LOGS = ("stdout.log", "stderr.log")
+MISSING = "missing"  # which parts of the logs another program cut out; made when one did
 RESERVE = ".reserve"  # space for the outcome on a disk that is full by then
 COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
 STDIN_DATA = "stdin.data"
@@ -135,8 +136,15 @@ class JobDir:
 
     def has_masks(self) -> bool:
         """Return whether values of masked variables are masked in this job's output."""
+        return self._has(MASKS[0])
+
+    def has_missing(self) -> bool:
+        """Return whether another program has cut out parts of the logs while the job ran."""
+        return self._has(MISSING)
+
+    def _has(self, name: str) -> bool:
         try:
-            os.stat(MASKS[0], dir_fd=self.fd, follow_symlinks=False)
+            os.stat(name, dir_fd=self.fd, follow_symlinks=False)
         except OSError:
             return False
         return True

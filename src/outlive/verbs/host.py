@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.core.host_settings import LOCAL
+from outlive.core.records import LOCAL
 from outlive.errors import argument, invalid
 from outlive.verbs.spec import STR, Arg, Verb
 

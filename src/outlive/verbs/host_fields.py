@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from outlive.core.host_settings import KINDS, LOCAL
+from outlive.core.host_settings import KINDS
+from outlive.core.records import LOCAL
 from outlive.verbs.field_kinds import _flag, _maybe_string, _object, _string
 
 _TIME = {"format": "date-time"}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.core.ids import short_id
+from outlive.core.nearest import nearest
 from outlive.core.records import CONTROL
-from outlive.errors import invalid, nearest
+from outlive.errors import invalid
 from outlive.jobs import adoption, ending, job_answer, lookup, processes
 from outlive.system import signals, tree
 from outlive.verbs.spec import JOB, MS, STR, Arg, Verb

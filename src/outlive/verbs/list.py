@@ -6,9 +6,8 @@ import os
 import time
 
 from outlive import limits
-from outlive.core.host_settings import LOCAL
 from outlive.core.ids import short_id
-from outlive.core.records import READ, STATES
+from outlive.core.records import LOCAL, READ, STATES
 from outlive.core.units import seconds_of
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup

@@ -4,7 +4,7 @@ means `job_id`. Only errors load this module.
 
 from __future__ import annotations
 
-from outlive.errors import nearest
+from outlive.core.nearest import nearest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.core.host_settings import LOCAL
 from outlive.core.ids import new_id
+from outlive.core.records import LOCAL
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, job_answer, lookup, starting

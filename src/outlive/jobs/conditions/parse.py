@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 
 from outlive import fastjson, limits
-from outlive.errors import OutliveError, invalid, nearest
+from outlive.core.nearest import nearest
+from outlive.errors import OutliveError, invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

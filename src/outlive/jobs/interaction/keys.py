@@ -5,7 +5,8 @@ The tokens are those of tmux's send-keys, and some more.
 
 from __future__ import annotations
 
-from outlive.errors import invalid, nearest
+from outlive.core.nearest import nearest
+from outlive.errors import invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from outlive import limits
+from outlive.core.nearest import nearest
 from outlive.core.units import byte_count, duration_ms
-from outlive.errors import OutliveError, argument, invalid, nearest
+from outlive.errors import OutliveError, argument, invalid
 from outlive.verbs import spec
 
 if TYPE_CHECKING:

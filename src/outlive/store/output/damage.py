@@ -14,13 +14,14 @@ import os
 import struct
 import time
 
+from outlive.store.job_dir import MISSING
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
     Spans = list[tuple[int, int]]
 
-MISSING = "missing"
 _RECORD = struct.Struct("<QQQQ")
 _MOST = 4096  # records that are read
 

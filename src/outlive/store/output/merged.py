@@ -16,7 +16,6 @@ import time
 from outlive import limits
 from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import LOGS, ORDER
-from outlive.store.output import damage
 from outlive.store.output.gap import NO_GAP, GapFile
 
 TYPE_CHECKING = False
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from outlive.store.job_dir import JobDir
+    from outlive.store.output.damage import Spans
     from outlive.store.output.gap import Gap, Hole
     from outlive.store.output.masks import Mask
 
@@ -92,12 +92,14 @@ class Output:
         # (Records first contradicted the final stream in 143 of 9,776 reads, sizes first in none of
         # 9,775.)
         stored = [job.stored_size(stream) for stream in (STDOUT, STDERR)]
-        self.missing = damage.read(job)
+        self.missing = _missing(job)
         ends = [max((stop for _, stop in spans), default=0) for spans in self.missing]
         self.sizes = [max(stored[stream], job.least_size(stream), ends[stream]) for stream in (STDOUT, STDERR)]
         for stream, spans in enumerate(self.missing):
             # Cut or deleted, and not yet restored to its length by the supervisor
             if stored[stream] < self.sizes[stream]:
+                from outlive.store.output import damage
+
                 spans[:] = damage.merge([*spans, (stored[stream], self.sizes[stream])])
         self._order = job.open_file(ORDER)
         self._logs = [-1, -1]
@@ -156,7 +158,7 @@ class Output:
         """Return the runs of [start, stop) in order, as (stream, bytes), without missing bytes.
         `only`: of one stream."""
         found = self._sure(lambda: self._pieces(start, min(stop, self.end), only))
-        return [(stream, damage.without(data, at, self.missing[stream])) for stream, at, data in found]
+        return [(stream, _without(data, at, self.missing[stream])) for stream, at, data in found]
 
     def read(self, start: int, stop: int) -> bytes:
         """Return the merged bytes of [start, stop), each in its place: missing bytes are zeros."""
@@ -168,7 +170,7 @@ class Output:
             return self.read_stream(stream, start, stop)
         hole = self.gap.streams[stream]
         spans = _around(hole, start, min(stop, self.sizes[stream]))
-        parts = [damage.without(self.read_stream(stream, *span), span[0], self.missing[stream]) for span in spans]
+        parts = [_without(self.read_stream(stream, *span), span[0], self.missing[stream]) for span in spans]
         return b"".join(parts)
 
     def read_stream(self, stream: int, start: int, stop: int) -> bytes:
@@ -391,6 +393,24 @@ class Output:
         # If the log was cut, the bytes behind it keep their places
         data = b"".join(pieces).ljust(wanted, b"\0")
         return self._masks[stream].applied(first, data) if self._masks else data
+
+
+def _missing(job: JobDir) -> tuple[Spans, Spans]:
+    """Return the missing spans of each log."""
+    if not job.has_missing():
+        return [], []
+    from outlive.store.output import damage  # late, here and elsewhere: few jobs have some
+
+    return damage.read(job)
+
+
+def _without(data: bytes, offset: int, spans: Spans) -> bytes:
+    """Return `data`, which stands at `offset` of a log, without its missing spans."""
+    if not spans:
+        return data
+    from outlive.store.output import damage
+
+    return damage.without(data, offset, spans)
 
 
 def _masks(job: JobDir) -> list[Mask]:
