@@ -58,8 +58,8 @@ This page lists every verb and option of `outlive`. The same text is in the
 terminal: `outlive --help` lists the verbs, `outlive VERB --help` explains one.
 
 Every verb prints exactly one JSON object on stdout; [Answers](answers.md) explains its fields.
-Logs go to stderr. `attach`, `mcp`, `serve` and `demo` print no object, `events --follow` prints one
-object a line, and `log`, `run`, `start` and `restart` with `--follow` print what the job prints.
+Logs go to stderr. `attach`, `mcp`, `serve` and `demo` print no object, `events --follow` and
+`list --follow` print one object a line, and `log`, `run`, `start` and `restart` with `--follow` print what the job prints.
 The exit status of `outlive` is
 
 - 0: the verb answered, whatever became of the job;

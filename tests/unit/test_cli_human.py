@@ -38,8 +38,8 @@ def listed(*jobs: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"ok": True, "type": "list", "root": "/r", "jobs": list(jobs), "truncated": False, "skipped": 0, **more}
 
 
-def shown(type_: str, **fields: Any) -> str:
-    return human.answer({"schema_version": "0.1", "ok": True, "type": type_, **fields}, STYLE)
+def shown(type_: str, verbose: bool = False, **fields: Any) -> str:
+    return human.answer({"schema_version": "0.1", "ok": True, "type": type_, **fields}, STYLE, verbose=verbose)
 
 
 def test_a_list_is_a_table_with_one_line_a_job() -> None:
@@ -110,10 +110,28 @@ def test_only_a_terminal_gets_colours_and_no_color_is_respected(
     "text",
     [
         human.answer(listed(job(name=EVIL, tags=[EVIL], state="x" + EVIL, reason=EVIL, short_id=EVIL)), STYLE),
-        shown("status", job_id=EVIL, name=EVIL, command=[EVIL, EVIL], tags=[EVIL], nested={EVIL: EVIL}, **{EVIL: 1}),
-        shown("run", job_id="J", output=EVIL, hint=EVIL, snapshot={"stdout_tail": EVIL}),
+        shown("status", job_id=EVIL, state=EVIL, reason=EVIL, name=EVIL, command=[EVIL, EVIL], tags=[EVIL]),
+        shown("status", job_id=EVIL, state="failed", message=EVIL, name=EVIL, command=[EVIL]),
+        shown("status", state="running", job_id="J", prompt=EVIL, waiting_for_input=True, host=EVIL),
+        shown("wait", state="exited", job_id="J", signal=EVIL, fired={"condition": EVIL, "line": EVIL}),
+        shown("kill", state="killed", job_id="J", ended_signal=EVIL, survivors=[{"pid": 1, "command": EVIL}]),
+        shown("gc", root=EVIL, jobs=[], dry_run=True, used_jobs=1, used_bytes=1, freed_bytes=1),
+        shown(
+            "status",
+            True,
+            state="running",
+            job_id=EVIL,
+            name=EVIL,
+            command=[EVIL, EVIL],
+            tags=[EVIL],
+            nested={EVIL: EVIL},
+            **{EVIL: 1},
+        ),
+        shown("run", state="running", job_id="J", output=EVIL, hint=EVIL, snapshot={"stdout_tail": EVIL}),
         shown("tail", stdout_tail=EVIL, stderr_tail=EVIL),
-        shown("kill", survivors=[{"pid": 1, "command": EVIL, EVIL: EVIL}], mixed=[1, EVIL]),
+        shown(
+            "kill", True, state="x", job_id="J", survivors=[{"pid": 1, "command": EVIL, EVIL: EVIL}], mixed=[1, EVIL]
+        ),
         shown("screen", lines=[EVIL]),
         human.error({"message": EVIL, "hint": EVIL}),
     ],
@@ -127,9 +145,10 @@ def test_a_name_with_a_line_break_stays_in_its_row() -> None:
     assert line("a\nb\t\x1b") == "a\\nb\\t\\x1b"
 
 
-def test_an_answer_is_its_fields_and_below_them_the_output() -> None:
+def test_an_answer_with_v_is_its_fields_and_below_them_the_output() -> None:
     text = shown(
         "run",
+        True,
         job_id="01J",
         state="exited",
         exit_code=0,
@@ -144,6 +163,9 @@ def test_an_answer_is_its_fields_and_below_them_the_output() -> None:
         hint="More: log.",
     )
     assert text == (
+        "echo 'hello world'  job 01J\n"
+        "exited with code 0 after 1.5 s\n"
+        "\n"
         "job id     01J\n"
         "state      exited\n"
         "exit code  0\n"
@@ -159,7 +181,8 @@ def test_an_answer_is_its_fields_and_below_them_the_output() -> None:
 
 
 def test_a_shell_string_is_shown_as_it_was_given() -> None:
-    assert "command  echo hi | wc\n" in shown("status", job_id="J", command=["echo hi | wc"])
+    text = shown("status", job_id="J", state="running", name="echo hi", command=["echo hi | wc"])
+    assert "\n$ echo hi | wc\n" in text
 
 
 def test_a_log_is_its_text_alone() -> None:
@@ -172,7 +195,7 @@ def test_a_tail_shows_both_streams() -> None:
 
 
 def test_a_list_of_objects_is_a_table() -> None:
-    text = shown("gc", deleted=1, jobs=[{"job_id": "A", "bytes": 7}, {"job_id": "B", "reason": "young"}])
+    text = shown("gc", True, deleted=1, jobs=[{"job_id": "A", "bytes": 7}, {"job_id": "B", "reason": "young"}])
     assert [line.split() for line in text.splitlines()] == [
         ["deleted", "1"],
         ["jobs"],
@@ -258,3 +281,70 @@ def test_nothing_to_do_shows_nothing_to_paste() -> None:
 def test_no_name_or_path_of_a_configuration_reaches_the_terminal_as_a_control_character() -> None:
     text = client_change(name=EVIL, path=EVIL, backup=EVIL, fragment=EVIL, own_command=EVIL, hint=EVIL, written=False)
     assert not CONTROL.search(text)
+
+
+def about(**fields: Any) -> list[str]:
+    """The lines about a job that `status` shows."""
+    return shown("status", **{"job_id": "01JQ0000000000000000ABCDEF", "state": "running", **fields}).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"elapsed_ms": 200_000}, "running for 3 min 20 s"),
+        ({"elapsed_ms": 90_000, "idle_ms": 12_000}, "running for 1 min 30 s, silent for 12 s"),
+        ({"elapsed_ms": 1_000, "waiting_for_input": True}, "running for 1 s, waits for input"),
+        ({"waiting_for_input": True, "prompt": "Password:"}, "running, waits for input: Password:"),
+        ({"elapsed_ms": 1_000, "timeout_ms": 60_000}, "running for 1 s, at most 1 min"),
+        ({"state": "created"}, "not started"),
+        ({"state": "created", "approval": {"state": "pending"}}, "waits for approval"),
+        ({"state": "exited", "exit_code": 3, "reason": "exit", "duration_ms": 1_500}, "exited with code 3 after 1.5 s"),
+        (
+            {"state": "exited", "exit_code": 0, "finished_at": "2026-03-15T11:55:00.000Z"},
+            "exited with code 0, 5 min ago",
+        ),
+        ({"state": "killed", "reason": "timeout", "signal": "SIGTERM"}, "killed: timeout SIGTERM"),
+        ({"state": "killed", "reason": "signal", "signal": "SIGSEGV"}, "killed: SIGSEGV"),
+        ({"state": "exited", "reason": "kill", "exit_code": 9}, "exited: kill (code 9)"),
+        ({"state": "failed", "reason": "lost", "message": "its supervisor died"}, "failed: its supervisor died"),
+    ],
+)
+def test_how_a_job_is_doing_is_said_in_one_line(fields: dict[str, Any], said: str) -> None:
+    assert about(**fields)[1] == said
+
+
+def test_a_person_sees_first_what_it_is_how_it_does_and_the_last_lines() -> None:
+    lines = about(
+        short_id="00ABCDEF",
+        name="dev",
+        command=["npm run dev"],
+        pid=7,
+        tags=["web"],
+        elapsed_ms=3_000,
+        cwd="/x",
+        env_vars=["A=1"],
+        usage={"user_ms": 900, "system_ms": 100, "peak_memory_bytes": 2_048},
+        snippet="ready\n",
+        hint="Do this.",
+    )
+    assert lines == [
+        *("dev  job 00ABCDEF", "$ npm run dev", "running for 3 s", "pid 7, CPU 1 s, memory 2 KiB, tags web", ""),
+        *("ready", "", "(Do this.)"),
+    ]
+
+
+def test_what_ended_a_wait_is_said() -> None:
+    fired = {"condition": "regex", "line": "listening"}
+    assert "regex: listening" in shown("wait", job_id="J", state="running", fired=fired)
+    assert "The time is up" in shown("wait", job_id="J", state="running", timed_out=True, fired=None)
+
+
+def test_a_gc_is_a_sentence() -> None:
+    found = {"root": "/r", "jobs": [], "dry_run": False, "deleted": 2, "used_jobs": 1}
+    assert shown("gc", freed_bytes=2_048, used_bytes=5, **found) == "Deleted 2 jobs, 2 KiB; 1 job (5 B) stay in /r.\n"
+
+
+def test_a_list_with_v_has_owner_directory_and_command() -> None:
+    text = human.answer(listed(job(owner="cli", cwd="/x", command=["a", "b c"])), STYLE, verbose=True)
+    assert text.splitlines()[0].split()[-3:] == ["OWNER", "DIRECTORY", "COMMAND"]
+    assert text.splitlines()[1].endswith("cli    /x         a 'b c'")

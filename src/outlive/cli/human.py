@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 
+from outlive.cli import summary
 from outlive.cli.text import Style, duration, line, size, table
 from outlive.core.ids import short_id
 from outlive.core.units import seconds_of
@@ -17,9 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_COLOURS = {"created": "36", "running": "33", "exited": "32", "killed": "35", "failed": "31", "unknown": "31"}
 _STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
 _HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
+_MORE_HEAD = ("OWNER", "DIRECTORY", "COMMAND")  # with -v
 
 # Fields in this order first; the rest follows as it comes. Output goes below everything.
 _FIRST = (
@@ -31,12 +32,13 @@ _HIDDEN = frozenset({"schema_version", "ok", "type", "short_id", "encoding", "sn
 _TEXT_ONLY = frozenset({"log", "tail"})  # asked for to be read, so nothing stands above it
 
 
-def answer(found: dict[str, Any], style: Style) -> str:
-    """Return the text of an answer or an error, with a newline at its end."""
+def answer(found: dict[str, Any], style: Style, *, verbose: bool = False) -> str:
+    """Return the text of an answer or an error, with a newline at its end: what a person asks
+    first, with `verbose` everything."""
     if not found["ok"]:
         return error(found["error"])
     if found["type"] == "list":
-        return _jobs(found, style)
+        return _jobs(found, style, verbose=verbose)
     if found["type"] == "events":
         return _events(found, style)
     if found["type"] == "doctor":
@@ -45,10 +47,32 @@ def answer(found: dict[str, Any], style: Style) -> str:
         return _client(found)
     if found["type"] == "schema":
         return json.dumps(found.get("schema"), indent=2, ensure_ascii=False) + "\n"
-    parts = [] if found["type"] in _TEXT_ONLY else [_fields(found, style)]
+    parts = [] if found["type"] in _TEXT_ONLY else [_head(found, style, verbose=verbose)]
     parts += _texts(found)
     parts += [f"({line(found['hint'])})\n"] if found.get("hint") else []
     return "\n".join(part for part in parts if part) or "(no output)\n"
+
+
+def _head(found: dict[str, Any], style: Style, *, verbose: bool) -> str:
+    """Return what stands above the output."""
+    if found["type"] in summary.TYPES and "state" in found:
+        about = summary.of(found, style)
+        return f"{about}\n{_fields(found, style)}" if verbose else about
+    if found["type"] == "gc" and not verbose:
+        return _deleted(found)
+    return _fields(found, style)
+
+
+def _deleted(found: dict[str, Any]) -> str:
+    """Tell what gc did."""
+    gone = [job for job in found["jobs"] if job["action"] == "would_delete"]
+    did, count = ("Would delete", len(gone)) if found["dry_run"] else ("Deleted", found["deleted"])
+    left = f"{_jobs_of(found['used_jobs'])} ({size(found['used_bytes'])}) {'are' if found['dry_run'] else 'stay'}"
+    return f"{did} {_jobs_of(count)}, {size(found['freed_bytes'])}; {left} in {line(found['root'])}.\n"
+
+
+def _jobs_of(count: int) -> str:
+    return "1 job" if count == 1 else f"{count:,} jobs"
 
 
 def error(found: dict[str, Any]) -> str:
@@ -60,23 +84,20 @@ def error(found: dict[str, Any]) -> str:
 # --- list ------------------------------------------------------------------------------------------
 
 
-def _jobs(found: dict[str, Any], style: Style) -> str:
+def _jobs(found: dict[str, Any], style: Style, *, verbose: bool) -> str:
     jobs = found["jobs"]
     if not jobs:
         return f"{found.get('hint') or 'There is no job to list.'}\n"
-    text = table(_HEAD, [_job_row(job, style.now) for job in jobs], style, colours=[_colour(job) for job in jobs])
+    rows = [_job_row(job, style.now) + (_more(job) if verbose else []) for job in jobs]
+    head = (*_HEAD, *(_MORE_HEAD if verbose else ()))
+    text = table(head, rows, style, colours=[summary.colour(job) for job in jobs])
     if found.get("truncated"):
         text += f"({len(jobs)} shown, there are more: --limit 0 shows all)\n"
     if found.get("skipped"):
         text += f"({found['skipped']} could not be read)\n"
-    if any(_is_pending(job) for job in jobs) and found.get("hint"):
+    if any(summary.is_pending(job) for job in jobs) and found.get("hint"):
         text += f"({line(found['hint'])})\n"
     return text
-
-
-def _is_pending(job: dict[str, Any]) -> bool:
-    """Return whether the job waits for approval."""
-    return job["state"] == "created" and (job.get("approval") or {}).get("state") == "pending"
 
 
 _CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed from", "none": "Nothing to do in"}
@@ -144,6 +165,15 @@ def _job_row(job: dict[str, Any], now: float) -> list[str]:
     ]
 
 
+def _more(job: dict[str, Any]) -> list[str]:
+    words = job.get("command") or []
+    return [
+        job.get("owner") or "",
+        job.get("cwd") or "",
+        shlex.join(words) if len(words) > 1 else " ".join(words),
+    ]
+
+
 def _aside(job: dict[str, Any]) -> str:
     if job.get("supervisor"):
         return f" (its supervisor is stopped: kill -CONT {job['supervisor_pid']})"
@@ -152,18 +182,13 @@ def _aside(job: dict[str, Any]) -> str:
 
 def _result(job: dict[str, Any]) -> str:
     """Return one word for how a job ended: its exit code, or why it has none."""
-    if _is_pending(job):
+    if summary.is_pending(job):
         return "pending"
     if job.get("reason") in (None, "exit") and job.get("exit_code") is not None:
         return str(job["exit_code"])
     if job.get("reason") in (None, "signal"):
         return job.get("signal") or job.get("reason") or ""
     return str(job["reason"])
-
-
-def _colour(job: dict[str, Any]) -> str | None:
-    bad_exit = job["state"] == "exited" and job.get("exit_code")
-    return "31" if bad_exit else _COLOURS.get(job["state"])
 
 
 # --- the others ----------------------------------------------------------------------------------
@@ -179,7 +204,7 @@ def _fields(found: dict[str, Any], style: Style) -> str:
     width = max(len(label) for label, _ in shown)
     lines = []
     for label, value in shown:
-        value = style.paint(value, _colour(found)) if label == "state" else value
+        value = style.paint(value, summary.colour(found)) if label == "state" else value
         lines.append(f"{style.paint(label.ljust(width), '1')}  {value}")
     return "\n".join(lines) + "\n"
 

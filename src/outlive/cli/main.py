@@ -36,9 +36,10 @@ PROGRAMS = {
     "serve": "outlive.mcp.http.serve:main",
     "demo": "outlive.demo:main",
 }
-# What --follow shows to a person, called with the context, the verb and its arguments; returns the exit status
+# What --follow shows to a person, called with the context, the verb, the global options and the arguments; returns the exit status
 FOLLOWERS = {
     "log": "outlive.cli.live.follow:log",
+    "list": "outlive.cli.live.jobs:follow",
     **dict.fromkeys(("run", "start", "restart"), "outlive.cli.live.follow:start"),
 }
 # These answer even where the root is unsafe or full
@@ -141,9 +142,10 @@ def _verb(words: list[str], call: _Call) -> int:
     if follow:
         return _follow(verb, call)
     detail = call.values.pop("detail", FULL)
-    result = _run(verb, call, detail=detail)
+    result = _run(verb, call, _status_for_person(verb, call) if call.options["human"] else None, detail)
     assert call.context is not None
-    result = call.context.warned(result)
+    # A person is shown the job's name and id in any case
+    result = call.context.warned(result, titles=not call.options["human"] or verb.name == "log")
     if call.options["notes"]:
         result["hint"] = " ".join([*call.options["notes"], *filter(None, [result.get("hint")])])
     # A person is shown what there is; the size is that of the object
@@ -155,6 +157,15 @@ def _verb(words: list[str], call: _Call) -> int:
     return exit_status.of_job(result)
 
 
+def _status_for_person(verb: Verb, call: _Call) -> Callable[[Any], Any] | None:
+    """Return what runs `status` for --human, where the last lines of the output belong to it."""
+    if verb.name != "status":
+        return None
+    from outlive.cli import summary
+
+    return lambda ctx: summary.with_last_lines(ctx, verb.run(ctx, **call.values))
+
+
 def _follow(verb: Verb, call: _Call) -> int:
     """Show what comes until nothing can come any more: one JSON object a line, or for a person."""
     values = {name: value for name, value in call.values.items() if name not in ("follow", "detail")}
@@ -163,7 +174,7 @@ def _follow(verb: Verb, call: _Call) -> int:
         return ANSWERED
     call.values["wait"] = True  # a job that has to be approved is waited for
     follow = _imported(FOLLOWERS[verb.name])
-    return int(_run(verb, call, lambda ctx: follow(ctx, verb, **values)))
+    return int(_run(verb, call, lambda ctx: follow(ctx, verb, call.options, **values)))
 
 
 def _print_line(found: dict[str, Any]) -> None:
@@ -285,7 +296,8 @@ def _print(call: _Call, found: dict[str, Any]) -> None:
         if call.options["human"]:
             from outlive.cli import human, text
 
-            stdio.text(human.answer(found, text.Style.of_stdout(call.env)))
+            verbose = call.options["verbose"] > 0
+            stdio.text(human.answer(found, text.Style.of_stdout(call.env), verbose=verbose))
         else:
             stdio.json_line(envelope.encoded(found))
             if os.isatty(1):

@@ -108,8 +108,14 @@ class Context:
 
             notes.note_unstarted(self, job_id, error)
 
-    def warned(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer with the warnings of this call before its hint."""
-        if not self.warnings:
-            return answer
-        return {**answer, "hint": " ".join([*self.warnings, *filter(None, [answer.get("hint")])])}
+    def warned(self, answer: dict[str, Any], *, titles: bool = True) -> dict[str, Any]:
+        """Return the answer with the warnings of this call before its hint. With `titles` they say
+        which job a title named."""
+        said = [*(self.named_by_title() if titles else ()), *self.warnings]
+        return {**answer, "hint": " ".join([*said, *filter(None, [answer.get("hint")])])} if said else answer
+
+    def named_by_title(self) -> list[str]:
+        """Return a sentence for each title that named a job in this call."""
+        return [
+            f"{title!r} is a title: this is the newest job that has it, {job}." for title, job in self.titles.items()
+        ]

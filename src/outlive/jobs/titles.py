@@ -32,7 +32,6 @@ def named(ctx: Context, text: str) -> JobDir | None:
     job = _newest(ctx, title)
     if job is not None:
         ctx.titles[title] = job.job_id
-        ctx.warnings.append(f"{title!r} is a title: this is the newest job that has it, {job.job_id}.")
     return job
 
 

@@ -38,6 +38,7 @@ def list_jobs(
     owner: str | None = None,
     host: str | None = None,
     all: bool = False,  # noqa: A002 - the flag's name
+    follow: bool = False,
 ) -> Waiting[dict[str, Any]]:
     """Return the jobs, running ones first, then the newest.
 
@@ -257,6 +258,8 @@ VERB = Verb(
         Arg("owner", STR, "Only jobs of this client (MCP: the caller by default).", hidden="mcp", metavar="NAME"),
         Arg("host", STR, "Only jobs on this host; local: on this machine.", section="hosts", metavar="NAME", mcp_help=""),
         Arg("all", BOOL, "Jobs of every directory and client.", default=False, mcp_help="other clients' and sessions' too"),
+        Arg("follow", BOOL, "Print the list again whenever it has changed, one object a line; with --human on a terminal keep a "
+            "table up to date. ^C ends it.", default=False, mcp="", short="-f"),
     ),
     right=READ,
     result="root jobs truncated skipped hint?",

@@ -34,11 +34,11 @@ _BLOCK = 65_536
 _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
 
-def log(ctx: Context, _verb: Verb, **args: Any) -> int:
+def log(ctx: Context, _verb: Verb, _options: dict[str, Any], **args: Any) -> int:
     """Show the last lines of a job, then what it prints. Return the exit status."""
     stream = _STREAMS[args["stream"]]
     with lookup.open_job(ctx, args["job"]) as job, _Follower(ctx, job, _printer(ctx, args), stream) as follower:
-        for warning in ctx.warnings:
+        for warning in [*ctx.named_by_title(), *ctx.warnings]:
             _note(warning)
         follower.at = _beginning(job, stream, args)
         try:
@@ -50,7 +50,7 @@ def log(ctx: Context, _verb: Verb, **args: Any) -> int:
         return _ended(follower, found, propagate=args["propagate"])
 
 
-def start(ctx: Context, verb: Verb, **args: Any) -> int:
+def start(ctx: Context, verb: Verb, _options: dict[str, Any], **args: Any) -> int:
     """Start a job by `verb` (run, start or restart), and show what it prints from the beginning.
     Return the exit status."""
     if args["until"]:
@@ -59,7 +59,11 @@ def start(ctx: Context, verb: Verb, **args: Any) -> int:
     answer = waiting.drive(verb.run(ctx, **{**args, "wait": False, "yield_ms": 0}))
     with lookup.open_known(ctx, answer["job_id"]) as job:
         name = short_id(job.job_id)
-        for warning in [*ctx.warnings, *(["the job with this key runs already"] if answer.get("deduplicated") else [])]:
+        for warning in [
+            *ctx.named_by_title(),
+            *ctx.warnings,
+            *(["the job with this key runs already"] if answer.get("deduplicated") else []),
+        ]:
             _note(warning)
         _note(f"job {name}; ^C leaves it running, twice ends it")
         with _Follower(ctx, job, _printer(ctx, {"raw": raw}), None) as follower:

@@ -1,0 +1,130 @@
+"""`outlive list --follow`: keep the list of jobs up to date."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import time
+
+from outlive.cli import human, stdio
+from outlive.cli.main import ANSWERED, INTERRUPTED
+from outlive.cli.text import Style, cut
+from outlive.jobs import waiting
+from outlive.system import signals
+from outlive.system.signals import signal
+from outlive.verbs import envelope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.verbs.spec import Verb
+
+_EVERY_S = 1.0
+# The alternate screen, without a cursor and without wrapped lines; and what was there before
+_ENTER, _LEAVE = b"\x1b[?1049h\x1b[?25l\x1b[?7l", b"\x1b[?7h\x1b[?25h\x1b[?1049l"
+# Terminals that know synchronized updates show a frame at once; the others ignore these
+_BEGIN, _END = "\x1b[?2026h\x1b[H", "\x1b[J\x1b[?2026l"
+
+
+def follow(ctx: Context, verb: Verb, options: dict[str, Any], **args: Any) -> int:
+    """Show the list whenever it has changed, until ^C or until stdout has no reader. Return the exit
+    status."""
+    waiting.hold_code()
+    on_screen = options["human"] and os.isatty(1) and ctx.env.get("TERM") != "dumb"
+    shown = _Screen(ctx, options) if on_screen else _Lines(ctx, options)
+    wakeup = signals.wakeup_pipe((signal.SIGWINCH,))
+    try:
+        while True:
+            shown.show(envelope.answer(verb.type, waiting.drive(verb.run(ctx, **args))))
+            if not _wait(wakeup):
+                return ANSWERED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        shown.close()
+
+
+def _wait(wakeup: int) -> bool:
+    """Wait until it is time to look again. Return False if stdout has no reader any more."""
+    poller = select.poll()
+    poller.register(wakeup, select.POLLIN)
+    poller.register(1, 0)  # POLLERR and POLLHUP alone
+    ready = poller.poll(int(_EVERY_S * 1000))
+    if any(fd == wakeup for fd, _ in ready):
+        os.read(wakeup, 64)
+    return all(fd != 1 for fd, _ in ready)
+
+
+class _Lines:
+    """Prints each list that is another one than before: one object a line, or tables."""
+
+    def __init__(self, ctx: Context, options: dict[str, Any]) -> None:
+        self._env = ctx.env
+        self._human = options["human"]
+        self._verbose = options["verbose"] > 0
+        self._last: dict[str, Any] | None = None
+
+    def show(self, found: dict[str, Any]) -> None:
+        if found == self._last:
+            return
+        if self._human:
+            between = "\n" if self._last else ""
+            stdio.text(between + human.answer(found, Style.of_stdout(self._env), verbose=self._verbose))
+        else:
+            stdio.json_line(envelope.encoded(found))
+        self._last = found
+
+    def close(self) -> None:
+        return
+
+
+class _Screen:
+    """Draws the table over itself, on a screen of its own; when it ends, the last table stays."""
+
+    def __init__(self, ctx: Context, options: dict[str, Any]) -> None:
+        self._env = ctx.env
+        self._verbose = options["verbose"] > 0
+        self._found: dict[str, Any] | None = None
+        self._modes = termios.tcgetattr(1)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: sys.exit(1))
+        signal.signal(signal.SIGTSTP, self._stop)
+        self._enter()
+
+    def show(self, found: dict[str, Any]) -> None:
+        self._found = found
+        size = os.get_terminal_size(1)
+        style = Style.of_stdout(self._env)
+        style.width = size.columns
+        rows = human.answer(found, style, verbose=self._verbose).splitlines()
+        head = style.paint(cut(f"{time.strftime('%H:%M:%S')}  ^C ends", style.width), "2")
+        room = max(1, size.lines - 1)
+        if len(rows) > room:
+            rows = [*rows[: room - 1], cut(f"… and {len(rows) - room + 1} more rows", style.width)]
+        drawn = "\r\n".join(f"{row}\x1b[K" for row in (head, *rows))
+        stdio.text(f"{_BEGIN}{drawn}{_END}")
+
+    def _enter(self) -> None:
+        stdio.write(_ENTER)
+        modes = termios.tcgetattr(1)
+        modes[3] &= ~termios.ECHO  # else what is typed would stand between the rows
+        termios.tcsetattr(1, termios.TCSADRAIN, modes)
+
+    def _leave(self) -> None:
+        stdio.write(_LEAVE)
+        termios.tcsetattr(1, termios.TCSADRAIN, self._modes)
+
+    def _stop(self, *_: object) -> None:
+        """Give the terminal back while this call is stopped (^Z)."""
+        self._leave()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        self._enter()
+
+    def close(self) -> None:
+        self._leave()
+        if self._found is not None:
+            stdio.text(human.answer(self._found, Style.of_stdout(self._env), verbose=self._verbose))
