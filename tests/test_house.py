@@ -188,6 +188,7 @@ def test_no_verb_imports_a_verb() -> None:
         "client_fields",
         "use_fields",
         "host_fields",
+        "policy_fields",
         "envelope",
         "brief",
         "shared_args",

@@ -147,15 +147,15 @@ class Config:
         if to == "off":
             return None
         bounds = {key: self.get("audit", key) for key in ("required", "max_bytes", "files")}
-        return {"to": to, "directory": self.state_directory(env), **bounds}
+        return {"to": to, "directory": state_directory(env), **bounds}
 
-    @staticmethod
-    def state_directory(env: Mapping[str, str]) -> str:
-        """Return `$XDG_STATE_HOME/outlive`, else `~/.local/state/outlive`: no job root is in it."""
-        base = env.get("XDG_STATE_HOME")
-        if not base or not os.path.isabs(base):
-            base = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
-        return os.path.join(base, "outlive")
+
+def state_directory(env: Mapping[str, str]) -> str:
+    """Return `$XDG_STATE_HOME/outlive`, else `~/.local/state/outlive`: no job root is in it."""
+    base = env.get("XDG_STATE_HOME")
+    if not base or not os.path.isabs(base):
+        base = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "outlive")
 
 
 def default_path(env: Mapping[str, str]) -> str:

@@ -110,7 +110,7 @@ def from_os(doing: str, error: OSError, *, code: str = "io_error", on: Object = 
         f"while {doing}: {reason}" + (f" ({path})" if path and path not in doing else ""),
         retryable=number in _RETRYABLE,
         hint=_HINTS[on].get(number, _TOO_MANY_FILES if number == errno.EMFILE else None),
-        details={"errno": errno.errorcode.get(number, str(number))},
+        details={"errno": errno.errorcode.get(number, str(number))} if number else None,
     )
 
 

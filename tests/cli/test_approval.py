@@ -143,6 +143,38 @@ def test_always_binds_command_directory_and_variables(cli: Cli, config: Path, wo
     cli.error("run", "touch made", code="denied")
 
 
+def test_an_approval_for_always_is_listed_and_taken_back(cli: Cli, config: Path, work: Path) -> None:
+    for words in (("touch made",), ("printenv", "HOME")):
+        cli.ok("approve", pending(cli, *words), "--always", "--reason", "fine")
+    found = cli.ok("policy", "list")
+    assert (found["config"], found["default"]) == (str(config), "allow")
+    rule = {"rule": "rule 1 (touch|printenv)", "decision": "ask", "reason": "files are made by hand"}
+    assert found["rules"] == [rule]
+    assert [(one["command"], one["cwd"]) for one in found["approvals"]] == [
+        (["touch made"], str(work)),
+        (["printenv", "HOME"], str(work)),
+    ]
+    first, second = found["approvals"]
+    assert first["by"].endswith("(outlive approve)")
+    assert cli.ok("policy", "forget", first["id"])["forgotten"] == [first]
+    assert cli.ok("policy", "list")["approvals"] == [second]
+    cli.ok("approve", pending(cli), "--always")
+    assert [one["id"] for one in cli.ok("policy", "list")["approvals"]] == [second["id"], first["id"]]
+    assert cli.ok("run", "--wait", "printenv", "HOME")["exit_code"] == 0
+    assert len(cli.ok("policy", "forget", "--all")["forgotten"]) == 2
+    assert cli.ok("policy", "list")["approvals"] == []
+    cli.ok("deny", pending(cli))
+
+
+@pytest.mark.parametrize("words", [(), ("0123456789",), ("01",), ("01234567", "--all")], ids=" ".join)
+def test_what_is_no_approval_is_not_forgotten(cli: Cli, config: Path, words: tuple[str, ...]) -> None:
+    cli.ok("approve", pending(cli), "--always")
+    error = cli.error("policy", "forget", *words, code="invalid_argument")
+    assert error["details"]["field"] == "approval"
+    assert "`outlive policy list`" in error["hint"]
+    assert len(cli.ok("policy", "list")["approvals"]) == 1
+
+
 def test_a_created_job_is_asked_about_when_it_starts(cli: Cli, config: Path, work: Path) -> None:
     job = cli.ok("create", "touch made")["job_id"]
     assert "approval" not in cli.ok("status", job)

@@ -122,3 +122,12 @@ def test_a_model_is_told_what_is_denied_and_why(
     assert session.ok("exec", command="echo fine")["output"] == "fine\n"
     assert "policy" not in session.tools()["process"].model_dump_json()
     assert not (work / "made").exists()
+
+
+def test_an_unknown_command_that_is_asked_about_says_which_rule_would_decide(cli: Cli, config: Path) -> None:
+    config.write_text(RULES.rpartition("[[policy.rule]]")[0], encoding="utf-8")
+    found = cli.ok("policy", "check", "echo $HOME")
+    assert (found["decision"], found["rule"]) == ("ask", "default")
+    assert found["reason"].endswith('; a rule with unknown = true decides such commands, default = "allow" does not')
+    config.write_text(f'{config.read_text()}[[policy.rule]]\nunknown = true\ndecision = "allow"\n', encoding="utf-8")
+    assert cli.ok("policy", "check", "echo $HOME")["decision"] == "allow"

@@ -101,3 +101,9 @@ def test_the_nearest_known_name_is_found(word: str, meant: str) -> None:
 @pytest.mark.parametrize("word", ["", "zzz", "--colour"])
 def test_nothing_is_guessed_where_nothing_is_near(word: str) -> None:
     assert nearest(word, ["--timeout", "status"]) is None
+
+
+def test_an_error_that_has_no_number_is_not_given_one() -> None:
+    error = errors.from_os("reading /x", OSError("timed out"))
+    assert error.message == "while reading /x: timed out"
+    assert "details" not in error.to_dict()

@@ -28,7 +28,7 @@ _GROUPS = (
     ("Write to a job", ("write", "send-keys", "submit", "paste", "resize", "attach")),
     ("End and delete", ("kill", "clear", "remove", "gc")),
     ("Label and notify", ("tag set", "notify set")),
-    ("Decide", ("approve", "deny", "policy check")),
+    ("Decide", ("approve", "deny", "policy check", "policy list", "policy forget")),
     ("Serve", ("mcp", "serve", "token add", "token list", "token revoke")),
     ("Other", ()),
 )

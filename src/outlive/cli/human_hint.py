@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive.cli import stdio
-from outlive.config import Config
+from outlive.config import state_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def give_once(env: Mapping[str, str]) -> None:
     typed = os.isatty(0) and os.isatty(2) and os.getpgrp() == os.getpid()
     if not typed or any(name in env for name in ("OUTLIVE_HUMAN", "OUTLIVE_JOB_ID", "CI")):
         return
-    place = Config.state_directory(env)
+    place = state_directory(env)
     try:
         os.makedirs(place, mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW

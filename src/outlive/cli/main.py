@@ -43,7 +43,7 @@ FOLLOWERS = {
     **dict.fromkeys(("run", "start", "restart"), "outlive.cli.live.follow:start"),
 }
 # These answer even where the root is unsafe or full
-_STORELESS = frozenset({"schema", "doctor", "install", "uninstall", "policy check"})
+_STORELESS = frozenset({"schema", "doctor", "install", "uninstall", "policy check", "policy list", "policy forget"})
 _FORGIVING = frozenset({"doctor"})  # answer even where the configuration is broken
 _WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
 _OFF = ("", "0", "false", "no")  # values of OUTLIVE_HUMAN

@@ -1,7 +1,8 @@
 """What a person approved for always: exactly this command in exactly this directory.
 
-The list is a file under the state directory, one JSON object a line, outside of the configuration
-and of every job root. To take an approval back, delete its line.
+The list is a file in the state directory, one JSON object a line, outside of the configuration and
+of every job root. It only grows, so that no writer needs a lock: a line that begins with `forgotten`
+takes back an approval of an earlier line.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ if TYPE_CHECKING:
 
     from outlive.core.records import Definition
 
+    Approvals = dict[str, dict[str, Any]]  # by key
 
-def path(env: Mapping[str, str]) -> str:
-    """Return `$XDG_STATE_HOME/outlive/approved.ndjson`, else `~/.local/state/…`."""
-    base = env.get("XDG_STATE_HOME")
-    if not base or not os.path.isabs(base):
-        base = os.path.join(os.path.expanduser("~"), ".local", "state")
-    return os.path.join(base, "outlive", "approved.ndjson")
+
+def path(directory: str) -> str:
+    """Return the file in the state directory (config.state_directory)."""
+    return os.path.join(directory, "approved.ndjson")
 
 
 def key_of(definition: Definition, sinks: list[str], stdin_data: bytes | None) -> str:
@@ -38,28 +38,51 @@ def key_of(definition: Definition, sinks: list[str], stdin_data: bytes | None) -
     return hashlib.sha256(fastjson.dumps(bound, ensure_ascii=True).encode()).hexdigest()
 
 
-def has(env: Mapping[str, str], key: str) -> bool:
+def approved(directory: str) -> Approvals:
+    """Return the approvals that stand, in their order. Errors: OSError, unless there is no file."""
+    found: Approvals = {}
+    try:
+        with open(path(directory), encoding="utf-8", errors="replace") as file:
+            for entry in map(_entry_in, file):
+                if isinstance(entry.get("forgotten"), str):
+                    found.pop(entry["forgotten"], None)
+                elif isinstance(entry.get("key"), str):
+                    found[entry["key"]] = entry
+    except FileNotFoundError:
+        pass
+    return found
+
+
+def has(directory: str, key: str) -> bool:
     """Return whether a command with this key was approved for always."""
     try:
-        with open(path(env), encoding="utf-8") as file:
-            return any(_key_in(line) == key for line in file)
+        return key in approved(directory)
     except OSError:
         return False
 
 
-def add(env: Mapping[str, str], entry: Mapping[str, Any]) -> None:
+def add(directory: str, entry: Mapping[str, Any]) -> None:
     """Add an approval: {key, command, cwd, by, at}. Errors: OSError."""
-    os.makedirs(os.path.dirname(path(env)), mode=0o700, exist_ok=True)
-    fd = os.open(path(env), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    _append(directory, entry)
+
+
+def forget(directory: str, key: str, *, by: str, at: str) -> None:
+    """Take an approval back. Errors: OSError."""
+    _append(directory, {"forgotten": key, "by": by, "at": at})
+
+
+def _append(directory: str, entry: Mapping[str, Any]) -> None:
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    fd = os.open(path(directory), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         os.write(fd, fastjson.dumps({**entry}, ensure_ascii=True).encode() + b"\n")
     finally:
         os.close(fd)
 
 
-def _key_in(line: str) -> str | None:
+def _entry_in(line: str) -> dict[str, Any]:
     try:
         found = fastjson.loads(line)
     except ValueError:
-        return None
-    return found.get("key") if isinstance(found, dict) else None
+        return {}
+    return found if isinstance(found, dict) else {}

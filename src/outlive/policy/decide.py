@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "default"
 _UNKNOWN = "it is not known what it runs"
+_NOT_BY_DEFAULT = 'a rule with unknown = true decides such commands, default = "allow" does not'
 
 
 class Policy:
@@ -69,4 +70,7 @@ def _of(policy: Policy, command: lexer.Command, place: Place) -> Decision:
         return Decision(command, policy.default, DEFAULT, None)
     # It might run what a rule asks about or denies
     restricts = policy.default == ALLOW and any(rule.decision != ALLOW for rule in policy.rules)
-    return Decision(command, ASK if restricts else policy.default, DEFAULT, f"{_UNKNOWN}: {command.unread}")
+    reason = f"{_UNKNOWN}: {command.unread}"
+    if restricts:
+        return Decision(command, ASK, DEFAULT, f"{reason}; {_NOT_BY_DEFAULT}")
+    return Decision(command, policy.default, DEFAULT, reason)

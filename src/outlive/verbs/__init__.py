@@ -47,6 +47,8 @@ VERBS = {
     "approve": ("approve", "APPROVE"),
     "deny": ("approve", "DENY"),
     "policy check": ("policy", "CHECK"),
+    "policy list": ("policy", "LIST"),
+    "policy forget": ("policy", "FORGET"),
     "host list": ("host", "LIST"),
     "host check": ("host", "CHECK"),
     "host setup": ("host", "SETUP"),
@@ -57,7 +59,16 @@ VERBS = {
 # These are not offered over MCP, whose list of tools is made without loading them
 COMMAND_LINE_ONLY = frozenset(
     "attach approve audit deny install uninstall mcp serve schema doctor demo".split()
-    + ["token add", "token list", "token revoke", "policy check", "host check", "host setup"]
+    + [
+        "token add",
+        "token list",
+        "token revoke",
+        "policy check",
+        "policy list",
+        "policy forget",
+        "host check",
+        "host setup",
+    ]
 )
 ALIASES = {"exec": "run", "spawn": "run"}
 

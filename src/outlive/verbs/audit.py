@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from outlive.config import state_directory
 from outlive.core.units import duration_ms, seconds_of, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import lookup
@@ -43,7 +44,7 @@ def audit(
     wanted = {name: value for name in _FILTERS if (value := filters.get(name)) is not None}
     if "verb" in wanted:
         wanted["verb"] = canonical(wanted["verb"]) or wanted["verb"]
-    to, directory = ctx.config.get("audit", "to"), ctx.config.state_directory(ctx.env)
+    to, directory = ctx.config.get("audit", "to"), state_directory(ctx.env)
     reader = Reader(directory)
     found: list[dict[str, Any]] = []
     more = False

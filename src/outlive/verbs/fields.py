@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.core.records import APPROVALS, NETWORKS, REASONS, RIGHTS, SANDBOXES, STATES
-from outlive.verbs import host_fields
+from outlive.verbs import host_fields, policy_fields
 from outlive.verbs.client_fields import CLIENTS
 from outlive.verbs.event_fields import EVENT
 from outlive.verbs.field_kinds import _count, _flag, _maybe_count, _maybe_string, _object, _of, _string, _strings
@@ -322,22 +322,7 @@ FIELDS: dict[str, Schema] = {
     },
     "approval": _APPROVAL,
     "always": _flag("Is the same command in the same directory approved from now on?"),
-    "decision": _string("What is decided; of several commands, the strictest.", enum=["allow", "ask", "deny"]),
-    "rule": _maybe_string("The rule that decided: its number and what it is about, or default; null without a policy."),
-    "commands": {
-        "type": "array",
-        "description": "The commands that it consists of.",
-        "items": _object(
-            "One command.",
-            {
-                "command": _strings("Its words; of a string that cannot be split, the string."),
-                "decision": _string("What is decided about it.", enum=["allow", "ask", "deny"]),
-                "rule": _string("The rule that decided."),
-                "reason": _maybe_string("The reason of the rule."),
-            },
-            {"unknown": _string("Why it is not known what it runs.")},
-        ),
-    },
+    **policy_fields.FIELDS,
     "config": _maybe_string("The configuration file; null: there is none."),
     **CLIENTS,
     "schema_format": _string("Which JSON Schema.", const="json-schema-2020-12"),
@@ -418,7 +403,10 @@ OVERRIDES: dict[str, dict[str, Schema]] = {
         "list": _flag("Are there more jobs than shown?"),
     },
     "sandbox": dict.fromkeys(("token_add", "token_revoke"), _CEILING),
-    "path": {"audit": _string("The file of the record.")},
+    "path": {
+        "audit": _string("The file of the record."),
+        **dict.fromkeys(("policy_list", "policy_forget"), _string("The file of the approvals for always.")),
+    },
     "name": {
         **dict.fromkeys(("install", "uninstall"), _SERVER_NAME),
         **dict.fromkeys(("token_add", "token_revoke"), _TOKEN_NAME),

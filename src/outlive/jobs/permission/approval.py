@@ -211,13 +211,15 @@ def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None
 
 def remember(definition: Definition, by: str) -> None:
     """Approve the same command in the same directory from now on. Errors: io_error."""
+    from outlive.config import state_directory
     from outlive.policy import always
 
+    directory = state_directory(os.environ)
     entry = {"key": (definition.approval or {}).get("key"), "command": definition.command, "cwd": definition.cwd}
     try:
-        always.add(os.environ, {**entry, "by": by, "at": timestamp()})
+        always.add(directory, {**entry, "by": by, "at": timestamp()})
     except OSError as error:
-        raise from_os(f"writing {always.path(os.environ)} (the job was approved)", error) from error
+        raise from_os(f"writing {always.path(directory)} (the job was approved)", error) from error
 
 
 # --- the end of the wait --------------------------------------------------------------------------

@@ -55,13 +55,14 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
         raise
     if not ask or decision.decision != ASK:
         return
+    from outlive.config import state_directory
     from outlive.jobs.permission import approval
     from outlive.policy import always
 
     policy = ctx.config.policy()
     assert policy is not None
     key = always.key_of(plan.definition, sink_commands(plan.definition.notification), plan.stdin_data)
-    if not always.has(os.environ, key):
+    if not always.has(state_directory(os.environ), key):
         approval.require_room()
         request = approval.asked(decision, key, policy.ask_timeout_ms)
         ctx.note_start("ask", plan)
