@@ -29,7 +29,8 @@ REFERENCE = DOCS / "reference"
 # A page that teaches shows a command, and a page that is named here shows one that is run.
 TEACHING = [page for page in PAGES if page.parent.name in ("tutorial", "how-to")]
 RUN = [page for page in PAGES if pages.steps(page)]
-NOT_RUN = {"agent-session.md", "serve-over-http.md", "survive-a-logout.md"}  # a client, a network, systemd
+# a client, a network, systemd, another machine
+NOT_RUN = {"agent-session.md", "serve-over-http.md", "survive-a-logout.md", "ssh.md"}
 LINE_CHARS = 100
 
 needs_jq = pytest.mark.skipif(not shutil.which("jq"), reason="no jq here")

@@ -44,7 +44,7 @@ FLOORS = (
     ("client_config",),
     ("jobs",),
     ("verbs",),
-    ("cli", "mcp"),
+    ("cli", "mcp", "far"),
     ("demo", "__main__"),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
@@ -66,6 +66,8 @@ STDLIB_ONLY = (
     "store",
     "supervisor",
     "launch",
+    "hosts",
+    "far",
 )
 # Never at the top of a module: RE2 is for a job that has a pattern to watch.
 LATE_ONLY = {"re2"}

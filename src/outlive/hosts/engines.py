@@ -8,9 +8,12 @@ context of the call (jobs/context.py), `host` a `Host`.
 * `SHARES_FILES`: whether paths mean the same there. Where they do not, `directory(ctx, host, given)`
   returns the working directory of a job for which the caller names `given` or None.
 * `submit(ctx, host, job, plan, locks)`: hand the job over, as a generator that may pause. The
-  caller holds the job's locks. If it raises, nothing was handed over, and nothing will run.
+  caller holds the job's locks. If it raises, nothing was handed over, and nothing will run. It may
+  return a socket, on which the start is reported as a supervisor does it (jobs/starting.py).
 * `resumed(ctx, job, found)`: return the inspection of a job that has not ended, with what the
-  engine says of it. Every reader calls this where it would adopt a job of this machine.
+  engine says of it. Every reader calls this where it would adopt a job of this machine. With
+  `MIRRORS` the job's directory is a copy of another one: then also of a job that has ended and is
+  still marked live, because the other one is still there.
 * `connect(job)`: return a connection to the job's control socket. Errors: OutliveError, retryable
   if the host is out of reach.
 * `cancelled(ctx, job, found)`: end a job that waits, as a generator; return its inspection.
@@ -90,6 +93,8 @@ def resumed(ctx: Any, job: JobDir, found: Inspection) -> Inspection:
     says."""
     engine = of_job(job, found.definition)
     if engine is None or found.damage is not None:
+        return found
+    if found.state.finished and not getattr(engine, "MIRRORS", False):
         return found
     seen: Inspection = engine.resumed(ctx, job, found)
     return seen

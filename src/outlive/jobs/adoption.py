@@ -50,7 +50,9 @@ def _is_handed_over(found: Inspection, job: JobDir) -> bool:
 def _elsewhere(ctx: Context, job: JobDir, found: Inspection) -> Inspection:
     """Return what is true of a job whose processes are on another machine. It is never adopted
     here: its command could not be looked after."""
-    if found.definition.host is None or found.state.finished:
+    if found.definition.host is None:
+        return found
+    if found.state.finished and (found.supervised or not ctx.store.is_marked_live(job.job_id)):
         return found
     from outlive.hosts import engines  # late: most jobs run on this machine
 

@@ -160,6 +160,14 @@ def _connected_elsewhere(job: JobDir) -> socket.socket | None:
     )
 
 
+def refused(answer: dict[str, Any]) -> OutliveError:
+    """Return the error that a supervisor, or the mirror of a job on another host, answered."""
+    retryable, hint = bool(answer.get("retryable")), answer.get("hint")
+    return OutliveError(
+        answer["code"], answer["message"], retryable=retryable, hint=hint, details=answer.get("details")
+    )
+
+
 def unanswered(job: JobDir) -> OutliveError:
     """Return the error of a request that the job's supervisor did not answer in time."""
     return OutliveError(

@@ -8,7 +8,7 @@ from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, job_answer, processes
-from outlive.jobs.control_client import ControlClient, unanswered
+from outlive.jobs.control_client import ControlClient, refused, unanswered
 from outlive.jobs.waiting import Pause
 from outlive.system import signals
 from outlive.system.signals import signal
@@ -93,7 +93,7 @@ def end(
         while True:
             answer = (yield from control.answer(deadline)) if control.request(asked) else None
             if answer is not None and not answer["ok"]:
-                raise OutliveError(answer["code"], answer["message"])
+                raise refused(answer)
             if answer is not None:
                 break
             if _is_over(adoption.inspect_and_adopt(ctx, job), job):  # it ended by itself meanwhile

@@ -12,7 +12,7 @@ from outlive import fastjson, limits
 from outlive.core.records import LOCAL, watches_of
 from outlive.errors import OutliveError, argument, from_os
 from outlive.jobs import adoption, job_answer, lookup
-from outlive.jobs.control_client import ControlClient
+from outlive.jobs.control_client import ControlClient, refused
 from outlive.jobs.waiting import Pause
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STDIN_DATA, Locks
@@ -91,8 +91,8 @@ def _write_new(job: JobDir, name: str, data: bytes) -> None:
 def begin(
     ctx: Context, plan: Plan, job: JobDir, locks: Locks, *, created: bool = False
 ) -> Waiting[socket.socket | None]:
-    """Hand the job to a supervisor and return the socket on which it reports; None for a job that
-    was handed to the engine of another host.
+    """Hand the job to a supervisor, or to the engine of its host, and return the socket on which
+    the start is reported; None for a job that waits for its start there.
 
     Errors: launch_failed, and io_error if it has to be recorded and cannot be.
     """
@@ -104,8 +104,8 @@ def begin(
             return None
         ctx.note_start("start" if created else "restart" if definition.restarted_from else "run", plan)
         host = engines.host_of(ctx.config, definition.host)
-        yield from host.engine.submit(ctx, host, job, plan, locks)
-        return None
+        reporter: socket.socket | None = yield from host.engine.submit(ctx, host, job, plan, locks)
+        return reporter
     request = Request(
         root=ctx.store.path,
         job_id=definition.job_id,
@@ -221,6 +221,8 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> Waiting[No
             message = b""
         if message[:1] == b"{":
             failed = fastjson.loads(message)
+            if "error" in failed:  # on another host
+                raise refused(failed["error"])
             if failed.get("sandbox"):
                 from outlive.jobs.permission import boundary
 

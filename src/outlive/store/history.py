@@ -59,6 +59,8 @@ QUEUED = "queued"  # state, reason
 STARTED_ON = "started_on"  # node
 REQUEUED = "requeued"  # state
 PREEMPTED = "preempted"  # state
+UNREACHABLE = "unreachable"  # message: why its host cannot be reached
+REACHABLE = "reachable"  # again
 FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, message
 # file, count: so many events in all were left out because the file was full; to_byte: where the
 # file goes on

@@ -29,6 +29,8 @@ _EVENTS = {
     "started_on": ("node",),
     "requeued": ("state",),
     "preempted": ("state",),
+    "unreachable": ("message",),
+    "reachable": (),
     "finished": ("state", "exit_code", "signal", "reason", "duration_ms", "message"),
     "descendants_left": ("count",),
     "fault": ("process", "error", "file"),

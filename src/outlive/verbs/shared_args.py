@@ -40,7 +40,7 @@ HOST = Arg("host", STR, "Where to run it: a host of the configuration, or local 
 DEFINITION = (
     Arg("command", WORDS, "The command: a shell string, or several words that run as they stand.", required=True,
         cli="COMMAND", metavar="COMMAND [ARG...]", mcp_help="A shell string, or words that run as they stand"),
-    Arg("cwd", PATH, "Directory to run in; must exist.", mcp="workdir", aliases=("cwd",), metavar="DIR",
+    Arg("cwd", STR, "Directory to run in; must exist.", mcp="workdir", aliases=("cwd",), metavar="DIR",
         mcp_help="must exist"),
     Arg("env", ENV, "Environment variables to set, literal values.", metavar="NAME=VALUE", mcp_help="name: value"),
     Arg("env_file", STRS, "File of NAME=VALUE lines; a later file wins, --env wins over files.", default=(), mcp="",

@@ -8,7 +8,7 @@ import time
 from outlive import limits
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption
-from outlive.jobs.control_client import ControlClient, unanswered
+from outlive.jobs.control_client import ControlClient, refused, unanswered
 from outlive.system import fds
 
 TYPE_CHECKING = False
@@ -105,7 +105,7 @@ def ask(
     if answer is None:
         raise unanswered(job)
     if not answer["ok"]:
-        raise OutliveError(answer["code"], answer["message"])
+        raise refused(answer)
     return answer
 
 

@@ -98,7 +98,7 @@ class Gap:
 NO_GAP = Gap(Hole(), (Hole(), Hole()), Hole())
 
 
-def _unpacked(data: bytes) -> Gap | None:
+def unpacked(data: bytes) -> Gap | None:
     """Return the gap in a slot; None if the slot was never written, or not as a whole."""
     if len(data) < _SLOT.size or zlib.crc32(data[:-8]) != int.from_bytes(data[-8:], "little"):
         return None
@@ -133,7 +133,7 @@ class GapFile:
             data = os.pread(self._fd, 2 * _SLOT.size, 0)
             if data == self._data:
                 break
-            slots = [_unpacked(data[: _SLOT.size]), _unpacked(data[_SLOT.size :])]
+            slots = [unpacked(data[: _SLOT.size]), unpacked(data[_SLOT.size :])]
             found = [slot for slot in slots if slot is not None]
             if found:
                 self._data = data
@@ -152,7 +152,7 @@ class GapWriter:
 
     def __init__(self, job: JobDir) -> None:
         self.fd = job.open_file(GAP, os.O_RDWR | os.O_CREAT)
-        slots = [_unpacked(os.pread(self.fd, _SLOT.size, at * _SLOT.size)) for at in (0, 1)]
+        slots = [unpacked(os.pread(self.fd, _SLOT.size, at * _SLOT.size)) for at in (0, 1)]
         ends = [slot.merged.stop if slot else 0 for slot in slots]
         self._next = ends.index(min(ends))  # the older one, or the one whose writer was killed
 

@@ -1,0 +1,343 @@
+"""Our end on another machine: one process for each connection of a mirror.
+
+It starts the job there as a command line would, passes requests on to the job's supervisor, and
+sends everything that is new in the job's directory. It holds nothing that would be missed: when the
+connection breaks, it ends, and the job goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from outlive import __version__, fastjson, limits
+from outlive.errors import OutliveError, from_os
+from outlive.far.source import Source
+from outlive.far.starting import context, start
+from outlive.hosts.ssh import wire
+from outlive.jobs import adoption
+from outlive.store.cleanup import delete
+from outlive.store.job_dir import CONTROL, JobDir
+from outlive.store.root import Store
+from outlive.supervisor.event_loop import EventLoop
+from outlive.system import fds, machine
+from outlive.system.signals import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.store.inspect import Inspection
+
+DEFAULT_ROOT = "~/.local/share/outlive/remote-jobs"
+_LOOK_S = 1.0  # without a supervisor that tells; with one it is only a precaution
+_LOOK_AGAIN_S = 10.0
+_QUIET_S = 60.0  # a mirror says something more often than this, or it is gone
+_TRIES, _TRY_S = 40, 0.05  # of a request while a guardian takes over
+_TOLD = 1 << 16
+
+
+def main() -> int:
+    """Serve one connection on stdin and stdout until it ends."""
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    out = os.dup(1)
+    os.set_inheritable(out, False)
+    os.dup2(2, 1)  # what anything else prints here is no message
+    End(0, out).run()
+    return 0
+
+
+class End:
+    """One connection, and the job it is about."""
+
+    def __init__(self, source: int, out: int) -> None:
+        self._in = source
+        self._out = out
+        self._loop = EventLoop()
+        self._parser = wire.Parser()
+        self._data = b""
+        self._heard = time.monotonic()
+        self._store: Store | None = None
+        self._ctx: Context | None = None
+        self._job: JobDir | None = None
+        self._source: Source | None = None
+        self._hints: socket.socket | None = None
+        self._was_over = False
+        self._told_over = False
+
+    def run(self) -> None:
+        facts = {"version": __version__, "python": sys.version.split()[0], "machine": machine.here()}
+        os.write(self._out, wire.HELLO + fastjson.dumps(facts).encode() + b"\n")
+        self._loop.read(self._in, self._receive)
+        self._beat()
+        try:
+            self._loop.run()
+        except (BrokenPipeError, ConnectionError):  # the mirror is gone
+            return
+
+    def _say(self, **content: Any) -> None:
+        self._write(wire.word(**content))
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._out, view) :]
+
+    def _beat(self) -> None:
+        if time.monotonic() - self._heard > _QUIET_S:
+            self._loop.stop()
+            return
+        self._say(beat=True)
+        self._loop.after("beat", wire.BEAT_S, self._beat)
+
+    # --- what the mirror says ---
+
+    def _receive(self) -> None:
+        data = os.read(self._in, _TOLD)
+        if not data:
+            self._loop.stop()
+            return
+        self._heard = time.monotonic()
+        for kind, _, content in self._parser.feed(data):
+            if kind == wire.DATA:
+                self._data += content
+            else:
+                said = fastjson.loads(content)
+                data, self._data = self._data, b""
+                self._obey(said, data)
+
+    def _obey(self, said: dict[str, Any], data: bytes) -> None:
+        try:
+            action = getattr(self, f"_do_{said['do']}", None)
+            if action is not None:
+                action(said, data)
+        except OSError as error:
+            if isinstance(error, (BrokenPipeError, ConnectionError)):
+                raise
+            self._refuse(said, from_os(f"{said['do']} on the host", error, on="store"))
+        except OutliveError as error:
+            self._refuse(said, error)
+
+    def _refuse(self, said: dict[str, Any], error: OutliveError) -> None:
+        self._say(refused=said["do"], error=error.to_dict(), id=said.get("id"))
+
+    def _do_beat(self, _said: dict[str, Any], _data: bytes) -> None:
+        """Nothing: that the mirror lives is all it says."""
+
+    def _do_open(self, said: dict[str, Any], _data: bytes) -> None:
+        """Open the job root, and say what is there."""
+        path = os.path.expanduser(said.get("root") or DEFAULT_ROOT)
+        self._store = Store.open(path, os.environ)
+        self._ctx = context(self._store, dict(os.environ))
+        self._say(opened=self._store.path)
+
+    def _do_check(self, said: dict[str, Any], _data: bytes) -> None:
+        """Say what a job would find."""
+        assert self._store is not None
+        room = os.statvfs(self._store.path)
+        workdir = os.path.expanduser(said.get("workdir") or "~")
+        self._say(
+            checked={
+                "root": self._store.path,
+                "free_bytes": room.f_bavail * room.f_frsize,
+                "workdir": workdir,
+                "workdir_exists": os.path.isdir(workdir),
+                "python": f"{sys.version.split()[0]} ({sys.executable})",
+                "lingers": _lingers(),
+            }
+        )
+
+    def _do_start(self, said: dict[str, Any], data: bytes) -> None:
+        assert self._store is not None
+        start(self._store, fastjson.loads(data), self._is_connected)
+        self._say(started=True)
+
+    def _is_connected(self) -> bool:
+        import select
+
+        poller = select.poll()
+        poller.register(self._in, 0)
+        return not poller.poll(0)
+
+    def _do_follow(self, said: dict[str, Any], _data: bytes) -> None:
+        """Send everything that the mirror does not have, from now on."""
+        assert self._store is not None
+        if self._job is None:
+            try:
+                self._job = JobDir.open(self._store, said["job"])
+                self._job.read_meta()
+            except (OSError, OutliveError) as error:
+                if isinstance(error, OSError) or error.code == "job_not_found":
+                    self._say(gone=True)
+                    return
+                raise
+        self._source = Source(self._job, said["has"])
+        self._say(followed=True, cwd=self._job.read_meta().cwd)
+        self._look()
+
+    def _do_request(self, said: dict[str, Any], data: bytes) -> None:
+        """Pass a request on to the supervisor of the job, and its answer back."""
+        self._pass_on(said["id"], said["request"], data, _TRIES)
+
+    def _do_forget(self, _said: dict[str, Any], _data: bytes) -> None:
+        """Delete the job: the mirror has all of it. Errors: OutliveError, OSError."""
+        assert self._store is not None
+        assert self._job is not None
+        try:
+            delete.delete(self._store, self._job)
+        except FileNotFoundError:
+            pass
+        except BlockingIOError as error:
+            raise OutliveError("invalid_state", "the job is still held there", retryable=True) from error
+        self._say(forgotten=True)
+        self._loop.stop()
+
+    # --- requests to the supervisor ---
+
+    def _connected(self) -> socket.socket | None:
+        assert self._job is not None
+        try:
+            io = self._job.open_io()
+        except OSError:
+            return None
+        sock = fds.new_socket()
+        try:
+            sock.setblocking(False)
+            sock.connect(fds.socket_path(io, os.path.basename(CONTROL)))
+        except OSError:
+            sock.close()
+            return None
+        finally:
+            os.close(io)
+        return sock
+
+    def _pass_on(self, number: int, request: dict[str, Any], data: bytes, tries: int) -> None:
+        sock = self._connected() if self._job is not None else None
+        memory = fds.memory_file("request", data) if request["op"] == "write" else -1
+        try:
+            if sock is not None and _is_sent(sock, request, memory):
+                self._loop.read(sock.fileno(), lambda: self._answered(number, sock))
+                return
+        finally:
+            if memory >= 0:
+                os.close(memory)
+        if self._job is not None:
+            self._inspect()  # adopts the job if both of its processes were killed
+        if tries and self._job is not None:
+            name = f"request-{number}"
+            self._loop.after(name, _TRY_S, lambda: self._pass_on(number, request, data, tries - 1))
+        else:
+            self._say(answer=number)
+
+    def _answered(self, number: int, sock: socket.socket) -> None:
+        try:
+            message = sock.recv(limits.CONTROL_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            message = b""
+        if message and message[:1] != b"{":  # a hint
+            return
+        self._loop.forget(sock.fileno())
+        sock.close()
+        self._say(answer=number, content=fastjson.loads(message) if message else None)
+
+    # --- what is new ---
+
+    def _inspect(self) -> Inspection | None:
+        assert self._ctx is not None
+        assert self._job is not None
+        try:
+            return adoption.inspect_and_adopt(self._ctx, self._job)
+        except OutliveError as error:
+            if error.code == "job_not_found":
+                self._say(gone=True)
+                self._source = None
+            return None
+
+    def _look(self) -> None:
+        """Look at the job, and send what is new."""
+        if self._source is None:
+            return
+        if self._hints is None:
+            self._hear()
+        found = self._inspect()
+        if found is None or self._source is None:
+            return
+        # What was written before the locks were free is complete, so what this look sees is all
+        self._was_over = found.state.finished and not found.supervised
+        self._source.look(found.state)
+        self._turn()
+
+    def _turn(self) -> None:
+        assert self._source is not None
+        parts, size = [], 0
+        for data in self._source.turn():
+            parts.append(data)
+            size += len(data)
+            if size >= _TOLD:
+                self._write(b"".join(parts))
+                parts, size = [], 0
+        if parts:
+            self._write(b"".join(parts))
+        if self._source.is_behind:
+            self._loop.after("turn", 0, self._turn)
+            return
+        if self._was_over and not self._told_over:
+            self._told_over = True
+            self._say(over=True)
+        self._loop.after("look", _LOOK_S if self._hints is None else _LOOK_AGAIN_S, self._look)
+
+    def _hear(self) -> None:
+        """Listen to the hints of the job's supervisor."""
+        sock = self._connected()
+        if sock is None:
+            return
+        try:
+            fds.send(sock, fastjson.dumps({"op": "watch", "output": True}).encode())
+        except OSError:
+            sock.close()
+            return
+        self._hints = sock
+        self._loop.read(sock.fileno(), self._hinted)
+
+    def _hinted(self) -> None:
+        assert self._hints is not None
+        try:
+            message = self._hints.recv(limits.CONTROL_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            message = b""
+        if not message:
+            self._loop.forget(self._hints.fileno())
+            self._hints.close()
+            self._hints = None
+        if not self._loop.is_set("turn"):
+            self._loop.after("look", 0, self._look)
+
+
+def _is_sent(sock: socket.socket, request: dict[str, Any], memory: int) -> bool:
+    """Send a request with the data behind `memory`. Return False if its reader was killed."""
+    try:
+        fds.send(sock, fastjson.dumps(request).encode(), () if memory < 0 else (memory,))
+    except OSError:
+        sock.close()
+        return False
+    return True
+
+
+def _lingers() -> bool | None:
+    """Return whether processes of this user survive the end of its last session (loginctl(1));
+    None where it cannot be told."""
+    if os.geteuid() == 0:
+        return True
+    try:
+        import pwd
+
+        return os.path.exists(f"/var/lib/systemd/linger/{pwd.getpwuid(os.geteuid()).pw_name}")
+    except KeyError:
+        return None

@@ -1,0 +1,176 @@
+"""Reads a job's directory for a mirror: everything that is new, in the order in which it may be
+shown."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.errors import OutliveError
+from outlive.hosts.ssh import wire
+from outlive.store import history
+from outlive.store.job_dir import MASKS, MISSING, ORDER
+from outlive.store.output.gap import NO_GAP
+from outlive.store.output.masks import HEADER
+from outlive.store.output.merged import Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from outlive.core.records import State
+    from outlive.store.job_dir import JobDir
+    from outlive.store.output.gap import Gap
+
+_RECORD_BYTES = 32  # of `order`
+_TURN_BYTES = 4 * wire.CHUNK  # so much is sent before requests have their turn
+
+
+class Source:
+    """What a mirror has of a job, and what it gets next."""
+
+    def __init__(self, job: JobDir, has: dict[str, Any]) -> None:
+        """`has`: position of the output, records of `order`, bytes of each file of masks, and the
+        gap, as the mirror has them."""
+        self._job = job
+        self._at: int = has["at"]
+        self._records: int = has["records"]
+        self._masks: list[int] = list(has["masks"])
+        self._gap = bytes.fromhex(has["gap"])
+        self._missing = 0
+        self._events = 0  # where the next event begins in the file
+        self._state: dict[str, Any] | None = None
+        self._snapshot: tuple[State | None, int] = (None, 0)
+        # The run of the last record there ends here at the latest, even if a power cut there took
+        # the next record and left the bytes
+        following = self._starts(self._records, self._records, NO_GAP)
+        if following and self._records and any(following[0][2]):  # zeros: it lies in the gap
+            self._at = min(self._at, following[0][1])
+
+    def look(self, state: State | None) -> None:
+        """Take note of how the job is now. What is sent next comes up to this: the state is older
+        than the output, so that what it says of the output holds at the mirror too."""
+        with Output(self._job, stored=True) as output:
+            self._snapshot = state, output.end
+
+    def turn(self) -> Iterator[bytes]:
+        """Yield the next messages. None when the mirror has all of what `look` saw."""
+        state, end = self._snapshot
+        if self._at < end:
+            yield from self._output(end)
+            if self._at < end:
+                return
+        yield from self._damage()
+        yield from self._places()
+        yield from self._news(state)
+
+    @property
+    def is_behind(self) -> bool:
+        return self._at < self._snapshot[1]
+
+    # --- output ---
+
+    def _output(self, end: int) -> Iterator[bytes]:
+        sent = 0
+        with Output(self._job, stored=True) as output:
+            while self._at < min(end, output.end) and sent < _TURN_BYTES:
+                at, records, found = output.steady(self._next, output)
+                if (at, records) == (self._at, self._records) and not found:
+                    break
+                self._at, self._records = at, records
+                for kind, place, data in found:
+                    if kind == wire.GAP:
+                        self._gap = data
+                    sent += len(data)
+                    yield wire.message(kind, place, data)
+
+    def _next(self, output: Output) -> tuple[int, int, list[wire.Message]]:
+        """Return (position after it, records after it, messages). Nothing here changes: this is
+        repeated if the gap grows meanwhile."""
+        at, records, found = self._at, self._records, []
+        stop, gap = output.end, output.gap
+        if gap is not NO_GAP:
+            if at >= gap.merged.start:
+                # Only now: the mirror knows by the lengths of its files how far it is, and a gap
+                # that it knew before would be no part of them
+                if (packed := gap.packed()) != self._gap:
+                    found.append((wire.GAP, 0, packed))
+                at, records = max(at, gap.merged.stop), max(records, gap.order.stop)
+            else:
+                stop = gap.merged.start
+        stop = min(stop, at + wire.CHUNK)
+        if at >= stop:
+            return at, records, found
+        starts = self._starts(output.record_at(at), output.record_at(stop - 1), gap)
+        for stream, place, data in output.copied(at, stop):
+            while starts and starts[0][1] <= at:
+                number, _, record = starts.pop(0)
+                if number >= records:
+                    found.append((wire.ORDER, number * _RECORD_BYTES, record))
+                    records = number + 1
+            found.append((stream, place, data))
+            at += len(data)
+        return at, records, found
+
+    def _starts(self, first: int, last: int, gap: Gap) -> list[tuple[int, int, bytes]]:
+        """Return (number, position of its first byte, record) of these records of `order`, and of
+        those right before them that the mirror has not got: runs without a byte."""
+        first = max(min(first, self._records), 0)
+        if first < gap.order.stop <= last:
+            first = gap.order.stop
+        fd = self._job.open_file(ORDER)
+        try:
+            data = os.pread(fd, (last + 1 - first) * _RECORD_BYTES, first * _RECORD_BYTES)
+        finally:
+            os.close(fd)
+        pieces = [data[at : at + _RECORD_BYTES] for at in range(0, len(data), _RECORD_BYTES)]
+        return [(first + n, int.from_bytes(piece[:8], "little"), piece) for n, piece in enumerate(pieces)]
+
+    # --- the other files ---
+
+    def _damage(self) -> Iterator[bytes]:
+        data = self._file(MISSING, 0)
+        if len(data) > self._missing:
+            self._missing = len(data)
+            yield wire.message(wire.MISSING, 0, data)
+
+    def _places(self) -> Iterator[bytes]:
+        """Yield the places of masked values: up to where was searched goes last, and is read
+        first."""
+        for stream, name in enumerate(MASKS):
+            before = self._file(name, 0, HEADER.size)
+            if len(before) < HEADER.size:
+                continue
+            known = max(HEADER.size, self._masks[stream])
+            pairs = self._file(name, known)
+            searched, longest = HEADER.unpack(before)[0], HEADER.unpack(self._file(name, 0, HEADER.size))[1]
+            kind = (wire.MASK0, wire.MASK1)[stream]
+            if pairs:
+                yield wire.message(kind, known, pairs)
+            yield wire.message(kind, 0, HEADER.pack(searched, longest))
+            self._masks[stream] = known + len(pairs)
+
+    def _file(self, name: str, at: int, count: int = 1 << 20) -> bytes:
+        try:
+            fd = self._job.open_file(name)
+        except OSError:
+            return b""
+        try:
+            return os.pread(fd, count, at)
+        finally:
+            os.close(fd)
+
+    # --- state and events ---
+
+    def _news(self, state: State | None) -> Iterator[bytes]:
+        try:
+            events, self._events = history.read(self._job, offset=self._events)
+        except (OSError, OutliveError):
+            events = []
+        if events:
+            yield wire.word(events=events)
+        if state is not None:
+            now = state.to_dict()
+            if now != self._state:
+                self._state = now
+                yield wire.word(state=now)

@@ -1,0 +1,142 @@
+"""Starts a job for a caller on another machine, in the environment of a login here."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shlex
+import shutil
+import subprocess
+import sys
+
+from outlive import fastjson
+from outlive.config import Config
+from outlive.core.records import Definition
+from outlive.errors import OutliveError
+from outlive.jobs import starting, waiting
+from outlive.jobs.context import Context
+from outlive.jobs.definition import Plan, working_directory
+from outlive.launch.from_cli import Launcher
+from outlive.store.job_dir import JobDir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from outlive.store.root import Store
+
+_LOGIN_S = 10.0
+_MARK = "--outlive-environment--"
+_PRINT = f"import json,os,sys;sys.stdout.write({_MARK!r}+json.dumps(dict(os.environ))+{_MARK!r})"
+# They lead back along the connection, which the job outlives
+_OF_CONNECTION = frozenset({"SSH_AUTH_SOCK", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY"})
+_SHELL = ("sh", "-lc")
+
+
+def context(store: Store, env: dict[str, str], owner: str = "cli") -> Context:
+    """Return the context of what a mirror asks for."""
+    return Context(
+        store,
+        Config({}, None),
+        face="cli",
+        owner=owner,
+        client=None,
+        cwd=home(),
+        env=env,
+        launcher=Launcher(),
+        shell=_SHELL,
+    )
+
+
+def home() -> str:
+    return os.path.expanduser("~")
+
+
+def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool]) -> None:
+    """Start a job unless it was started before, by a connection that broke then.
+
+    `said` has its definition, the variables on top of the inherited ones, and its input.
+    `is_wanted` is asked right before: an end of the connection means that another one may ask.
+    Errors: OutliveError; nothing runs then.
+    """
+    wanted: Definition = Definition.of(said["definition"])
+    if is_there(store, wanted.job_id):
+        return
+    env = login_environment()
+    ctx = context(store, env, wanted.owner)
+    cwd = working_directory(ctx, os.path.expanduser(wanted.cwd))
+    definition: Definition = wanted.replace(cwd=cwd, root=store.path, shell=_shell(wanted.shell, env))
+    data = said.get("stdin_data")
+    stdin_data = None if data is None else data.encode("latin-1")
+    plan = Plan(definition, said["overrides"], stdin_data=stdin_data)
+    if not is_wanted():
+        raise OutliveError("launch_failed", "the connection was closed before the job was started", retryable=True)
+    try:
+        new = starting.make(ctx, plan, live=True)
+    except OutliveError:
+        if is_there(store, wanted.job_id):  # another connection was faster
+            return
+        raise
+    assert new.locks is not None
+    try:
+        sock = waiting.drive(starting.begin(ctx, plan, new.dir, new.locks))
+        try:
+            waiting.drive(starting.started(new.dir, sock, new.locks))
+        finally:
+            sock.close()
+    except OutliveError:
+        new.discard()
+        raise
+    new.close()
+
+
+def is_there(store: Store, job_id: str) -> bool:
+    """Return whether the job was started before. Errors: OutliveError if its directory is the
+    mirror's own."""
+    try:
+        with JobDir.open(store, job_id) as job:
+            definition = job.read_meta()
+    except (OSError, OutliveError):
+        return False
+    if definition.host is not None:
+        message = f"the job root there, {store.path}, is the job root here"
+        raise OutliveError("config_error", message, hint="Set `root` in the [hosts.NAME] section to another directory.")
+    return True
+
+
+def _shell(wrapper: list[str] | None, env: dict[str, str]) -> list[str] | None:
+    """Return the wrapper of a shell string; sh where the shell of the other machine is missing."""
+    if wrapper is None or shutil.which(wrapper[0], path=env.get("PATH")):
+        return wrapper
+    return ["sh", *wrapper[1:]]
+
+
+def login_environment() -> dict[str, str]:
+    """Return the variables of a login shell of this user, our own ones if there is no such shell."""
+    own = dict(os.environ)
+    found = _printed(pwd.getpwuid(os.getuid()).pw_shell, own)
+    return {name: value for name, value in (found or own).items() if name not in _OF_CONNECTION and name != "_"}
+
+
+def _printed(shell: str, own: dict[str, str]) -> dict[str, str] | None:
+    command = f"exec {shlex.quote(sys.executable)} -I -c {shlex.quote(_PRINT)}"
+    try:
+        done = subprocess.run(
+            # A shell whose name begins with - is a login shell; not every one has a flag for it
+            [f"-{os.path.basename(shell)}", "-c", command],
+            executable=shell,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=own,
+            cwd=home(),
+            timeout=_LOGIN_S,
+            start_new_session=True,
+            check=False,
+        )
+        text = done.stdout.decode("utf-8", "surrogateescape").split(_MARK)[1]
+        found = fastjson.loads(text)
+    except (OSError, subprocess.TimeoutExpired, IndexError, ValueError):
+        return None
+    return {str(name): str(value) for name, value in found.items()}

@@ -1,0 +1,150 @@
+"""The mirror's connection: made, lost, and made again, with growing pauses."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from outlive.hosts.ssh import wire
+from outlive.hosts.ssh.connection import Broken, Connection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from outlive.hosts.ssh.bundle import Bundle
+    from outlive.supervisor.event_loop import EventLoop
+
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 60.0
+_HELLO_S = 25.0  # less than limits.LAUNCH_S: the caller of a start is told why
+
+
+class Link:
+    """One connection after the other. `on_up()` is called when our end there answers,
+    `on_message(kind, at, data)` for what it sends, `on_down(why)` when a connection has ended or
+    did not come about. An OSError of `on_message` ends the connection too."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        settings: Mapping[str, Any],
+        env: Mapping[str, str],
+        bundle: Bundle,
+        *,
+        on_up: Callable[[], None],
+        on_message: Callable[[int, int, bytes], None],
+        on_down: Callable[[str], None],
+    ) -> None:
+        self._loop = loop
+        self._settings = settings
+        self._env = env
+        self._bundle = bundle
+        self._on_up = on_up
+        self._on_message = on_message
+        self._on_down = on_down
+        self._connection: Connection | None = None
+        self._pause = _FIRST_PAUSE_S
+        self._waits_for_room = False
+        self._heard = 0.0
+        self.is_up = False
+
+    @property
+    def pid(self) -> int:
+        """The pid of ssh, 0 while there is none."""
+        return self._connection.pid if self._connection is not None else 0
+
+    def connect(self) -> None:
+        """Connect now, unless there is a connection or one in the making."""
+        if self._connection is not None:
+            return
+        self._loop.cancel("connect")
+        try:
+            self._connection = Connection(self._settings, self._env, self._bundle)
+        except Broken as error:
+            self._later(str(error))
+            return
+        self._loop.read(self._connection.fileno(), self._receive)
+        self._loop.after("hello", _HELLO_S, lambda: self.drop(f"no answer within {_HELLO_S:.0f} s"))
+        self._push()
+
+    def send(self, data: bytes) -> None:
+        """Send this. Without a connection it is dropped: the next one begins anew."""
+        if self._connection is not None and self.is_up:
+            self._connection.send(data)
+            self._push()
+
+    def works(self) -> None:
+        """Note that the connection did something: the next one is not waited for long."""
+        self._pause = _FIRST_PAUSE_S
+
+    def _push(self) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        connection.flush()
+        if connection.wants_room and not self._waits_for_room:
+            self._loop.write(connection.out, self._push)
+        elif not connection.wants_room and self._waits_for_room:
+            self._loop.forget(connection.out)
+        self._waits_for_room = connection.wants_room
+
+    def _receive(self) -> None:
+        connection = self._connection
+        assert connection is not None
+        self._heard = time.monotonic()
+        try:
+            for kind, at, data in connection.messages():
+                self._greet()
+                self._on_message(kind, at, data)
+                if self._connection is not connection:  # it was closed over this message
+                    return
+            self._greet()
+            self._push()
+        except Broken as error:
+            self.drop(str(error))
+        except OSError as error:
+            self.drop(f"what came could not be written here: {os.strerror(error.errno or 0)}")
+
+    def _greet(self) -> None:
+        connection = self._connection
+        if connection is not None and connection.facts is not None and not self.is_up:
+            self.is_up = True
+            self._loop.cancel("hello")
+            self._beat()
+            self._on_up()
+
+    def _beat(self) -> None:
+        """Say that this end lives, and end a connection whose other end does not."""
+        silent = time.monotonic() - self._heard
+        if silent > wire.SILENCE_S:
+            self.drop(f"nothing was heard for {silent:.0f} s")
+            return
+        self.send(wire.word(do="beat"))
+        self._loop.after("beat", wire.BEAT_S, self._beat)
+
+    def drop(self, why: str) -> None:
+        """End the connection, and make another one after a pause."""
+        self.close()
+        self._later(why)
+
+    def _later(self, why: str) -> None:
+        # Spread: 200 mirrors of one machine that lost it together do not all come back together
+        spread = 0.5 + int.from_bytes(os.urandom(1), "little") / 255
+        self._loop.after("connect", self._pause * spread, self.connect)
+        self._pause = min(_LONGEST_PAUSE_S, self._pause * 2)
+        self._on_down(why)
+
+    def close(self) -> None:
+        """End the connection, and make no other one."""
+        for timer in ("connect", "hello", "beat"):
+            self._loop.cancel(timer)
+        connection, self._connection = self._connection, None
+        self.is_up = False
+        if connection is None:
+            return
+        self._loop.forget(connection.fileno())
+        if self._waits_for_room:
+            self._loop.forget(connection.out)
+            self._waits_for_room = False
+        connection.close()

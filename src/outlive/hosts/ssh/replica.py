@@ -1,0 +1,149 @@
+"""The local copy of a job that runs elsewhere: its files, written at the positions that they have
+there.
+
+How far the copy is stands in the lengths of its files and in nothing else. So a mirror that was
+killed at any moment is followed by one that goes on at the exact byte.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+from outlive.hosts.ssh import wire
+from outlive.store import atomic_file
+from outlive.store.job_dir import EVENTS, GAP, LOGS, MASKS, META, MISSING, ORDER, STATE
+from outlive.store.output.gap import NO_GAP, GapFile, GapWriter, unpacked
+from outlive.supervisor.output.quota import Quota
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.store.job_dir import JobDir
+
+_RECORD = struct.Struct("<QQQQ")  # of `order`: position, stream, offset in its log, time
+_SLOT_BYTES = 96  # of `gap`
+
+
+class Replica:
+    """The files of one job. Errors of all that writes: OSError; nothing is lost then, and the next
+    connection sends it again. Close it after use."""
+
+    def __init__(self, job: JobDir, quota_bytes: int) -> None:
+        self._job = job
+        self._quota = quota_bytes
+        self._fds = [job.open_file(name, os.O_RDWR | os.O_CREAT) for name in (*LOGS, ORDER)]
+        self._masks = [job.open_file(name, os.O_RDWR) for name in MASKS] if job.has_masks() else []
+        reader = GapFile(job)
+        self._gap = reader.newest()
+        reader.close()
+        self._mend()
+
+    def has(self) -> dict[str, Any]:
+        """Return what is here already, for far/source.py."""
+        at, records = self._position()
+        return {
+            "at": at,
+            "records": records,
+            "masks": [os.fstat(fd).st_size for fd in self._masks] or [0, 0],
+            "gap": "" if self._gap is NO_GAP else self._gap.packed().hex(),
+        }
+
+    @property
+    def end(self) -> int:
+        """The length of the merged output that is here."""
+        return self._position()[0]
+
+    def take(self, kind: int, at: int, data: bytes) -> None:
+        """Write what has come."""
+        if kind <= wire.ORDER:
+            _write_at(self._fds[kind], data, at)
+        elif kind in (wire.MASK0, wire.MASK1):
+            if self._masks:
+                _write_at(self._masks[kind - wire.MASK0], data, at)
+        elif kind == wire.GAP:
+            self._take_gap(data)
+        elif kind == wire.MISSING:
+            atomic_file.write_atomic(self._job.fd, MISSING, data)
+
+    def _take_gap(self, data: bytes) -> None:
+        gap = unpacked(data[:_SLOT_BYTES])
+        if gap is None:
+            return
+        writer = GapWriter(self._job)
+        try:
+            writer.write(gap)  # before the bytes go, as everywhere
+        finally:
+            writer.close()
+        self._gap = gap
+        Quota(self._job, self._quota or 1, lambda *_, **__: None).close()  # gives the bytes in the gap back
+
+    # --- how far it is ---
+
+    def _position(self) -> tuple[int, int]:
+        """Return the length of the merged output, and how many records of `order` are here."""
+        records, gap = self._records(), self._gap
+        if gap is not NO_GAP and gap.order.start <= records - 1 < gap.order.stop:
+            return gap.merged.stop, gap.order.stop
+        at = 0
+        if records:
+            start, stream, offset, _ = self._record(records - 1)
+            at = start + max(0, self._size(stream) - offset)
+        if gap is not NO_GAP:
+            return max(at, gap.merged.stop), max(records, gap.order.stop)
+        return at, records
+
+    def _records(self) -> int:
+        return os.fstat(self._fds[wire.ORDER]).st_size // _RECORD.size
+
+    def _record(self, number: int) -> tuple[int, int, int, int]:
+        data = os.pread(self._fds[wire.ORDER], _RECORD.size, number * _RECORD.size)
+        start, stream, offset, when = _RECORD.unpack(data.ljust(_RECORD.size, b"\0"))
+        return start, min(stream, 1), offset, when
+
+    def _size(self, stream: int) -> int:
+        return os.fstat(self._fds[stream]).st_size
+
+    def _mend(self) -> None:
+        """Cut off what does not fit together: after a power cut, one file may be longer than
+        another one, and what is missing can be had again."""
+        records, gap = self._records(), self._gap
+        while records and (gap is NO_GAP or records > gap.order.stop):
+            start, stream, offset, when = self._record(records - 1)
+            other = max(0, start - offset)  # so much of the other stream stands before this run
+            sizes = [max(self._size(one), gap.streams[one].stop) for one in (0, 1)]
+            if when and sizes[stream] >= offset and sizes[1 - stream] >= other:
+                if self._size(1 - stream) > other:
+                    os.ftruncate(self._fds[1 - stream], other)
+                break
+            # What stands before this run is all that may stay
+            os.ftruncate(self._fds[stream], min(self._size(stream), offset))
+            os.ftruncate(self._fds[1 - stream], min(self._size(1 - stream), other))
+            records -= 1
+        os.ftruncate(self._fds[wire.ORDER], records * _RECORD.size)
+        if not records and gap is NO_GAP:
+            for stream in (0, 1):
+                os.ftruncate(self._fds[stream], 0)
+
+    # --- the end ---
+
+    def sync(self) -> None:
+        """Write everything to the disk: then the job's directory there may be deleted. Errors:
+        OSError."""
+        for fd in (*self._fds, *self._masks):
+            os.fsync(fd)
+        atomic_file.sync(self._job.fd, (META, STATE, EVENTS, GAP))
+        os.fsync(self._job.fd)
+
+    def close(self) -> None:
+        for fd in (*self._fds, *self._masks):
+            os.close(fd)
+        self._fds, self._masks = [], []
+
+
+def _write_at(fd: int, data: bytes, at: int) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(fd, view, at)
+        view, at = view[written:], at + written

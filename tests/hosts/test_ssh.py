@@ -1,0 +1,340 @@
+"""Jobs on a host of kind ssh, with a program `ssh` that runs them here and breaks off when told to.
+
+`test_real_ssh.py` proves the same with sshd."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.store.job_dir import JobDir
+from outlive.system import locks
+from support import pair, processes
+from support.cli import Cli
+from support.fake_ssh import FakeSsh
+from support.mcp_client import McpSession
+from support.wait import until
+
+CONFIG = """
+[hosts.box]
+kind = "ssh"
+target = "me@box"
+options = ["-F", "{place}/config"]
+python = "{python}"
+"""
+
+
+@pytest.fixture
+def box(place: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSsh:
+    found = FakeSsh(place)
+    monkeypatch.setenv("FAKE_SSH", str(found.place))
+    monkeypatch.setenv("PATH", f"{found.bin}:{os.environ['PATH']}")
+    path = place / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(CONFIG.format(place=place, python=sys.executable), encoding="utf-8")
+    return found
+
+
+def mirror_of(job: str) -> int:
+    """Return the pid of the mirror."""
+    return until(lambda: next((pid for pid in processes.all_pids() if _mirrors(pid, job)), 0), what="a mirror")
+
+
+def _mirrors(pid: int, job: str) -> bool:
+    return processes.name(pid) == "outmirror" and processes.is_alive(pid) and job in processes.command_line(pid)[-1]
+
+
+def follow_to_end(cli: Cli, box: FakeSsh, job: str) -> dict[str, Any]:
+    """Wait for the end, and until nothing is left on the other machine."""
+    answer = cli.ok("wait", job, "--timeout-ms", "60000")
+    box.wait_empty()
+    until(lambda: not is_held(cli, job), what="the mirror has let go")
+    return answer
+
+
+def is_held(cli: Cli, job: str) -> bool:
+    fd = os.open(cli.root / job / "lock", os.O_RDWR)
+    try:
+        return locks.is_held(fd, 0)
+    finally:
+        os.close(fd)
+
+
+def numbered(count: int) -> str:
+    return "".join(f"line {number}\n" for number in range(1, count + 1))
+
+
+# --- the host -------------------------------------------------------------------------------------
+
+
+def test_setup_carries_our_end_there_once_and_says_what_is_found(cli: Cli, box: FakeSsh) -> None:
+    answer = cli.ok("host", "setup", "box")
+    assert answer["healthy"]
+    assert [one["name"] for one in answer["checks"]][:4] == ["reach", "python", "root", "workdir"]
+    carried = list((box.home / ".local/share/outlive/far").iterdir())
+    assert len(carried) == 1 and (carried[0] / "outlive/far/main.py").is_file()
+    before = carried[0].stat().st_mtime_ns
+    assert cli.ok("host", "check", "box")["healthy"]
+    assert carried[0].stat().st_mtime_ns == before and box.root.is_dir()
+
+
+def test_no_text_of_the_caller_reaches_the_remote_command_line(cli: Cli, box: FakeSsh) -> None:
+    answer = cli.ok(
+        "run", "--host", "box", "--wait", "--env", "NAME=va'lu$(e)", "--", 'printf %s "$NAME" # per\'uncommon'
+    )
+    assert answer["output"] == "va'lu$(e)"
+    box.wait_empty()
+    assert box.calls and not any("uncommon" in call or "lu$(e)" in call for call in box.calls)
+    assert all("BatchMode=yes" in call and "'-F'" in call and "'me@box'" in call for call in box.calls)
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ("Host key verification failed.", "accepts none"),
+        ("me@box: Permission denied (publickey,password).", "agent"),
+        ("ssh: Could not resolve hostname box: Name or service not known", "target"),
+    ],
+)
+def test_what_ssh_says_is_quoted_and_nothing_was_run(cli: Cli, box: FakeSsh, said: str, hint: str) -> None:
+    box.down(said)
+    error = cli.error("run", "--host", "box", "--", "true", code="io_error")
+    assert said.rstrip(".") in error["message"] and error["retryable"] and hint in error["hint"]
+    assert cli.ok("list", "--all")["jobs"] == []
+    checks = cli.ok("host", "check", "box")["checks"]
+    assert checks[0]["status"] == "fail" and said in checks[0]["found"] and hint in checks[0]["advice"]
+
+
+def test_an_interpreter_that_is_missing_or_too_old_is_told(cli: Cli, box: FakeSsh, place: Path) -> None:
+    path = place / "home/.config/outlive/config.toml"
+    old = place / "old-python"
+    # As an old interpreter does: it runs the line, in which the least version is newer than its own
+    old.write_text(
+        f'#!/bin/sh\nread -r line\nprintf "%s\\n" "$line" | sed "s/(3, 11)/(99, 0)/" | {sys.executable} "$@"\n'
+    )
+    old.chmod(0o755)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(sys.executable, str(old)), encoding="utf-8")
+    error = cli.error("run", "--host", "box", "--", "true", code="io_error")
+    assert "needs Python 3.11 or later" in error["message"] and "`python`" in error["hint"]
+    path.write_text(text.replace(sys.executable, "/no/python3"), encoding="utf-8")
+    error = cli.error("run", "--host", "box", "--", "true", code="io_error")
+    assert "there is no /no/python3 there" in error["message"] and "`python`" in error["hint"]
+
+
+# --- what callers see -----------------------------------------------------------------------------
+
+
+def test_a_job_there_answers_like_one_here(cli: Cli, box: FakeSsh) -> None:
+    words = ("--wait", "--", "echo out; echo err >&2; pwd; exit 3")
+    here, there = cli.ok("run", *words), cli.ok("run", "--host", "box", *words)
+    assert there["host"] == "box" and there["cwd"] == str(box.home)
+    assert there.keys() - here.keys() == {"host"}
+    assert (there["state"], there["exit_code"], there["reason"]) == ("exited", 3, "exit")
+    assert sorted(there["output"].split()) == sorted(["out", "err", str(box.home)])
+    answer = follow_to_end(cli, box, there["job_id"])
+    assert answer["exit_code"] == 3 and answer["host"] == "box"
+    assert [one["type"] for one in cli.ok("events", there["job_id"])["events"]] == ["started", "finished"]
+
+
+def test_its_environment_is_that_of_a_login_there_and_what_was_given(
+    cli: Cli, box: FakeSsh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (box.home / ".profile").write_text("export FROM_PROFILE=there\n", encoding="utf-8")
+    monkeypatch.setenv("LOCAL_ONLY", "here")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/nowhere")
+    command = "echo $FROM_PROFILE:$GIVEN:$SSH_AUTH_SOCK; echo $OUTLIVE_ROOT"
+    answer = cli.ok("run", "--host", "box", "--wait", "--env", "GIVEN=yes", "--", command)
+    assert answer["output"].splitlines() == ["there:yes:", str(box.root)]
+    box.wait_empty()
+
+
+def test_a_directory_that_is_missing_there_starts_nothing(cli: Cli, box: FakeSsh) -> None:
+    error = cli.error("run", "--host", "box", "--cwd", "/no/such", "--", "true", code="invalid_argument")
+    assert "/no/such does not exist" in error["message"] and "box" in error["message"]
+    assert cli.ok("list", "--all")["jobs"] == [] and box.jobs() == []
+    (box.home / "work").mkdir()
+    assert cli.ok("run", "--host", "box", "--wait", "--cwd", "~/work", "--", "pwd")["output"] == f"{box.home}/work\n"
+    box.wait_empty()
+
+
+def test_input_keys_and_the_screen_work_through_the_mirror(cli: Cli, box: FakeSsh) -> None:
+    job = cli.ok("run", "--host", "box", "--stdin", "open", "--snapshot-after", "0", "--", "cat; echo end")["job_id"]
+    assert cli.ok("write", job, "--data", "one\n", "--wait-ms", "10000")["output"] == "one\n"
+    assert cli.ok("write", job, "--data", "two\n", "--eof")["bytes_written"] == 4
+    assert cli.ok("wait", job)["output"] == "one\ntwo\nend\n"
+    terminal = cli.ok(
+        "run", "--host", "box", "--pty", "--snapshot-after", "0", "--", "stty size; read x; stty size; echo got $x"
+    )
+    job = terminal["job_id"]
+    cli.ok("wait", job, "--until", "regex=30 120")
+    assert cli.ok("resize", job, "--cols", "100", "--rows", "20")["cols"] == 100
+    assert "got abc" in cli.ok("send-keys", job, "a", "b", "c", "Enter", "--wait-ms", "10000")["output"]
+    assert "20 100" in cli.ok("screen", job)["lines"]
+    box.wait_empty()
+
+
+def test_kill_ends_it_there_and_says_who_asked(cli: Cli, box: FakeSsh) -> None:
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "sleep 1000")["job_id"]
+    answer = cli.ok("kill", job)
+    assert (answer["state"], answer["ended_signal"], answer["reason"]) == ("killed", "SIGTERM", "kill")
+    box.wait_empty()
+    assert cli.ok("remove", job)["state"] == "killed"
+
+
+def test_watches_and_sinks_run_here(cli: Cli, box: FakeSsh, place: Path) -> None:
+    told = place / "told"
+    answer = cli.ok(
+        *("run", "--host", "box", "--wait", "--watch", "ready (\\d+)", "--notify-file", str(told)),
+        *("--notify-command", f"cat > {place}/command", "--", "echo ready 5; exit 2"),
+    )
+    job = answer["job_id"]
+    box.wait_empty()
+    hits = [one for one in cli.ok("events", job)["events"] if one["type"] == "watch_hit"]
+    assert [one["line"] for one in hits] == ["ready 5"]
+    assert told.read_text(encoding="utf-8").count('"job.finished"') == 1
+    until(
+        lambda: (place / "command").exists() and '"exit_code": 2' in (place / "command").read_text(), what="the command"
+    )
+
+
+def test_masked_values_travel_and_are_shown_nowhere(cli: Cli, box: FakeSsh) -> None:
+    words = ("--env", "TOKEN=s3cret-token", "--mask", "TOKEN", "--", "echo the $TOKEN is")
+    answer = cli.ok("run", "--host", "box", "--wait", *words)
+    assert answer["output"] == "the ************ is\n"
+    box.wait_empty()
+    assert "s3cret" not in (cli.root / answer["job_id"] / "meta.json").read_text(encoding="utf-8")
+    assert not any("s3cret" in call for call in box.calls)
+
+
+@pytest.mark.parametrize("words", [("--stdin", "@/etc/hostname"), ("--sandbox", "read-only")])
+def test_what_cannot_work_there_says_why(cli: Cli, box: FakeSsh, words: tuple[str, ...]) -> None:
+    error = cli.error("run", "--host", "box", *words, "--", "true", code="not_supported")
+    assert "box" in error["message"] and not box.calls
+
+
+@pytest.mark.parametrize("era", ["modern"], indirect=True)
+def test_a_server_starts_and_follows_jobs_there(box: FakeSsh, mcp_connect: Callable[..., McpSession], cli: Cli) -> None:
+    session = mcp_connect()
+    started = session.ok("exec", command="echo hello; sleep 0.2; exit 4", host="box", yield_ms=30_000)
+    assert started["exit_code"] == 4 and started["output"] == "hello\n" and started["host"] == "box"
+    running = session.ok("exec", command="sleep 1000", host="box", background=True)
+    assert session.ok("process", action="kill", job_id=running["job_id"])["state"] == "killed"
+    box.wait_empty()
+
+
+# --- what breaks ----------------------------------------------------------------------------------
+
+
+def test_a_connection_that_breaks_costs_nothing(cli: Cli, box: FakeSsh) -> None:
+    """Twelve connections break after a random number of bytes; what is here in the end is what was printed."""
+    seed = random.randrange(1 << 30)
+    dice = random.Random(seed)
+    box.cut_after(100_000, *(dice.randint(500, 60_000) for _ in range(12)))
+    script = (
+        "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo line $i; [ $((i % 50)) = 0 ] && echo e $i >&2; done; exit 7"
+    )
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", script)["job_id"]
+    answer = follow_to_end(cli, box, job)
+    assert answer["exit_code"] == 7, f"seed {seed}"
+    assert (cli.root / job / "stdout.log").read_text() == numbered(20_000), f"seed {seed}"
+    assert (cli.root / job / "stderr.log").read_text() == "".join(f"e {n}\n" for n in range(50, 20_001, 50)), (
+        f"seed {seed}"
+    )
+    kinds = [one["type"] for one in cli.ok("events", job)["events"]]
+    assert kinds.count("started") == kinds.count("finished") == 1, f"seed {seed}"
+    assert len(box.calls) > 3, "connections broke"
+
+
+def test_a_mirror_that_is_killed_is_started_by_the_next_reader(cli: Cli, box: FakeSsh) -> None:
+    dice = random.Random(7)
+    script = "i=0; while [ $i -lt 4000 ]; do i=$((i+1)); echo line $i; done; read x; echo $x; exit 5"
+    job = cli.ok("run", "--host", "box", "--stdin", "open", "--snapshot-after", "0", "--", script)["job_id"]
+    for _ in range(4):
+        os.kill(mirror_of(job), signal.SIGKILL)
+        until(lambda: not is_held(cli, job), what="the lock is free")
+        assert cli.ok("status", job)["state"] == "running"
+        until(lambda: (cli.root / job / "stdout.log").stat().st_size > dice.randint(0, 30_000), what="some output")
+    assert cli.ok("write", job, "--data", "done\n")["bytes_written"] == 5
+    assert follow_to_end(cli, box, job)["exit_code"] == 5
+    assert (cli.root / job / "stdout.log").read_text() == numbered(4_000) + "done\n"
+    kinds = [one["type"] for one in cli.ok("events", job)["events"]]
+    assert kinds.count("started") == kinds.count("finished") == 1
+
+
+def test_a_mirror_that_was_killed_after_the_end_is_started_to_give_the_copy_there_back(cli: Cli, box: FakeSsh) -> None:
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "sleep 1000 & echo $! > pid; exit 3")["job_id"]
+    cli.ok("wait", job)
+    os.kill(mirror_of(job), signal.SIGKILL)
+    until(lambda: not is_held(cli, job), what="the lock is free")
+    assert len(box.jobs()) == 1
+    assert cli.ok("status", job)["exit_code"] == 3
+    mirror_of(job)
+    sleeper = int((box.home / "pid").read_text(encoding="utf-8"))
+    os.kill(sleeper, signal.SIGKILL)
+    box.wait_empty()
+
+
+def test_while_the_host_is_out_of_reach_answers_say_so_and_requests_can_be_repeated(cli: Cli, box: FakeSsh) -> None:
+    words = (
+        "--host",
+        "box",
+        "--stdin",
+        "open",
+        "--snapshot-after",
+        "5000",
+        "--",
+        "echo before; read x; echo after $x; exit 6",
+    )
+    job = cli.ok("run", *words)["job_id"]
+    cli.ok("wait", job, "--until", "regex=before")
+    box.down()
+    found = until(lambda: (one := cli.ok("status", job)).get("reachable") is False and one, what="it is out of reach")
+    assert found["state"] == "running" and found["unreachable_since"] and found["host"] == "box"
+    assert cli.ok("tail", job)["stdout_tail"] == "before\n"
+    for call in (("kill", job), ("write", job, "--data", "x\n")):
+        error = cli.error(*call, code="io_error")
+        assert error["retryable"] and "box" in error["message"] and "No route to host" in error["message"], error
+    assert cli.ok("list", "--all")["jobs"][0]["reachable"] is False
+    box.up()
+    until(lambda: "reachable" not in cli.ok("status", job), what="it is back")
+    kinds = [one["type"] for one in cli.ok("events", job)["events"]]
+    assert kinds.count("unreachable") == kinds.count("reachable") == 1
+    cli.ok("write", job, "--data", "all\n")
+    assert cli.ok("wait", job)["exit_code"] == 6
+    assert cli.ok("tail", job)["stdout_tail"] == "before\nafter all\n"
+    box.wait_empty()
+
+
+def test_supervisor_and_guardian_that_are_killed_there_cost_nothing(cli: Cli, box: FakeSsh) -> None:
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo one; sleep 2; echo two; sleep 1000")[
+        "job_id"
+    ]
+    cli.ok("wait", job, "--until", "regex=one")
+    pair.end_both(pair.supervisor(job))
+    cli.ok("wait", job, "--until", "regex=two")
+    until(lambda: "adopted" in [one["type"] for one in cli.ok("events", job)["events"]], what="the event")
+    assert cli.ok("kill", job)["state"] in ("killed", "failed")
+    box.wait_empty()
+
+
+def test_a_job_whose_directory_vanished_there_is_lost_and_no_code_is_made_up(cli: Cli, box: FakeSsh) -> None:
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo $$; exec sleep 1000")["job_id"]
+    cli.ok("wait", job, "--until", "output")
+    pid = int(cli.ok("tail", job)["stdout_tail"])
+    with JobDir(str(box.root), job, os.open(box.root / job, os.O_RDONLY)):
+        os.rename(box.root / job, box.place / "moved")
+    box.cut_after(0)
+    for connection in box.connections():
+        os.kill(connection, signal.SIGKILL)
+    answer = cli.ok("wait", job)
+    assert (answer["state"], answer["reason"], answer["exit_code"]) == ("failed", "lost", None)
+    assert "deleted" in answer["message"]
+    os.kill(pid, signal.SIGKILL)
