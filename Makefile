@@ -37,8 +37,9 @@ coverage:  ## the default tier again, and which lines of the code it ran
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
 
-docs:  ## write the reference pages again, and build the site
+docs:  ## write the reference pages and the plugin again, and build the site
 	$(BIN)/python scripts/reference.py
+	$(BIN)/python scripts/plugins.py
 	$(BIN)/zensical build --strict
 
 bench:  ## the benchmarks; on a machine that does nothing else

@@ -67,6 +67,14 @@ def test_a_job_runs_in_the_project_or_here(place: Path) -> None:
     assert job_directory({"CLAUDE_PROJECT_DIR": str(place / "gone")}) == os.getcwd()
 
 
+def test_a_server_in_the_directory_of_a_plugin_runs_no_job_there(place: Path) -> None:
+    here = os.getcwd()
+    assert job_directory({"PLUGIN_ROOT": here}) is None
+    assert job_directory({"PLUGIN_ROOT": here + "/"}) is None
+    assert job_directory({"PLUGIN_ROOT": here + "-other"}) == here
+    assert job_directory({"PLUGIN_ROOT": here, "CLAUDE_PROJECT_DIR": str(place)}) == str(place)
+
+
 def test_a_directory_that_is_gone_is_none(place: Path) -> None:
     os.rmdir(os.getcwd())
     assert job_directory({}) is None

@@ -14,7 +14,7 @@ import pytest
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
-from outlive.jobs.notices import Notices
+from outlive.jobs.news.notices import Notices
 from outlive.store.new_job import NewJob
 from outlive.store.pending_notices import Entry, Inbox
 from outlive.store.root import Store

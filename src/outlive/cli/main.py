@@ -35,6 +35,7 @@ PROGRAMS = {
     "mcp": "outlive.mcp.stdio.session:main",
     "serve": "outlive.mcp.http.serve:main",
     "demo": "outlive.demo:main",
+    "hook": "outlive.cli.hook:main",
 }
 # What --follow shows to a person, called with the context, the verb, the global options and the arguments; returns the exit status
 FOLLOWERS = {
@@ -47,6 +48,7 @@ _STORELESS = frozenset({"schema", "doctor", "install", "uninstall", "policy chec
 _FORGIVING = frozenset({"doctor"})  # answer even where the configuration is broken
 _WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
 _OFF = ("", "0", "false", "no")  # values of OUTLIVE_HUMAN
+_TELLING = frozenset({"run", "start", "restart", "wait", "status", "kill"})  # begin a job, or say how it ended
 _NAMED = 5  # jobs that the message about ^C names
 
 
@@ -149,7 +151,7 @@ def _verb(words: list[str], call: _Call) -> int:
     if call.options["notes"]:
         result["hint"] = " ".join([*call.options["notes"], *filter(None, [result.get("hint")])])
     # A person is shown what there is; the size is that of the object
-    _print(call, envelope.answer(verb.type, result, FULL if call.options["human"] else detail))
+    _tell(call, call.context, result, envelope.answer(verb.type, result, FULL if call.options["human"] else detail))
     if not call.values.get("propagate"):
         return ANSWERED
     from outlive.cli import exit_status
@@ -164,6 +166,21 @@ def _status_for_person(verb: Verb, call: _Call) -> Callable[[Any], Any] | None:
     from outlive.cli import summary
 
     return lambda ctx: summary.with_last_lines(ctx, verb.run(ctx, **call.values))
+
+
+def _tell(call: _Call, ctx: Context, result: dict[str, Any], found: dict[str, Any]) -> None:
+    """Print the answer, and note what the caller's session was told, where there is one."""
+    written = False
+    try:
+        _print(call, found)
+        written = True
+    finally:
+        if ctx.sent is not None:
+            ctx.sent(written)
+        if ctx.inbox is not None and written:
+            from outlive.jobs.news import session
+
+            session.answered(ctx, result)
 
 
 def _follow(verb: Verb, call: _Call) -> int:
@@ -206,6 +223,10 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None, det
         verb=verb.name,
     )
     call.context.detail = detail
+    if store and "CLAUDE_CODE_SESSION_ID" in call.env and verb.name in _TELLING:
+        from outlive.jobs.news import session  # late: for the shell of an agent
+
+        call.context.inbox = session.inbox(store, call.env, call.cwd)
     if call.values.get("wait"):  # the answer, which says it too, may come in an hour
         call.context.asks = _tell_who_approves
     _collect_again()
@@ -222,7 +243,7 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None, det
 
         return waiting.drive(answer, pause)
     finally:
-        if store:
+        if store and call.context.inbox is None and call.context.sent is None:
             store.close()
 
 

@@ -31,7 +31,7 @@ class Context:
     __slots__ = (
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
         *("cwd", "env", "launcher", "shell", "job_id", "awaited", "flags", "detail"),
-        *("token", "verb", "decision", "warnings", "later", "ceiling", "asks", "titles"),
+        *("token", "verb", "decision", "warnings", "later", "ceiling", "asks", "titles", "sent"),
     )
 
     def __init__(
@@ -81,6 +81,8 @@ class Context:
         self.later: Callable[[Waiting[None]], None] | None = None
         # Asks the user of the client about a job; returns whether the answer of this call is the question
         self.asks: Callable[[Definition], bool] | None = None
+        # Is told whether the answer was written, where that is noted
+        self.sent: Callable[[bool], None] | None = None
         self.job_id: str | None = None  # the job that this call started, once known: ^C names it
         self.awaited: list[str] = []  # the jobs that this call waits for, once known: ^C names them too
 

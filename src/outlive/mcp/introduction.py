@@ -5,11 +5,14 @@ Nothing here needs the SDK: these are among the first answers (stdio/first_answe
 
 from __future__ import annotations
 
+import os
+
 import outlive
 from outlive.mcp import instructions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Literal
 
 NAME = "outlive"
@@ -19,6 +22,18 @@ DAY_MS = 86_400_000
 # How long a client may keep the list of tools, and whether other clients may share it: what is offered
 # depends on the client
 TOOLS_CACHE: tuple[int, Literal["private"]] = (DAY_MS, "private")
+
+
+def in_plugin(env: Mapping[str, str]) -> bool:
+    """Return whether a host started the server in the directory of a plugin, as Codex and OpenClaw do.
+
+    Nothing of the user's is there, so each job has to say where it runs.
+    """
+    root = env.get("PLUGIN_ROOT")
+    try:
+        return bool(root) and (os.getcwd() + "/").startswith(str(root).rstrip("/") + "/")
+    except FileNotFoundError:  # it was deleted
+        return False
 
 
 class Introduction:

@@ -12,6 +12,8 @@ import threading
 import time
 from contextlib import suppress
 
+from outlive.mcp import introduction
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,12 +103,13 @@ def merged_path(login: str, own: str) -> str:
 
 
 def job_directory(env: Mapping[str, str]) -> str | None:
-    """Return the directory of a job that names none, None if the server's own was deleted."""
+    """Return the directory of a job that names none; None if the server's own was deleted, or is
+    that of a plugin."""
     project = env.get("CLAUDE_PROJECT_DIR")
     if project and os.path.isabs(project) and os.path.isdir(project):
         return project
     with suppress(OSError):
-        return os.getcwd()
+        return None if introduction.in_plugin(env) else os.getcwd()
     return None
 
 

@@ -197,6 +197,28 @@ class Inbox:
         self.left: set[str] = set()  # jobs whose call ended without one
         self._took = False
 
+    @classmethod
+    def of_session(cls, store: Store, session: str, connection: str) -> list[Inbox]:
+        """Return an inbox for each box of this session, in whatever directory its jobs were started.
+
+        They take nothing from connections that have ended: what a hook takes has no live owner.
+        """
+        found = []
+        for name in _names(store):
+            family, _, rest = name.partition(".")
+            if rest == mark_of(session):
+                inbox = cls(store, "", None, session, connection, before="")
+                inbox._move_to(family, session, connection)
+                found.append(inbox)
+        return found
+
+    def _move_to(self, family: str, session: str, connection: str) -> None:
+        self._family = family
+        self._home = _Box(self._store, f"{family}.{mark_of(session)}")
+        self._own = _Box(self._store, f"{family}.{connection}")
+        self.key = mark_of(self._home.name)
+        self._took = True
+
     def add(self, job_id: str, spare: str | None = None, *, watched: bool) -> None:
         """Add a job. `spare`: an empty file below the root that becomes the entry."""
         for again in (False, True):

@@ -36,6 +36,8 @@ VERBS = {
     "remove": ("remove", "VERB"),
     "restart": ("restart", "VERB"),
     "gc": ("gc", "VERB"),
+    "notices": ("notices", "VERB"),
+    "hook": ("hook", "VERB"),
     "install": ("install", "INSTALL"),
     "uninstall": ("install", "UNINSTALL"),
     "mcp": ("mcp", "VERB"),
@@ -58,7 +60,7 @@ VERBS = {
 }
 # These are not offered over MCP, whose list of tools is made without loading them
 COMMAND_LINE_ONLY = frozenset(
-    "attach approve audit deny install uninstall mcp serve schema doctor demo".split()
+    "attach approve audit deny notices hook install uninstall mcp serve schema doctor demo".split()
     + [
         "token add",
         "token list",

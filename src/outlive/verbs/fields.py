@@ -384,6 +384,7 @@ NOTICES: Schema = {
         },
     ),
 }
+FIELDS["notices"] = NOTICES
 
 _SHORTENED: Schema = {"description": _GAP["description"], "anyOf": [{"const": False}, _GAP]}
 _SERVER_NAME = _string("The server's name in the client's configuration file.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from outlive import verbs
-from outlive.mcp import server
+from outlive.mcp import introduction, server
 from outlive.mcp.own_code import OwnCode, log_to_stderr
 from outlive.mcp.stdio import transport
 from outlive.mcp.stdio.session import ENDING
@@ -42,7 +42,13 @@ def build(session: Session) -> tuple[Calls, Server[Any]]:
     tools = Tools(verbs.load(RUN), process_verbs(), asked["tools"], found)
     calls = Calls(tools, found, session.environment, root=asked["root"], launcher=session.launcher)
     return calls, server.build(
-        calls, found, os.environ, channel=asked["channel"], isolate=asked["isolate"], answers=asked["answers"]
+        calls,
+        found,
+        os.environ,
+        channel=asked["channel"],
+        isolate=asked["isolate"],
+        answers=asked["answers"],
+        workdir_required=introduction.in_plugin(os.environ),
     )
 
 

@@ -14,7 +14,7 @@ from contextlib import closing
 from itertools import islice
 
 from outlive.mcp import shown
-from outlive.mcp.introduction import Introduction
+from outlive.mcp.introduction import Introduction, in_plugin
 from outlive.mcp.stdio import first_answers
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import EXEC, PROCESS, offered
@@ -78,7 +78,10 @@ class Session:
         self.launcher: Any = None  # None until `prepare`
         self.environment: Any = None
         about = Introduction(
-            exec_alone=PROCESS not in asked["tools"], process_alone=EXEC not in asked["tools"], channel=asked["channel"]
+            exec_alone=PROCESS not in asked["tools"],
+            process_alone=EXEC not in asked["tools"],
+            channel=asked["channel"],
+            workdir_required=in_plugin(os.environ),
         )
         self.front = first_answers.FirstAnswers(about, self._tools)
 

@@ -18,7 +18,7 @@ from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import adoption, ending, lookup, starting
 from outlive.jobs.context import Context
-from outlive.jobs.notices import Notices
+from outlive.jobs.news.notices import Notices
 from outlive.mcp import async_driver
 from outlive.mcp.job_environment import job_directory
 from outlive.mcp.tools.arguments import Reader, fold

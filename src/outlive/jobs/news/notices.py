@@ -65,7 +65,7 @@ class Notices:
         with `watch`, `pattern`, `seq` and `hits`. The job of the answer is left out: its answer may
         be a moment older than the notice, and would seem to contradict it.
         """
-        if ctx.client is None or ctx.inbox is None:
+        if ctx.inbox is None:
             return [], None
         self.begin(ctx)
         answer = answer or {}
@@ -84,7 +84,7 @@ class Notices:
 
     def _known(self, ctx: Context, result: dict[str, Any]) -> list[Callable[[bool], None]]:
         sent: list[Callable[[bool], None]] = []
-        if ctx.client is None or ctx.inbox is None:
+        if ctx.inbox is None:
             return sent
         for one in [result, *(one for one in result.get("jobs") or [] if isinstance(one, dict))]:
             job_id = one.get("job_id")

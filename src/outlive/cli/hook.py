@@ -1,0 +1,94 @@
+"""`outlive hook HOST`: what happened to a session's jobs, in the form of the host that asks."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from outlive.cli import stdio
+from outlive.core.ids import short_id
+from outlive.errors import OutliveError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_STOPS = ("Stop", "SubagentStop")
+_MOST_BYTES = 1 << 20
+
+
+def main(values: dict[str, Any], options: dict[str, Any]) -> int:
+    """Return 0 whatever happens: a hook that fails would hold up the host."""
+    try:
+        event = json.loads(sys.stdin.buffer.read(_MOST_BYTES))
+        if isinstance(event, dict):
+            _answer(event, options)
+    except (OSError, ValueError, OutliveError) as error:
+        stdio.note(f"outlive hook: {error}\n")
+    return 0
+
+
+def _answer(event: dict[str, Any], options: dict[str, Any]) -> None:
+    from outlive import config
+    from outlive.jobs.context import Context
+    from outlive.jobs.news.session import News
+    from outlive.launch.from_cli import Launcher
+    from outlive.store.root import Store, default_path
+
+    session, name = event.get("session_id"), event.get("hook_event_name")
+    env = dict(os.environ)
+    if not isinstance(session, str) or not isinstance(name, str):
+        raise ValueError("the event names no session")  # noqa: TRY004 - of what was read
+    if not os.path.isdir(options["root"] or default_path(env)):
+        return  # no job was ever started
+    store = Store.open(options["root"], env)
+    try:
+        found = config.load(env, options["config"])
+        ctx = Context(  # noqa: S604
+            store,
+            found,
+            face="cli",
+            owner="cli",
+            client=None,
+            cwd=None,
+            env=env,
+            launcher=Launcher(),
+            shell=("sh", "-lc"),
+        )
+        news = News(ctx, session)
+        written = not news.notices
+        try:
+            if news.notices:
+                text = "\n".join(map(_sentence, news.notices))
+                stdio.json_line(json.dumps(_in_form(name, text)).encode())
+                written = True
+        finally:
+            news.told(written)
+    finally:
+        store.close()
+
+
+def _in_form(name: str, text: str) -> dict[str, Any]:
+    """Return the answer as Claude Code reads it (https://code.claude.com/docs/en/hooks)."""
+    if name in _STOPS:
+        return {"decision": "block", "reason": f"Before you stop, news of your background jobs:\n{text}"}
+    return {
+        "hookSpecificOutput": {"hookEventName": name, "additionalContext": f"News of your background jobs:\n{text}"}
+    }
+
+
+def _sentence(notice: dict[str, Any]) -> str:
+    job = f"outlive job {short_id(notice['job_id'])} ({notice['name']})"
+    last = f"; last line: {notice['last_line']}" if notice.get("last_line") else ""
+    if notice.get("message"):
+        return f"{job}: {notice['message']}."
+    if notice["event"] == "watch_hit":
+        return f"{job} printed what you watch for, {notice['pattern']}: {notice['last_line']}"
+    if notice["state"] == "exited":
+        return f"{job} exited with code {notice['exit_code']}{last}"
+    if notice["state"] == "killed":
+        return f"{job} was ended by {notice['signal']} (reason: {notice['reason']}){last}"
+    if notice["state"] == "failed":
+        return f"{job} failed (reason: {notice['reason']}){last}"
+    return f"{job} still runs; the call that started it got no answer{last}"

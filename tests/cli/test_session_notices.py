@@ -1,0 +1,129 @@
+"""`notices` and `hook`: what happened to the jobs of an agent's session is told once, on whichever way comes first."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.cli import OUTLIVE, Cli, environment
+from support.mcp_client import McpSession
+from support.wait import until
+
+SESSION = "3f2a9c1e-0000-4000-8000-000000000001"
+NAMED = {"CLAUDE_CODE_SESSION_ID": SESSION}
+
+
+def hook(event: str, session: str = SESSION, **more: Any) -> dict[str, Any]:
+    """What the hook answers; {} if it says nothing."""
+    asked = json.dumps({"session_id": session, "hook_event_name": event, "cwd": "/", **more})
+    done = subprocess.run(
+        [*OUTLIVE, "hook", "claude-code"],
+        input=asked,
+        env=environment(None),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout or "{}")
+    return answer
+
+
+def added(answer: dict[str, Any]) -> str:
+    text: str = answer["hookSpecificOutput"]["additionalContext"]
+    return text
+
+
+GO = "until [ -e go ]; do sleep 0.02; done; "
+
+
+def ended(cli: Cli, work: Path, then: str, *words: str) -> str:
+    """Start a job of the session, which ends after its start was answered; return its id when it has ended."""
+    job: str = cli.ok("run", "--snapshot-after", "0", *words, "sh", "-c", GO + then, env=NAMED, cwd=work)["job_id"]
+    (work / "go").touch()
+    until(lambda: cli.ok("status", job)["state"] != "running", what="the end of the job")
+    (work / "go").unlink()
+    return job
+
+
+def test_a_hook_tells_how_a_job_of_the_session_ended_once(cli: Cli, work: Path) -> None:
+    job = ended(cli, work, "echo broken; exit 3", "--title", "build")
+    answer = hook("UserPromptSubmit")
+    assert answer["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    assert f"outlive job {job[-8:]} (build) exited with code 3; last line: broken" in added(answer)
+    assert hook("UserPromptSubmit") == {}
+    assert cli.ok("notices", env=NAMED)["notices"] == []
+
+
+def test_news_at_a_stop_is_a_reason_to_go_on_and_no_news_is_none(cli: Cli, work: Path) -> None:
+    ended(cli, work, "echo here; kill -9 $$")
+    answer = hook("Stop")
+    assert answer["decision"] == "block"
+    assert "was ended by SIGKILL (reason: signal); last line: here" in answer["reason"]
+    assert hook("Stop", stop_hook_active=True) == {}
+
+
+def test_what_an_answer_of_the_command_line_said_is_no_news(cli: Cli) -> None:
+    assert cli.ok("run", "--wait", "echo", "hi", env=NAMED)["state"] == "exited"
+    job = cli.ok("run", "--snapshot-after", "0", "echo", "ho", env=NAMED)["job_id"]
+    assert cli.ok("wait", job, env=NAMED)["state"] == "exited"
+    assert hook("UserPromptSubmit") == {}
+
+
+def test_news_is_of_one_session(cli: Cli, work: Path) -> None:
+    (work / "sub").mkdir()
+    ended(cli, work / "sub", "echo first; exit 1")
+    assert hook("UserPromptSubmit", "another") == {}
+    assert cli.ok("notices", "--session", "another")["notices"] == []
+    (notice,) = cli.ok("notices", "--session", SESSION)["notices"]
+    assert (notice["exit_code"], notice["last_line"]) == (1, "first")
+
+
+def test_a_job_that_still_runs_is_no_news_and_one_that_ends_later_is(cli: Cli, work: Path) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "sh", "-c", GO + "echo gone", env=NAMED, cwd=work)["job_id"]
+    assert hook("UserPromptSubmit") == {}
+    (work / "go").touch()
+    until(lambda: cli.ok("status", job)["state"] != "running", what="the end of the job")
+    assert "exited with code 0; last line: gone" in added(hook("UserPromptSubmit"))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "no JSON", '{"session_id": 1}'])
+def test_a_hook_never_fails_and_never_speaks_out_of_turn(text: str, cli: Cli) -> None:
+    done = cli.text("hook", "claude-code", input=text)
+    assert (done.status, done.stdout) == (0, "")
+
+
+def test_a_session_has_to_be_named(cli: Cli) -> None:
+    error = cli.error("notices", code="invalid_argument", status=2, env={"CLAUDE_CODE_SESSION_ID": None})
+    assert "--session" in error["hint"]
+
+
+def test_a_shell_without_a_session_keeps_no_book(cli: Cli, root: Path) -> None:
+    cli.ok("run", "--wait", "true", env={"CLAUDE_CODE_SESSION_ID": None})
+    assert not (root / ".owed").exists()
+
+
+@pytest.mark.parametrize("era", ["modern"], indirect=True)
+def test_a_hook_and_the_server_of_the_session_read_one_book(
+    mcp_connect: Callable[..., McpSession], cli: Cli, work: Path
+) -> None:
+    session = mcp_connect(client_name="claude-code", args=("--answers=both",), env=NAMED, cwd=work)
+
+    def job(then: str) -> None:
+        begun = session.ok("exec", command=GO + then, background=True, workdir=str(work))
+        assert (begun["state"], begun.get("notices")) == ("running", None)
+        (work / "go").touch()
+        until(lambda: cli.ok("status", begun["job_id"])["state"] != "running", what="the end of the job")
+        (work / "go").unlink()
+
+    job("echo told by the hook; exit 2")
+    assert "told by the hook" in added(hook("UserPromptSubmit"))
+    job("echo told by the server; exit 2")
+    told = session.ok("process", action="list", limit=1, tag="none")["notices"]
+    assert [one["last_line"] for one in told] == ["told by the server"]
+    assert hook("UserPromptSubmit") == {}

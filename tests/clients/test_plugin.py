@@ -1,0 +1,255 @@
+"""The plugin: its files are those that the declarations give, and each host's own validator takes them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from clients import launch, measure
+from clients.model import Model
+from conformance import npm
+from support.cli import OUTLIVE, Cli
+from support.wait import until
+
+CHECKOUT = Path(__file__).resolve().parent.parent.parent
+PLUGIN = CHECKOUT / "plugins" / "outlive"
+SKILL = PLUGIN / "skills" / "outlive" / "SKILL.md"
+URL = "https://github.com/someone/outlive"
+
+
+@pytest.fixture(scope="module")
+def plugins() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("plugins", CHECKOUT / "scripts" / "plugins.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_files_of_the_plugin_are_those_that_the_declarations_give() -> None:
+    words = [sys.executable, str(CHECKOUT / "scripts" / "plugins.py"), "--check"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_form_downloads_a_name_that_is_not_published_yet(plugins: ModuleType) -> None:
+    for name, data in plugins.every(plugins.project("")).items():
+        assert b"uvx" not in data, name
+    published = plugins.every(plugins.project(URL))
+    assert b"exec uvx outlive==" in published["plugins/outlive/launch.sh"]
+    assert json.loads(published["plugins/outlive/mcp.json"])["mcpServers"]["outlive"]["command"] == "uvx"
+
+
+def test_the_owner_is_taken_from_the_url_and_missed_where_it_is_needed(plugins: ModuleType) -> None:
+    assert plugins.registry_name(plugins.project(URL)) == "io.github.someone/outlive"
+    with pytest.raises(ValueError, match="Repository"):
+        plugins.server_json(plugins.project(""))
+
+
+def launched(place: Path, *words: str, system: str = "Linux", outlive: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run the launcher on a machine that has `uname` and, perhaps, outlive."""
+    programs = place / "programs"
+    shutil.rmtree(programs, ignore_errors=True)
+    programs.mkdir()
+    for name, does in {"uname": f"echo {system}", **({"outlive": 'echo "$@"'} if outlive else {})}.items():
+        (programs / name).write_text(f"#!/bin/sh\n{does}\n")
+        (programs / name).chmod(0o700)
+    env = {"PATH": str(programs), "HOME": str(place)}
+    return subprocess.run(
+        ["/bin/sh", str(PLUGIN / "launch.sh"), *words], env=env, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_launcher_starts_the_installed_command_or_says_one_sentence(place: Path) -> None:
+    assert launched(place, "mcp", "--isolate").stdout == "mcp --isolate\n"
+    for refused in (launched(place, "mcp", system="Darwin"), launched(place, "mcp", outlive=False)):
+        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
+    assert "Linux" in launched(place, "mcp", system="Darwin").stderr
+    assert launched(place, "hook", "claude-code", system="Darwin").returncode == 0, "a host is not held up"
+    assert stat.S_IMODE((PLUGIN / "launch.sh").stat().st_mode) & 0o111
+
+
+def skill_calls() -> list[list[str]]:
+    blocks = re.findall(r"```sh\n(.*?)```", SKILL.read_text(encoding="utf-8"), re.DOTALL)
+    return [shlex.split(line, comments=True) for line in blocks[0].splitlines()]
+
+
+def test_the_skill_has_the_form_that_hosts_ask_for() -> None:
+    text = SKILL.read_text(encoding="utf-8")
+    head = dict(line.split(": ", 1) for line in text.split("---\n")[1].splitlines())
+    assert head["name"] == SKILL.parent.name == "outlive"
+    assert len(head["description"]) <= 1024
+    assert len(head["compatibility"]) <= 500
+    assert len(skill_calls()) == 10
+    assert len(text.splitlines()) < 100
+
+
+def test_the_calls_of_the_skill_do_what_it_says(cli: Cli, work: Path) -> None:
+    (work / "Makefile").write_text(
+        "all:\n\t@echo an error here; echo listening on 80; read a; echo $$a\ntest:\n\t@false\n"
+    )
+    start, test, list_, status, log, search, wait, line, write, kill = [words[1:] for words in skill_calls()]
+    start.insert(1, "--stdin")
+    start.insert(2, "open")
+    job = cli.ok(*start)["job_id"]
+
+    def of(words: list[str]) -> list[str]:
+        return [job if word == "JOB" else word for word in words]
+
+    assert cli.ok(*test)["exit_code"] == 2
+    assert {one["job_id"] for one in cli.ok(*list_)["jobs"]} >= {job}
+    assert cli.ok(*of(status))["state"] == "running"
+    assert cli.ok(*of(line))["fired"]["condition"] == "regex"
+    assert "listening on 80" in cli.ok(*of(log))["output"]
+    assert "an error here" in cli.ok(*of(search))["output"]
+    assert cli.ok(*of(write))["bytes_written"]
+    assert cli.ok(*of(kill))["state"] in ("killed", "exited")
+    assert cli.ok(*of(wait))["state"] in ("killed", "exited")
+
+
+# --- the hosts themselves ------------------------------------------------------------------------------------------------
+
+
+class Host:
+    """A host from npm in an empty home, in which the command outlive is installed."""
+
+    def __init__(self, name: str, place: Path) -> None:
+        try:
+            self.modules = launch.installed(name)
+        except npm.Unavailable as error:
+            pytest.skip(str(error))
+        self.place = launch.Place(self.modules, place / "host", place / "host", "http://127.0.0.1:9")
+        self.place.home.mkdir()
+
+    def run(self, *words: str, **more: str) -> str:
+        """What the host prints. AssertionError if it does not end well."""
+        env = {**self.place.env(), "DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", **more}
+        up = "import clients.measure as m, os, sys; m.loopback(); os.execvp(sys.argv[1], sys.argv[1:])"
+        inside = measure.namespace()
+        words = (*inside, sys.executable, "-c", up, *words) if inside else words
+        env["PYTHONPATH"] = f"{CHECKOUT / 'tests'}:{CHECKOUT / 'src'}"
+        done = subprocess.run(
+            words, env=env, cwd=self.place.work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def node(self, program: str) -> list[str]:
+        return [self.place.native("node-linux-*/bin/node"), str(self.modules / program)]
+
+
+@pytest.mark.slow
+def test_claude_code_takes_the_plugin_and_connects(place: Path) -> None:
+    host = Host("claude", place)
+    claude = host.place.native("@anthropic-ai/claude-code-linux-*/claude")
+    for path in (PLUGIN, CHECKOUT):
+        host.run(claude, "plugin", "validate", "--strict", str(path))
+    host.run(claude, "plugin", "validate", "--strict", "--profile", "directory", str(PLUGIN))
+    host.run(claude, "plugin", "marketplace", "add", str(CHECKOUT))
+    host.run(claude, "plugin", "install", "outlive@outlive")
+    assert "Connected" in host.run(claude, "mcp", "list")
+
+
+@pytest.mark.slow
+def test_codex_takes_the_plugin_and_knows_the_server(place: Path) -> None:
+    host = Host("codex", place)
+    codex = host.place.native("@openai/codex-linux-*/vendor/*/bin/codex")
+    host.run(codex, "plugin", "marketplace", "add", str(CHECKOUT))
+    host.run(codex, "plugin", "add", "outlive@outlive")
+    (server,) = json.loads(re.sub(r"^WARNING.*\n", "", host.run(codex, "mcp", "list", "--json"), flags=re.MULTILINE))
+    assert (server["name"], server["enabled"], server["transport"]["command"]) == ("outlive", True, "outlive")
+    # Codex starts it in the plugin's directory, and says so; outlive then asks where a job is to run
+    assert "PLUGIN_ROOT" in json.dumps(server["transport"])
+
+
+@pytest.mark.slow
+def test_gemini_cli_takes_the_extension(place: Path) -> None:
+    host = Host("gemini", place)
+    host.run(*host.node("@google/gemini-cli/bundle/gemini.js"), "extensions", "validate", str(PLUGIN))
+
+
+@pytest.mark.slow
+def test_openclaw_takes_the_plugin(place: Path) -> None:
+    host = Host("openclaw", place)
+    words = ("plugins", "install", str(PLUGIN), "--force", "--accept-capabilities")
+    assert "Installed plugin: outlive" in host.run(*host.node("openclaw/openclaw.mjs"), *words)
+
+
+@pytest.mark.slow
+def test_the_hook_puts_the_end_of_a_job_into_the_conversation_of_claude_code(place: Path) -> None:
+    host = Host("claude", place)
+    requests = place / "requests"
+    requests.mkdir()
+    session = str(uuid.uuid4())
+    env = {**host.place.env(), "CLAUDE_CODE_SESSION_ID": session}
+    command = [
+        *OUTLIVE,
+        "run",
+        "--snapshot-after",
+        "0",
+        "sh",
+        "-c",
+        "until [ -e go ]; do sleep 0.02; done; echo it is built; exit 4",
+    ]
+    job = json.loads(subprocess.run(command, env=env, cwd=host.place.work, capture_output=True, check=True).stdout)[
+        "job_id"
+    ]
+
+    (host.place.work / "go").touch()
+
+    def state() -> Any:
+        told = subprocess.run([*OUTLIVE, "status", job], env=host.place.env(), capture_output=True, check=True).stdout
+        return json.loads(told)["state"]
+
+    until(lambda: state() != "running", what="the end of the job")
+    claude = host.place.native("@anthropic-ai/claude-code-linux-*/claude")
+    with Model(requests) as model:
+        quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY")
+        env = {
+            **host.place.env(),
+            "ANTHROPIC_BASE_URL": model.url,
+            "ANTHROPIC_API_KEY": "dummy",
+            **dict.fromkeys(quiet, "1"),
+        }
+        words = [
+            claude,
+            "-p",
+            "Hello.",
+            "--model",
+            "claude-sonnet-4-5",
+            "--plugin-dir",
+            str(PLUGIN),
+            "--session-id",
+            session,
+        ]
+        done = subprocess.run(
+            words,
+            env=env,
+            cwd=host.place.work,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+    asked = "".join(path.read_text(encoding="utf-8") for path in sorted(requests.glob("*-Anthropic.json")))
+    assert re.search(rf"outlive job {job[-8:]} \([^)]*\) exited with code 4; last line: it is built", asked), (
+        done.stdout + done.stderr
+    )
+    assert "outlive:outlive" in asked, "the skill is offered"
+    assert os.path.exists(SKILL)
