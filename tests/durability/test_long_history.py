@@ -27,7 +27,16 @@ limits.HITS_A_MINUTE = limits.JOB_HITS_A_MINUTE = 10**9
 from outlive.__main__ import main
 sys.exit(main())
 """
-COMMAND = f"import time\nfor number in range({HITS}):\n print(f'hit {{number}}', flush=True)\n time.sleep(0.001)\n"
+# After each third it waits for the successor: what is printed after both processes of a pair died is lost if it ends
+COMMAND = f"""
+import os, time
+for number in range({HITS}):
+    print(f"hit {{number}}", flush=True)
+    time.sleep(0.001)
+    part, rest = divmod(number + 1, {HITS // KILLS})
+    while not rest and not os.path.exists(f"taken over {{part}}"):
+        time.sleep(0.02)
+"""
 
 
 def spawn(*words: str, stdout: Any) -> subprocess.Popen[bytes]:
@@ -52,7 +61,10 @@ def test_a_follower_misses_nothing_unsaid_while_the_history_is_cut_down_and_supe
             until(
                 lambda least=HITS * kill // KILLS: told(root / job / "stdout.log") > least, BOUND_S, what="more lines"
             )
-            pair.end(until(lambda: pair.supervisor(job), what="a supervisor"))
+            killed = until(lambda: pair.supervisor(job), what="a supervisor")
+            pair.end(killed)
+            until(lambda: pair.supervisor(job) not in (0, killed), BOUND_S, what="its successor")  # noqa: B023 - at once
+            (work / f"taken over {kill + 1}").touch()
         assert follower.wait(BOUND_S) == 0
     seen = [json.loads(line) for line in (work / "events").read_bytes().splitlines()]
     numbers = [event["n"] for event in seen]

@@ -83,7 +83,8 @@ class NotificationLog:
         """
         known: set[tuple[str, str, int]] = set()
         found: dict[Key, tuple[Event, list[Result]]] = {}
-        at, data = self._tail(limits.EVENTS_BYTES)
+        # A supervisor that was killed in the middle of a turn had not cut the file down yet
+        at, data = self._tail(2 * limits.EVENTS_BYTES)
         for line in data.splitlines(keepends=True):
             event = _event(line)
             if event is not None:
