@@ -66,6 +66,18 @@ def test_a_module_that_is_held_is_the_old_one_when_a_new_version_lies_in_its_pla
     assert run(code, package) == "old\n"
 
 
+def test_a_module_in_an_image_is_imported_from_there_when_the_file_of_the_image_is_closed(package: Path) -> None:
+    code = "from outlive.system import held_code; fd = held_code.image('thing'); held_code.serve(fd); os.close(fd); "
+    code += f"{replaced(package)}import thing.deep.two as two; print(two.WHAT, two.__file__)"
+    assert run(code, package).split() == ["old", f"{package}/deep/two.py"]
+
+
+def test_what_is_held_already_goes_into_an_image_as_it_is(package: Path) -> None:
+    code = f"from outlive.system import held_code; hold('thing'); {replaced(package)}fd = held_code.image('thing'); "
+    code += "held_code._held.clear(); held_code.serve(fd); import thing.deep.two as two; print(two.WHAT)"
+    assert run(code, package) == "old\n"
+
+
 def test_what_was_not_held_is_looked_for_on_disk(package: Path) -> None:
     code = f"hold('thing.one', 'thing.none', 'nothing'); {replaced(package)}import thing.one\n"
     code += "try: import thing.deep\nexcept ImportError as error: print(error)"
@@ -82,7 +94,7 @@ def test_bytecode_that_is_not_of_this_source_is_not_held(package: Path, flags: l
 
 def test_the_code_of_another_interpreter_comes_through_an_open_file(package: Path) -> None:
     code = f"{held_code.BOOT}from thing.deep import two; print(two.WHAT, [p for p in sys.path if 'outlive' in p], file=sys.stderr)"
-    starter = "from outlive.system import fds, held_code; fd = fds.memory_file('code', held_code.image('thing')); "
+    starter = "from outlive.system import fds, held_code; fd = held_code.image('thing'); "
     starter += f"shutil.rmtree({str(package)!r}); os.dup2(fd, 1); "
     starter += f"os.execv(sys.executable, [sys.executable, '-I', '-S', '-c', {code!r}])"
     words = [sys.executable, "-I", "-S", "-c", HOLD + starter, str(SOURCE.parent), str(package.parent)]

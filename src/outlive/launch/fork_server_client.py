@@ -34,7 +34,7 @@ _CODE = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
 # before they need them
 _ROOMS = tuple("errors limits fastjson core system sandbox store render supervisor launch".split())
 _PREALLOCATED_FILES = 3  # open files that come with a directory that was made ahead
-_image = b""
+_code = -1
 _PADDING = " " * 64  # argv is where the name in the process table is written
 
 
@@ -213,12 +213,12 @@ def interpreter(function: str, before: str = "") -> list[str]:
 
 def code_file() -> int:
     """Return an open file with all code that a fork server and its pairs may ever need, as it was
-    at the first call.
+    at the first call. The caller closes it.
     """
-    global _image
-    if not _image:
-        _image = held_code.image(*(f"outlive.{room}" for room in _ROOMS))
-    return fds.memory_file("outlive", _image)
+    global _code
+    if _code < 0:
+        _code = held_code.image(*(f"outlive.{room}" for room in _ROOMS))
+    return os.dup(_code)
 
 
 def _libraries() -> str:
@@ -243,6 +243,8 @@ def start() -> Launcher:
     """Start a fork server in the background, and hold the code of the server that calls this.
     Returns at once.
     """
-    launcher = Launcher()
-    held_code.hold("outlive")
-    return launcher
+    global _code
+    if _code < 0:
+        _code = held_code.image("outlive")  # its own code and that of the fork server in one file
+        held_code.serve(_code)
+    return Launcher()

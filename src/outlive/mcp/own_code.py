@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # An audit hook in all tests of tests/over_mcp saw these imported after the start: parts of anyio,
 # pyte and wcwidth (`screen`), RE2 (`log` with a pattern), h11 (`wait` for a URL). The SDK, pydantic
-# and starlette, which import parts of themselves late, are held whole. Altogether this takes 7 MB.
+# and starlette, which import parts of themselves late, are held whole: 7 MB that no process maps.
 _LATE_PACKAGES = ("anyio", "mcp", "pydantic", "starlette", "h11", "pyte", "wcwidth")
 _LOOK_EVERY_S = 60.0
 _VERSION = re.compile(r"^__version__ = ['\"]([^'\"]+)", re.MULTILINE)
@@ -79,7 +79,11 @@ async def _hold_late_packages() -> None:
 
 def _hold() -> None:
     with suppress(OSError, ImportError):  # then they are imported when they are needed, if they are still there
-        held_code.hold(*_LATE_PACKAGES)
+        fd = held_code.image(*_LATE_PACKAGES)
+        try:
+            held_code.serve(fd)
+        finally:
+            os.close(fd)
         import re2  # noqa: F401 - an extension module cannot be held, only loaded
 
 

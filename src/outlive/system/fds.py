@@ -105,7 +105,7 @@ def read_all(fd: int) -> bytes:
     return b"".join(pieces)
 
 
-def write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes | memoryview) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

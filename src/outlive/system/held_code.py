@@ -6,6 +6,9 @@ version or nothing. `hold` therefore reads the modules that this process may sti
 them from memory. It reads bytecode as it lies on disk (about 8 KB and 40 µs a module, nothing is
 unmarshalled), and forked processes share the pages.
 
+A process that may still need much code makes an `image` of it: a file in memory. No process maps a
+page of it before it imports the module on that page.
+
 The standard library is not held: an update of this package does not touch it.
 """
 
@@ -15,6 +18,7 @@ import os
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import MAGIC_NUMBER, PathFinder, cache_from_source
+from itertools import chain
 from marshal import dumps, loads
 
 TYPE_CHECKING = False
@@ -22,21 +26,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import CodeType, ModuleType
 
-    Held = tuple[str, bool, bytes]  # file name, is it a package, its bytecode file or its source
+    Code = bytes | memoryview  # a bytecode file, or a source where there is none
+    Held = tuple[str, bool, Code]  # file name, is it a package, its code
 
 # PEP 552: magic number, flags, and of the source the time in seconds and the size
 _HEADER_BYTES = 16
+# An image ends with its index and the length of the index:
+# module → (file name, is it a package, where its code begins, how long that is)
+_LENGTH_BYTES = 8
 # Starts an interpreter whose fd 1 is an `image`. It needs no file of ours, and no directory to
 # import from.
 BOOT = (
-    "import marshal, os, sys\n"
-    "held = marshal.loads(os.pread(1, os.fstat(1).st_size, 0))\n"
+    "import marshal, mmap, os, sys\n"
+    "image = memoryview(mmap.mmap(1, 0, access=mmap.ACCESS_READ))\n"
+    f"length = int.from_bytes(image[-{_LENGTH_BYTES}:], 'little')\n"
+    f"file, _, at, size = marshal.loads(image[-{_LENGTH_BYTES} - length:])[{__name__!r}]\n"
+    "data = image[at : at + size]\n"
     f"sys.modules[{__name__!r}] = module = type(sys)({__name__!r})\n"
-    f"file, _, data = held[{__name__!r}]\n"
     f"code = marshal.loads(data[{_HEADER_BYTES}:]) if data[:4] == {MAGIC_NUMBER!r} else compile(data, file, 'exec')\n"
     "exec(code, module.__dict__)\n"
-    "module.serve(held)\n"
+    "module.serve(image)\n"
 )
+_images: list[memoryview] = []  # never let go: the fd in a mapping may be that of another file by now
 _held: dict[str, Held] = {}  # what was not imported yet
 # Modules, and packages with everything below them, that need not be read again
 _known: set[str] = set()
@@ -50,16 +61,51 @@ def hold(*names: str) -> None:
     """
     wanted = [name for name in names if name not in _known]
     if wanted:
-        serve(_read({module: file for module, file in _find(wanted) if module not in sys.modules}))
+        files = {module: file for module, file in _find(wanted) if module not in sys.modules}
+        _import_from(dict(_read(files)))
         _known.update(wanted)
 
 
-def image(*names: str) -> bytes:
-    """Return these modules and packages, loaded or not, for another interpreter (`BOOT`)."""
-    return dumps(_read(dict(_find([*names, __name__]))) | _held)
+def image(*names: str) -> int:
+    """Return an fd of a file in memory with these modules and packages, loaded or not, and with
+    what is held already: for another interpreter (`BOOT`), or for `serve`. Errors: OSError."""
+    from outlive.system import fds  # late: `BOOT` runs this module before it can import another one
+
+    files = {module: file for module, file in _find([*names, __name__]) if module not in _held}
+    fd = fds.memory_file("outlive", b"")
+    try:
+        index, end = {}, 0
+        for module, (file, is_package, data) in chain([*_held.items()], _read(files)):
+            fds.write_all(fd, data)
+            index[module] = file, is_package, end, len(data)
+            end += len(data)
+        ending = dumps(index)
+        fds.write_all(fd, ending + len(ending).to_bytes(_LENGTH_BYTES, "little"))
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
 
 
-def serve(held: dict[str, Held]) -> None:
+def serve(image: int | memoryview) -> None:
+    """Import from an image, an fd or its mapping, what is in it and not loaded yet."""
+    if isinstance(image, int):
+        import mmap  # late: a short call makes no image
+
+        image = memoryview(mmap.mmap(image, 0, access=mmap.ACCESS_READ))
+    length = int.from_bytes(image[-_LENGTH_BYTES:], "little")
+    index = loads(image[-_LENGTH_BYTES - length :])
+    _images.append(image)
+    _import_from(
+        {
+            module: (file, is_package, image[at : at + size])
+            for module, (file, is_package, at, size) in index.items()
+            if module not in sys.modules
+        }
+    )
+
+
+def _import_from(held: dict[str, Held]) -> None:
     """Import these modules from memory from now on."""
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
@@ -92,19 +138,18 @@ class _Finder:
         _held.pop(module.__name__, None)
 
 
-def _code(data: bytes, file: str) -> CodeType:
+def _code(data: Code, file: str) -> CodeType:
     code: CodeType = loads(data[_HEADER_BYTES:]) if data[:4] == MAGIC_NUMBER else compile(data, file, "exec")
     return code
 
 
-def _read(files: dict[str, str]) -> dict[str, Held]:
-    found = {}
+def _read(files: dict[str, str]) -> Iterator[tuple[str, Held]]:
+    """Yield each module and its code."""
     for module, file in files.items():
         try:
-            found[module] = file, file.endswith("__init__.py"), _data(file)
+            yield module, (file, file.endswith("__init__.py"), _data(file))
         except OSError:  # it is being replaced just now
             continue
-    return found
 
 
 def _find(names: Sequence[str]) -> Iterator[tuple[str, str]]:
