@@ -58,7 +58,7 @@ This page lists every verb and option of `outlive`. The same text is in the
 terminal: `outlive --help` lists the verbs, `outlive VERB --help` explains one.
 
 Every verb prints exactly one JSON object on stdout; [Answers](answers.md) explains its fields.
-Logs go to stderr. `attach`, `mcp`, `serve` and `demo` print no object, `events --follow` and
+Logs go to stderr. `attach`, `completion`, `mcp`, `serve` and `demo` print no object, `events --follow` and
 `list --follow` print one object a line, and `log`, `run`, `start` and `restart` with `--follow` print what the job prints.
 The exit status of `outlive` is
 

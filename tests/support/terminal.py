@@ -8,7 +8,7 @@ import select
 import struct
 import subprocess
 import termios
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 import pyte
@@ -20,10 +20,15 @@ CTRL_C = b"\x03"
 
 
 class Terminal:
-    """Runs a command in the foreground of a terminal of its own. `seen` is all that was printed."""
+    """Runs outlive, or `program`, in the foreground of a terminal of its own. `seen` is all that was printed."""
 
     def __init__(
-        self, *words: str, cols: int = 80, rows: int = 24, env: Mapping[str, str | None] | None = None
+        self,
+        *words: str,
+        cols: int = 80,
+        rows: int = 24,
+        env: Mapping[str, str | None] | None = None,
+        program: Sequence[str] = OUTLIVE,
     ) -> None:
         self._screen = pyte.Screen(cols, rows)
         self._stream = pyte.ByteStream(self._screen)
@@ -31,7 +36,7 @@ class Terminal:
         self._master, slave = os.openpty()
         self.resize(cols, rows)
         self._process = subprocess.Popen(
-            [*OUTLIVE, *words],
+            [*program, *words],
             stdin=slave,
             stdout=slave,
             stderr=slave,

@@ -32,6 +32,7 @@ ANSWERED, ERROR, USAGE, INTERRUPTED = 0, 1, 2, 130
 # global options; it returns the exit status.
 PROGRAMS = {
     "attach": "outlive.cli.attach:main",
+    "completion": "outlive.cli.completion.main:main",
     "mcp": "outlive.mcp.stdio.session:main",
     "serve": "outlive.mcp.http.serve:main",
     "demo": "outlive.demo:main",

@@ -54,13 +54,14 @@ VERBS = {
     "host list": ("host", "LIST"),
     "host check": ("host", "CHECK"),
     "host setup": ("host", "SETUP"),
+    "completion": ("completion", "VERB"),
     "schema": ("schema", "VERB"),
     "doctor": ("doctor", "VERB"),
     "demo": ("demo", "VERB"),
 }
 # These are not offered over MCP, whose list of tools is made without loading them
 COMMAND_LINE_ONLY = frozenset(
-    "attach approve audit deny notices hook install uninstall mcp serve schema doctor demo".split()
+    "attach approve audit completion deny notices hook install uninstall mcp serve schema doctor demo".split()
     + [
         "token add",
         "token list",

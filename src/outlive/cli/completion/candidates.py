@@ -1,0 +1,221 @@
+"""What may stand in a place of a command line: verbs, flags, values, jobs. Made from the
+declarations."""
+
+from __future__ import annotations
+
+import os
+
+from outlive import verbs
+from outlive.cli.parse import GLOBALS, is_positional, second_words
+from outlive.verbs.spec import BOOL, PATH, WORDS, Arg, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    Found = tuple[str, list[tuple[str, str]]]
+
+# What the shell completes itself; `command N` is a command line whose first word stands N before this one
+VALUES, FILES, DIRS, COMMAND = "values", "files", "dirs", "command"
+_JOBS = 50  # that are offered: the running ones, and the newest
+_ALIVE = frozenset({"kill", "write", "send-keys", "submit", "paste", "resize", "attach"})  # for running jobs alone
+_BY_ID = frozenset({"remove", "clear", "approve", "deny"})  # take no titles
+_UNTIL = tuple("exit output input regex= fail_regex= port= http= file= idle=".split())
+
+
+def of(words: list[str], env: Mapping[str, str], *, described: bool) -> Found:
+    """Return what kind of thing completes the last word, and the candidates as (value, what it
+    is). With `described` the verbs have their help: that loads every declaration."""
+    place = _Place(words)
+    word = words[-1]
+    if place.expects is not None:
+        return _values(place.expects, word, "", place, env)
+    if place.verb is None:
+        return VALUES, _starting(_flags(GLOBALS) if word.startswith("-") else _verbs(words, described), word)
+    if word.startswith("-") and not place.ended and not (place.slot and place.slot.kind == WORDS and place.behind):
+        name, equals, value = word.partition("=")
+        if equals and name in place.flags:
+            return _values(place.flags[name], value, f"{name}=", place, env)
+        return VALUES, _starting(_flags((*place.verb.args, *GLOBALS)), word)
+    if place.slot is None:
+        return VALUES, []
+    if place.slot.kind == WORDS:
+        return f"{COMMAND} {place.behind}", []
+    return _values(place.slot, word, "", place, env)
+
+
+class _Place:
+    """What is known of the place of the last word from the words before it."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.verb: Verb | None = None
+        self.expects: Arg | None = None  # the option whose value the word is
+        self.slot: Arg | None = None  # the positional that the word is
+        self.ended = False  # whether -- stands before it
+        self.behind = 0  # words of the command before it
+        self.options: dict[str, str] = {}  # --root and --config
+        self.flags = {arg.cli: arg for arg in GLOBALS}
+        before = words[:-1]
+        at = self._skip_flags(before, 0)
+        name, count = _verb_at(before[at:])
+        if name is None:
+            return
+        self.verb = verbs.load(name)
+        self.flags |= {flag: arg for arg in self.verb.args for flag in (arg.cli, arg.short) if flag.startswith("-")}
+        self._take(before, at + count, [arg for arg in self.verb.args if is_positional(arg) and arg.hidden is not True])
+
+    def _skip_flags(self, words: list[str], at: int) -> int:
+        """Take the options from `at` on. Return where they end."""
+        self.expects = None
+        while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--"):
+            name, equals, value = words[at].partition("=")
+            arg = self.flags.get(name)
+            at += 1
+            if arg is None or arg.kind == BOOL:
+                continue
+            if not equals and at == len(words):
+                self.expects = arg
+                return at
+            self.options[arg.name] = value if equals else words[at]
+            at += not equals
+        return at
+
+    def _take(self, words: list[str], at: int, slots: list[Arg]) -> None:
+        while True:
+            at = at if self.ended else self._skip_flags(words, at)
+            self.slot = slots[0] if slots else None
+            if at >= len(words):
+                return
+            if words[at] == "--" and not self.ended:
+                self.ended = True
+                at += 1
+                continue
+            if self.slot is not None and self.slot.kind == WORDS:
+                self.behind = len(words) - at
+                return
+            if slots and slots[0].kind != "strings":
+                slots = slots[1:]
+            at += 1
+
+
+def _verb_at(words: list[str]) -> tuple[str | None, int]:
+    for count in (1, 2):
+        name = verbs.canonical(" ".join(words[:count])) if len(words) >= count else None
+        if name:
+            return name, count
+    return None, 0
+
+
+def _verbs(words: list[str], described: bool) -> list[tuple[str, str]]:
+    """Return the verbs, or the second words of `tag`."""
+    first = next((word for word in words[:-1] if second_words(word)), None)
+    if first is not None:
+        return [(word, _help(f"{first} {word}") if described else "") for word in second_words(first)]
+    found: dict[str, str] = {}
+    for name in verbs.names():
+        word, _, second = name.partition(" ")
+        about = _help(name) if described else ""
+        found[word] = about if not second else ", ".join(filter(None, [found.get(word), second]))
+    return [*found.items(), ("help", "Explain a verb.")]
+
+
+def _help(name: str) -> str:
+    return verbs.load(name).help
+
+
+def _flags(args: tuple[Arg, ...]) -> list[tuple[str, str]]:
+    shown = [arg for arg in args if arg.cli.startswith("-") and arg.hidden is not True]
+    return [(arg.cli, arg.help.replace("CLI: ", "").partition(". ")[0].rstrip(".")) for arg in shown]
+
+
+def _values(arg: Arg, word: str, before: str, place: _Place, env: Mapping[str, str]) -> Found:
+    """Return what may be the value of an argument. `before` stands in front of it in its word."""
+    name = place.verb.name if place.verb else ""
+    if arg.choices:
+        found = [(choice, "") for choice in arg.choices]
+    elif arg.cli == "JOB":
+        return VALUES, [(before + value, about) for value, about in _jobs(name, word, place.options, env)]
+    elif arg.name == "until":
+        found = [(condition, "") for condition in _UNTIL]
+    elif arg.name == "signal":
+        from outlive.system import signals
+
+        found = [(one.removeprefix("SIG"), "") for one in signals.names()]
+    elif arg.cli == "--tag":
+        found = [(tag, "") for tag in _tags(place.options, env)]
+    elif arg.metavar == "DIR" or arg.name == "root":
+        return DIRS, []
+    elif arg.kind == PATH or arg.name in ("env_file", "stdin"):
+        return FILES, []
+    else:
+        found = []
+    return VALUES, [(before + value, about) for value, about in _starting(found, word)]
+
+
+def _starting(found: list[tuple[str, str]], word: str) -> list[tuple[str, str]]:
+    return [(value, about) for value, about in dict(found).items() if value.startswith(word)]
+
+
+# --- jobs ----------------------------------------------------------------------------------------
+
+
+def _jobs(verb: str, word: str, options: dict[str, str], env: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return titles and short ids of the jobs that the verb can be about, and the whole id where
+    that was begun."""
+    from outlive.cli.text import line
+    from outlive.core.ids import short_id
+
+    found: dict[str, str] = {}
+    for job_id, definition, state in _newest(options, env):
+        if verb in _ALIVE and state != "running":
+            continue
+        about = f"{state}, {line(definition.name)}"
+        title = definition.title
+        if title and verb not in _BY_ID and title.isprintable() and title.startswith(word):
+            found.setdefault(title, f"{state}, {short_id(job_id)}")  # the newest comes first
+        for name in (short_id(job_id), job_id):
+            if name.startswith(word.upper()) and (word or name != job_id):
+                found.setdefault(name, about)
+                break
+    return [*found.items()]
+
+
+def _tags(options: dict[str, str], env: Mapping[str, str]) -> list[str]:
+    return list(dict.fromkeys(tag for _, definition, _ in _newest(options, env) for tag in definition.tags))
+
+
+def _newest(options: dict[str, str], env: Mapping[str, str]) -> list[tuple[str, Any, str]]:
+    """Return id, definition and state of the newest jobs. What cannot be read is left out: this is
+    for a hint while a line is typed."""
+    from itertools import islice
+
+    from outlive.config import Config
+    from outlive.errors import OutliveError
+    from outlive.jobs import lookup
+    from outlive.jobs.context import Context
+    from outlive.store.root import Store, default_path
+
+    root = os.path.expanduser(options.get("root") or "") or default_path(env)
+    found = []
+    try:
+        store = Store.existing(os.path.realpath(root))
+    except (OSError, OutliveError):
+        return []
+    try:
+        ctx = Context(
+            store, Config({}, None), face="cli", owner="cli", client=None, cwd=None, env={}, launcher=None, shell=()
+        )
+        live = list(islice(lookup.live_ids(ctx), _JOBS))
+        for job_id in dict.fromkeys([*live, *islice(lookup.job_ids(ctx), _JOBS)]):
+            try:
+                with lookup.open_known(ctx, job_id) as job:
+                    definition, state = job.read_meta(), job.read_state()
+            except (OSError, OutliveError):
+                continue
+            found.append((job_id, definition, state.state if state else "created"))
+    except OSError:
+        pass
+    finally:
+        store.close()
+    return found

@@ -1,0 +1,68 @@
+"""`outlive completion SHELL`: print the script, or, for the script, what may stand in a place."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.cli import stdio
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./=:,@%")
+_BREAKS = "=:"  # where bash splits a word that is being completed (COMP_WORDBREAKS)
+
+
+def main(values: dict[str, Any], _options: dict[str, Any]) -> int:
+    """Print the script of a shell, or the candidates for the last of the words."""
+    shell, words = values["shell"], values["words"]
+    if not words:
+        from outlive.cli.completion import scripts
+
+        stdio.text(scripts.of(shell))
+        return 0
+    from outlive.cli.completion import candidates
+
+    if shell == "bash":
+        words = _joined(words)
+    kind, found = candidates.of(words, dict(os.environ), described=shell != "bash")
+    if shell == "bash":
+        found = [(_for_bash(value, words[-1]), "") for value, _ in found]
+    lines = [f"{value}\t{about}" if about else value for value, about in found]
+    stdio.text("".join(f"{line}\n" for line in (kind, *lines)))
+    return 0
+
+
+def _joined(words: list[str]) -> list[str]:
+    """Return the words as they were typed: bash makes three of `--state=running`."""
+    found: list[str] = []
+    joins = False
+    for word in words:
+        breaks = bool(word) and not word.strip(_BREAKS)
+        if found and (joins or breaks):
+            found[-1] += word
+        else:
+            found.append(word)
+        joins = breaks
+    return [_unquoted(word) for word in found]
+
+
+def _unquoted(word: str) -> str:
+    """Return a word of a command line without its quotes, of which the last may be open."""
+    import shlex
+
+    for end in ("", "'", '"'):
+        try:
+            return "".join(shlex.split(word + end))
+        except ValueError:
+            continue
+    return word
+
+
+def _for_bash(value: str, word: str) -> str:
+    """Return what replaces the part of the word behind its last break, quoted for the shell."""
+    behind = 1 + max(word.rfind(char) for char in _BREAKS)
+    if not value.startswith(word[:behind]):
+        behind = 0
+    return "".join(char if char in _PLAIN or ord(char) > 127 else f"\\{char}" for char in value[behind:])

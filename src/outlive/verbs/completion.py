@@ -1,0 +1,20 @@
+"""Print a script that completes command lines in a shell."""
+
+from __future__ import annotations
+
+from outlive.verbs.spec import STR, STRS, Arg, Verb
+
+VERB = Verb(
+    "completion",
+    "Print a script that completes command lines of outlive in your shell.",
+    args=(
+        Arg("shell", STR, "The shell.", required=True, cli="SHELL", mcp="", choices=("bash", "zsh", "fish")),
+        # The script asks with the words that were typed behind `outlive`, the last of which is completed
+        Arg("words", STRS, "The words of a command line.", default=(), cli="WORD", mcp="", hidden=True),
+    ),
+    mcp=False,
+    program=True,
+    detail="It completes verbs, options and their values, and the titles and ids of your jobs. bash: put `source <(outlive "
+    "completion bash)` into ~/.bashrc. zsh: put `source <(outlive completion zsh)` into ~/.zshrc, behind compinit. fish: "
+    "`outlive completion fish >~/.config/fish/completions/outlive.fish`.",
+)

@@ -1,0 +1,183 @@
+"""Tab completes verbs, options, values, and the titles and ids of jobs, in real shells."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from outlive import verbs
+from outlive.cli.completion import candidates
+from support.cli import Cli
+from support.terminal import Terminal
+from support.tiers import first
+from support.wait import until
+
+BIN = str(Path(sys.executable).parent)
+
+
+def offered(cli: Cli, *words: str, shell: str = "zsh") -> list[str]:
+    kind, *lines = cli.text("completion", shell, "--", *words).stdout.splitlines()
+    assert kind == "values"
+    return [line.partition("\t")[0] for line in lines]
+
+
+def kind(cli: Cli, *words: str) -> str:
+    return cli.text("completion", "zsh", "--", *words).stdout.splitlines()[0]
+
+
+def titled(cli: Cli, title: str) -> str:
+    found: str = cli.ok("run", "--wait", "--title", title, "true")["job_id"]
+    return found
+
+
+def test_every_verb_is_offered(cli: Cli) -> None:
+    wanted = {name.partition(" ")[0] for name in verbs.names() if verbs.load(name).cli}
+    assert set(offered(cli, "")) == wanted | {"help"}
+    assert offered(cli, "re") == ["restart", "resize", "remove"] or set(offered(cli, "re")) >= {
+        "restart",
+        "resize",
+        "remove",
+    }
+    assert offered(cli, "tag", "") == ["set"]
+
+
+@pytest.mark.parametrize("name", [name for name in verbs.names() if verbs.load(name).cli])
+def test_every_option_of_a_verb_is_offered_and_no_hidden_one(name: str) -> None:
+    _, found = candidates.of([*name.split(), "--"], {}, described=False)
+    args = verbs.load(name).args
+    assert {value for value, _ in found} >= {a.cli for a in args if a.cli.startswith("-") and a.hidden is not True}
+    assert not {value for value, _ in found} & {a.cli for a in args if a.hidden is True}
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        (("list", "--state", "ex"), ["exited"]),
+        (("list", "--state=ex"), ["--state=exited"]),
+        (("list", "--all", "--state", "ex"), ["exited"]),
+        (("--root", "/x", "list", "--state", "ex"), ["exited"]),
+        (("wait", "x", "--until", "i"), ["input", "idle="]),
+        (("kill", "x", "--signal", "HU"), ["HUP"]),
+        (("completion", ""), ["bash", "zsh", "fish"]),
+        (("completion", "bash", ""), []),
+        (("log", "--hu"), ["--human"]),
+    ],
+)
+def test_a_value_is_completed_where_it_may_stand(cli: Cli, words: tuple[str, ...], values: list[str]) -> None:
+    assert offered(cli, *words) == values
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("run", ""), "command 0"),
+        (("run", "--wait", "make", "tes"), "command 1"),
+        (("run", "make", "-"), "command 1"),
+        (("run", "--", "make", "a", ""), "command 2"),
+        (("run", "--cwd", ""), "dirs"),
+        (("--root", ""), "dirs"),
+        (("run", "--env-file", ""), "files"),
+    ],
+)
+def test_the_shell_itself_completes_commands_and_files(cli: Cli, words: tuple[str, ...], wanted: str) -> None:
+    assert kind(cli, *words) == wanted
+
+
+def test_titles_and_ids_are_offered_the_running_first(cli: Cli, work: Path) -> None:
+    old, new = titled(cli, "web server"), titled(cli, "other")
+    running = cli.ok("run", "--snapshot-after", "0", "until [ -e go ]; do sleep 0.02; done")["job_id"]
+    assert offered(cli, "log", "") == [running[-8:], "other", new[-8:], "web server", old[-8:]]
+    assert offered(cli, "log", "we") == ["web server"]
+    assert offered(cli, "log", old[-8:-3].lower()) == [old[-8:]]
+    assert offered(cli, "log", old[:12]) == [old] or old in offered(cli, "log", old[:12])
+    assert offered(cli, "kill", "") == [running[-8:]]  # no other can be killed
+    assert "other" not in offered(cli, "remove", "")  # takes no title
+    assert offered(cli, "--root", "/nowhere", "log", "") == []
+    (work / "go").touch()
+    cli.ok("wait", running)
+
+
+def test_a_tag_of_a_job_is_offered(cli: Cli) -> None:
+    cli.ok("run", "--wait", "--tag", "project.web", "true")
+    assert offered(cli, "list", "--tag", "pro") == ["project.web"]
+
+
+def test_completing_makes_no_job_root(cli: Cli, place: Path) -> None:
+    assert (
+        cli.text(
+            "--root", str(place / "new"), "completion", "zsh", "--", "--root", str(place / "new"), "log", ""
+        ).status
+        == 0
+    )
+    assert not (place / "new").exists()
+
+
+@pytest.mark.fault("F70")
+def test_a_title_cannot_act_on_the_terminal_or_become_a_command(cli: Cli) -> None:
+    titled(cli, "\x1b]0;t\x07evil")
+    titled(cli, "a;$(touch x) `b`")
+    text = cli.text("completion", "zsh", "--", "log", "").stdout
+    assert "\x1b" not in text
+    assert offered(cli, "log", "a", shell="bash") == ["a\\;\\$\\(touch\\ x\\)\\ \\`b\\`"]
+
+
+def test_bash_splits_words_at_signs_that_are_put_together_again(cli: Cli) -> None:
+    titled(cli, "web: dev")
+    assert offered(cli, "list", "--state", "=", "ru", shell="bash") == ["running"]
+    assert offered(cli, "log", "web", ":", shell="bash") == ["\\ dev"]
+    assert offered(cli, "log", "'web", shell="bash") == ["web:\\ dev"]
+
+
+# --- real shells -----------------------------------------------------------------------------------------------------
+
+START = {
+    "bash": (("bash", "--norc", "--noprofile", "-i"), "PS1='> '; source <(outlive completion bash); echo rea''dy"),
+    "zsh": (
+        ("zsh", "-f", "-i"),
+        "PS1='> '; autoload -Uz compinit; compinit -u -D; source <(outlive completion zsh); echo rea''dy",
+    ),
+    "fish": (
+        ("fish", "--no-config", "-i"),
+        "function fish_prompt; echo '> '; end; outlive completion fish | source; echo rea''dy",
+    ),
+}
+
+
+@pytest.fixture(params=first(1, ["bash", "zsh", "fish"]))
+def shell(request: pytest.FixtureRequest, cli: Cli) -> Iterator[Terminal]:
+    name: str = request.param
+    if not shutil.which(name):
+        pytest.skip(f"{name} is not installed here")
+    program, begin = START[name]
+    env = {"PATH": f"{BIN}:{os.environ['PATH']}", "TERM": "xterm", "PYTHONDONTWRITEBYTECODE": "1"}
+    with Terminal(program=program, env=env, cols=100, rows=30) as terminal:
+        terminal.type(f"{begin}\n".encode())
+        terminal.until_row("ready")
+        yield terminal
+        terminal.type(b"\x15\x04")  # ^U ^D
+
+
+def typed(shell: Terminal, keys: str, wanted: str) -> None:
+    """Type into an empty line; the last row with a prompt must begin with `wanted`."""
+    shell.type(f"\x15{keys}\t".encode())
+
+    def line() -> str:
+        prompts = [row for row in shell.rows() if row.startswith("> ")]
+        return prompts[-1][2:] if prompts else ""
+
+    until(lambda: line().startswith(wanted), what=f"{wanted!r} after {keys!r} and Tab; the screen: {shell.rows()}")
+
+
+def test_tab_completes_in_a_real_shell(cli: Cli, shell: Terminal) -> None:
+    job = titled(cli, "web server")
+    typed(shell, "outlive resta", "outlive restart")
+    typed(shell, "outlive list --sta", "outlive list --state")
+    typed(shell, "outlive list --state runni", "outlive list --state running")
+    typed(shell, "outlive log we", "outlive log web\\ server")
+    typed(shell, f"outlive log {job[-8:-2]}", f"outlive log {job[-8:]}")
+    typed(shell, "outlive tag s", "outlive tag set")
