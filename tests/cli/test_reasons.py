@@ -63,6 +63,7 @@ WAYS = {
     "signal": _ran("kill -9 $$"),
     "timeout": _ran("--timeout", "100", "sleep 60"),
     "idle_timeout": _ran("--idle-timeout", "100", "sleep 60"),
+    "limit": _ran("--resource", "cpu_time=1s", "while :; do :; done"),
     "kill": _killed,
     "denied": _denied,
     "launch": _ran("--", "/no/such/program", "x"),

@@ -15,7 +15,7 @@ from support.mcp_client import McpSession
 from support.wait import until
 
 # What depends on when one asks.
-TIMES = frozenset({"elapsed_ms", "idle_ms", "waited_ms", "retry_after_ms", "updated_at"})
+TIMES = frozenset({"elapsed_ms", "idle_ms", "waited_ms", "retry_after_ms", "updated_at", "usage"})
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 # The defaults of the faces differ: over MCP all that an answer shows has one budget
 BOUNDED = {**dict.fromkeys(("poll", "log", "wait"), limits.MCP_SHOWN_BYTES), "tail": limits.MCP_SHOWN_BYTES // 2}

@@ -116,6 +116,8 @@ def test_a_pair_holds_everything_that_it_may_import_late() -> None:
     ready = (
         *("outlive.supervisor.input", "outlive.sandbox", "outlive.system.blocked_reads", "outlive.render"),
         *("outlive.supervisor.output.masking", "outlive.store.audit"),
+        *("outlive.supervisor.resources", "outlive.system.spawn_limited", "outlive.system.job_group"),
+        *("outlive.system.process_use", "outlive.core.resources", "outlive.core.nearest"),
     )
     # Of the fork server alone, which holds every room
     spare = ("outlive.store.preallocated", "outlive.store.new_job")

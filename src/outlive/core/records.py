@@ -30,7 +30,7 @@ else:
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
 APPROVALS = ("pending", "approved", "denied", "expired", "withdrawn")
-REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "launch", "lost", "reboot", "denied")
+REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "limit", "launch", "lost", "reboot", "denied")
 # What a caller may do, each with what stands before it (core/rights.py)
 READ, CONTROL, EXEC = RIGHTS = ("read", "control", "exec")
 # Each from the least that a job may do to the most
@@ -206,6 +206,10 @@ class State(Record):
     group: dict[str, Any] | None = None
     # What was made of the definition's resources: {name: {value, applied, why?}}
     resources: dict[str, Any] | None = None
+    # Its own control group: {ns, places} (system/job_group.py)
+    job_group: dict[str, Any] | None = None
+    # What its ended processes used: {user_ms, system_ms, peak_memory_bytes, source?}
+    usage: dict[str, Any] | None = None
     finished_at: str | None = None
     duration_ms: int | None = None
     dropped_bytes: int = 0

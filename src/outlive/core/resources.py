@@ -8,7 +8,6 @@ stored, shown, and sent to another machine as it stands.
 from __future__ import annotations
 
 from outlive import limits
-from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, argument, invalid
 
 TYPE_CHECKING = False
@@ -67,6 +66,8 @@ def _known(name: str) -> str:
     folded = name.replace("-", "_").lower()
     if folded in NAMES:
         return folded
+    from outlive.core.nearest import nearest  # late: of a mistake alone, which no supervisor meets
+
     near = _MEANT.get(folded) or nearest(name, [*NAMES])
     hint = f"Did you mean {near}?" if near else f"Members: {', '.join(NAMES)}."
     raise _wrong(name, f"{argument(_FIELD)} has no member {name!r}", hint)

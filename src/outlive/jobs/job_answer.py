@@ -27,7 +27,7 @@ _QUICK_RUNS = 4_096  # of one stream without the other between
 
 # The fields that `describe` and `run_answer` fill, as the `result` of a verb names them.
 DESCRIBING = (
-    "short_id name pid cwd command tags owner sandbox? exit_code? signal? reason? ended_by? errno? message? damage? "
+    "short_id name pid cwd command tags owner sandbox? exit_code? signal? reason? ended_by? errno? usage? message? damage? "
     "dropped_bytes? missing_bytes? adopted? restarted_from? resources? approval? started_at? created_at? finished_at? duration_ms? timeout_ms "
     "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? host? queue? engine? reachable? unreachable_since? "
     "machine? "
@@ -121,6 +121,13 @@ def resources_of(found: Inspection) -> dict[str, Any]:
     """Return what a job was to have, and how each of it is applied once it was started."""
     asked = {name: {"value": value} for name, value in (found.definition.resources or {}).items()}
     return found.state.resources or asked
+
+
+def not_limited(found: Inspection) -> str | None:
+    """Return the sentence about resources that are not limited as asked; None if all are."""
+    told = found.state.resources or {}
+    left = [f"{name} ({one['why']})" for name, one in told.items() if one.get("applied") == "not_supported"]
+    return f"Not limited: {'; '.join(left)}." if left else None
 
 
 def waiting(found: Inspection, output: Output) -> dict[str, Any]:
@@ -235,9 +242,35 @@ def outcome(found: Inspection) -> dict[str, Any]:
     }
     if state.errno is not None:
         answer["errno"] = state.errno
+    if state.usage is not None:
+        answer["usage"] = used(found)
     if state.ending and state.reason == state.ending["cause"]:
         answer["ended_by"] = state.ending["by"]
     return answer
+
+
+def usage(found: Inspection, job: JobDir, output: Output) -> dict[str, Any] | None:
+    """Return what a job uses; of one that has ended, what was written down. None: nothing is known."""
+    if not found.supervised:
+        return None if found.state.usage is None else used(found)
+    from outlive.jobs.diagnosis import use  # late: of a job that has ended no process is looked at
+
+    return use.of_job(found, job, output)
+
+
+def used(found: Inspection) -> dict[str, Any]:
+    """Return what the ended processes of a job used, as its supervisor wrote it down."""
+    known = found.state.usage or {}
+    peak = known.get("peak_memory_bytes")
+    # Without another word the kernel summed it up when it was reaped
+    source = known.get("source") or {"time": "rusage", "memory": "rusage"}
+    return {
+        "wall_ms": elapsed_ms(found),
+        "user_ms": known.get("user_ms"),
+        "system_ms": known.get("system_ms"),
+        "peak_memory_bytes": peak,
+        "source": {name: one for name, one in source.items() if name == "time" or peak is not None},
+    }
 
 
 def new_output(found: Inspection, job: JobDir, output: Output, since: int, *, max_bytes: int, raw: bool) -> Shown:
@@ -398,6 +431,8 @@ def run_answer(
     }
     hint = lost.get("hint") or advised or next_step(found, others)
     hint = hint or shell_hint(found, snapshot)
+    if found.definition.resources is not None:
+        hint = " ".join(filter(None, (not_limited(found), hint)))
     return answer | ({"hint": hint} if hint else {})
 
 

@@ -124,6 +124,8 @@ def begin(
     try:
         if definition.systemd_scope:
             scope = yield from _entered(ctx, definition.job_id)
+        elif definition.resources is not None:
+            scope = yield from _entered_for_limits(ctx, definition)
         here, there = fds.pair()
         memory = request.to_file()
         sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
@@ -177,6 +179,20 @@ def _entered(ctx: Context, job_id: str) -> Waiting[scope_launch.Launcher]:
             raise OutliveError("launch_failed", f"{error}; nothing was run", hint=_without_scope(ctx)) from error
         raise
     return found
+
+
+def _entered_for_limits(ctx: Context, definition: Definition) -> Waiting[scope_launch.Launcher | None]:
+    """Return a launcher in a scope, which is a control group that systemd delegates; None where the
+    limits of the job need none, or where none can be had: the answer then says what is not limited.
+    """
+    from outlive.system import job_group  # late: few jobs have limits
+
+    if definition.host is not None or not job_group.needs_scope(definition.resources or {}):
+        return None
+    try:
+        return (yield from _entered(ctx, definition.job_id))
+    except OutliveError:
+        return None
 
 
 def _without_scope(ctx: Context) -> str:

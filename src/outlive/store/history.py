@@ -61,7 +61,7 @@ REQUEUED = "requeued"  # state
 PREEMPTED = "preempted"  # state
 UNREACHABLE = "unreachable"  # message: why its host cannot be reached
 REACHABLE = "reachable"  # again
-FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, message
+FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, usage, message
 # file, count: so many events in all were left out because the file was full; to_byte: where the
 # file goes on
 LEFT_OUT = "events_left_out"
@@ -243,7 +243,7 @@ def _lines_before_hole(fd: int, gone: int) -> list[bytes]:
 def outcome_of(state: State) -> dict[str, Any]:
     """Return the members of a `finished` event."""
     values = {name: getattr(state, name) for name in ("state", "exit_code", "signal", "reason", "duration_ms")}
-    return values | ({"message": state.message} if state.message else {})
+    return values | {name: value for name in ("usage", "message") if (value := getattr(state, name))}
 
 
 def size(job: JobDir) -> int:

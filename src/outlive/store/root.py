@@ -317,3 +317,13 @@ def _ambiguous(text: str, found: list[str]) -> OutliveError:
         hint=f"Give more characters, or one of these: {which}.",
         details={"candidates": found[: limits.CANDIDATES], "truncated": len(found) > limits.CANDIDATES},
     )
+
+
+def unmark_live(path: str, job_id: str) -> None:
+    """Unmark a job in the root at this path, if the root is there."""
+    try:
+        store = Store.existing(path)
+    except (OSError, OutliveError):
+        return
+    store.unmark_live(job_id)
+    store.close()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from outlive.core.records import Identity
     from outlive.supervisor.escrow import Escrow
     from outlive.supervisor.request import Request
+    from outlive.supervisor.resources.apply import Limits
 
 _KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, below bash's 255
 _TERMINAL_TYPE = "xterm-256color"
@@ -62,6 +63,7 @@ def start(
         phase="spawning",
     )
     inside: socket.socket | None = None
+    limited: Limits | None = None
     try:
         if request.masked:  # first of all: without these files output is shown as it is
             from outlive.supervisor.output.masking import Masking
@@ -79,13 +81,15 @@ def start(
             escrow.put({"data": job_fds.data})
         stdin = _stdin(definition, job, stdin_fd, job_fds)
         fault_points.at("start_ends")
+        limited, state = _limits(definition, state)
         job.write_state(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
         fault_points.at("start_marked")
         if not job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
             return False
-        state = _spawn(job, request, definition, state, stdin, job_fds, inside)
+        state = _spawn(job, request, definition, state, stdin, job_fds, inside, limited)
         fault_points.at("start_recorded")
     except OSError as error:  # nothing ran: the launcher takes the job back, and reports why
+        _discard(limited)
         _refuse(job, request, definition, state, waiter, error)
         return False
     told = False
@@ -97,6 +101,22 @@ def start(
             pass
     Supervisor(job, request, state, job_fds, parent=True).run(waiter, told=told)
     return not (definition.pty or definition.notification)
+
+
+def _limits(definition: Definition, state: State) -> tuple[Limits | None, State]:
+    """Return the limits of the command, made ready, and the state that tells of them."""
+    if definition.resources is None:
+        return None, state
+    from outlive.supervisor.resources.apply import Limits  # late: few jobs have limits
+
+    elsewhere, sandboxed = definition.host is not None, definition.sandbox is not None
+    found = Limits(definition.resources, state.job_id, sandboxed=sandboxed, engine=elsewhere)
+    return found, state.replace(resources=found.told, job_group=found.record())
+
+
+def _discard(limited: Limits | None) -> None:
+    if limited is not None:
+        limited.discard()
 
 
 def _refuse(
@@ -173,6 +193,7 @@ def _spawn(
     stdin: int | None,
     job_fds: JobFds,
     inside: socket.socket | None,
+    limited: Limits | None,
 ) -> State:
     """Spawn the command, and write and return the state that has its identity."""
     argv = [*definition.shell, definition.command[0]] if definition.shell else list(definition.command)
@@ -184,13 +205,18 @@ def _spawn(
     group = (
         cgroup.record()
     )  # taken before the command runs, which inherits the group: kills that are counted from here on may be its own
+    prepare = None
+    if limited is not None:
+        group = cgroup.with_memory_of(group, limited.group)
+        prepare = limited.prepare
     state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
     init = None
     try:
-        if inside is None:
-            pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty)
-        else:
-            pid, init = _spawn_inside(definition, argv, env, stdio, request.umask, job_fds, inside)
+        with spawn.Prepared(prepare):
+            if inside is None:
+                pid = spawn.spawn(argv, env, stdio, cwd=definition.cwd, umask=request.umask, terminal=tty)
+            else:
+                pid, init = _spawn_inside(definition, argv, env, stdio, request.umask, job_fds, inside)
     except OSError as error:
         if isinstance(error, spawn.BeforeExec):
             raise
@@ -200,6 +226,8 @@ def _spawn(
         for fd in stdio.values():
             os.close(fd)
     fault_points.at("start_spawned")
+    if limited is not None:
+        state = state.replace(resources=limited.started(pid))
     state = state.replace(
         phase="running",
         pid=pid,

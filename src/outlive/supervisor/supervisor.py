@@ -19,6 +19,7 @@ from outlive.store.job_dir import EVENTS, GAP, META, ORDER, STATE, JobDir
 from outlive.supervisor.control_server import ControlServer
 from outlive.supervisor.ending import members, oom_verdict, outcome
 from outlive.supervisor.ending.kill import Killer
+from outlive.supervisor.ending.members import Reaper
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.recorder import EventRecorder
 from outlive.supervisor.input.stdin import Input
@@ -43,6 +44,7 @@ _LINGER_CHECK_S = 1.0  # how often a lingering supervisor looks for descendants 
 _REOPENED_CHECK_S = 10.0  # how often pipes without a writer are checked for a new one
 _EXIT_INFO_S = 3.0  # an adopter waits this long for PIDFD_GET_INFO to know the code (PID 1 has to reap first)
 _DROPPED_EVERY_S = 1.0  # how often lost output is written down while the disk is full
+_USED_AFTER_S = 1.0  # what reaped orphans have used is written down at most so often
 _SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to disk
 
 RUNNING, LINGERING = "running", "lingering"
@@ -116,6 +118,7 @@ class Supervisor:
             write=self._write_if_running,
             tell=self._recorder.tell,
         )
+        self._reaper = Reaper(state, parent=parent)
         self._pidfd: int | None = None
         self._reaped = False
         self._ended_ns: int | None = None  # when the end was seen; an adopter learns later how it ended
@@ -197,6 +200,10 @@ class Supervisor:
             self._loop.after("idle", definition.idle_timeout_ms / 1000, lambda: self.event("idle"))
         if definition.progress_every_ms:
             self._loop.after("progress", definition.progress_every_ms / 1000, lambda: self.event("progress"))
+        if state.resources is not None:
+            from outlive.supervisor.resources.watch import LimitWatch  # late: few jobs have limits
+
+            LimitWatch(self._loop, state, self._pids, self._reaper, self._over_limit)
         self._resume_ending()
         self._loop.after("sync", _SYNC_AFTER_S, self._sync)
 
@@ -267,10 +274,8 @@ class Supervisor:
                 return self._ended(told)
         elif self._parent:
             assert self._state.pid is not None
-            found = os.waitid(os.P_PID, self._state.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-            if found is None:
-                return None
-            return self._ended(outcome.wait_status(found))
+            ended = self._reaper.status(self._state.pid)
+            return None if ended is None else self._ended(ended)
         status = process.exit_status(self._pidfd) if self._pidfd is not None else None
         if status is not None:
             return self._ended(status)
@@ -286,7 +291,7 @@ class Supervisor:
 
     def _ended(self, status: int) -> State:
         ended = outcome.ended(self._state, status, dropped=self._pump.dropped, ended_ns=self._ended_ns)
-        return oom_verdict.judged(ended.replace(log_bytes=self._pump.sizes))
+        return oom_verdict.judged(ended.replace(log_bytes=self._pump.sizes, usage=self._reaper.usage()))
 
     def _reap_command(self) -> None:
         if self._parent and not self._reaped and self._state.pid is not None and self._fds.report is None:
@@ -329,14 +334,16 @@ class Supervisor:
     def _finish(self) -> None:
         self._pump.check_logs()
         self._pump.mask(final=True)
-        last = {"dropped_bytes": self._pump.dropped, "log_bytes": self._pump.sizes}
-        if (last["dropped_bytes"], last["log_bytes"]) != (self._state.dropped_bytes, self._state.log_bytes):
+        self._reap_orphans()  # the last output may have ended before the signal of its writer's death came
+        last = {"dropped_bytes": self._pump.dropped, "log_bytes": self._pump.sizes, "usage": self._reaper.usage()}
+        if any(getattr(self._state, name) != value for name, value in last.items()):
             self._write(**last)
         if not self._doomed:
             self._pump.sync()
         self._quota.finish()
         self._quota.close()
         self._control.state()
+        self._reaper.remove_group()
         self._job.release_reserve()
         self._job.remove_io()
         fault_points.at("end_unlinked")
@@ -350,6 +357,12 @@ class Supervisor:
         self._record_ending(cause, "outlive", "SIGTERM", self._definition.kill_after_ms)
         self._killer.end(signal.SIGTERM, self._definition.kill_after_ms / 1000)
 
+    def _over_limit(self, cause: str, message: str) -> None:
+        """End the job, which is over one of its limits: at once where it takes memory."""
+        name, grace_ms = ("SIGKILL", 0) if cause == "oom" else ("SIGTERM", self._definition.kill_after_ms)
+        self._record_ending(cause, "outlive", name, grace_ms, message=message)
+        self._killer.end(signals.number_of(name) or signal.SIGKILL, grace_ms / 1000)
+
     def _idle(self) -> None:
         quiet = time.monotonic() - self._pump.last_output
         left = self._definition.idle_timeout_ms / 1000 - quiet
@@ -358,14 +371,14 @@ class Supervisor:
         else:
             self._end_for("idle_timeout")
 
-    def _record_ending(self, cause: str, by: str, signal_name: str, grace_ms: int) -> None:
+    def _record_ending(self, cause: str, by: str, signal_name: str, grace_ms: int, **more: str) -> None:
         """Record the cause of the end before the signal is sent: a takeover goes on with it, and
         the outcome names the caller.
         """
         self._recorder.signal_sent(signal_name, by, cause)
         ends = signal_name in ("SIGTERM", "SIGKILL")
         kill_at = time.monotonic_ns() + grace_ms * 1_000_000 if ends else None
-        ending = {"cause": cause, "by": by, "signal": signal_name, "at": timestamp(), "kill_at_ns": kill_at}
+        ending = {"cause": cause, "by": by, "signal": signal_name, "at": timestamp(), "kill_at_ns": kill_at, **more}
         old = self._state.ending
         if old and old["kill_at_ns"] is not None:  # it is ending already: the first cause stays
             if kill_at is None:
@@ -393,18 +406,9 @@ class Supervisor:
             self._check_done()
 
     def _reap_orphans(self) -> None:
-        """Reap descendants that lost their parent. By pid: waitid(P_ALL, WNOWAIT) would return the
-        command again and again.
-        """
-        for pid in tree.children(os.getpid()):
-            if pid == self._state.pid and not self._reaped:
-                continue
-            try:
-                done, status = os.waitpid(pid, os.WNOHANG)
-            except ChildProcessError:
-                continue
-            if done:
-                self._recorder.sinks.reaped(pid, status)
+        command = None if self._reaped else self._state.pid
+        if self._reaper.orphans(command, self._recorder.sinks) and not self._loop.is_set("used"):
+            self._loop.after("used", _USED_AFTER_S, lambda: self._write_if_running(usage=self._reaper.usage()))
 
     # --- readers ---
 
@@ -489,11 +493,6 @@ class Supervisor:
             self._pump.sync()
 
     def _unmark_live(self) -> None:
-        from outlive.store.root import Store  # late: when a job is over, no caller waits any more
+        from outlive.store import root  # late: when a job is over, no caller waits any more
 
-        try:
-            store = Store.existing(self._request.root)
-        except (OSError, OutliveError):
-            return
-        store.unmark_live(self._request.job_id)
-        store.close()
+        root.unmark_live(self._request.root, self._request.job_id)

@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.system.job_group import JobGroup
+
 _V2 = ""  # the name that stands for the one hierarchy of version 2
 _SYSTEMD = "name=systemd"
 # Where nearly all systems mount the hierarchies: reading all mounts takes too long for the start of
@@ -101,9 +103,9 @@ def memory(mine: dict[str, str] | None = None) -> Group | None:
     for controller, version in (("memory", 1), (_V2, 2)):
         if controller not in mine:
             continue
-        directory = _directory(controller, mine[controller])
-        if directory is not None and (version == 1 or os.path.exists(os.path.join(directory, "memory.events"))):
-            return Group(directory, mine[controller], version)
+        place = directory(controller, mine[controller])
+        if place is not None and (version == 1 or os.path.exists(os.path.join(place, "memory.events"))):
+            return Group(place, mine[controller], version)
     return None
 
 
@@ -120,52 +122,61 @@ def record() -> dict[str, Any] | None:
     controller = _naming(mine)
     group = memory(mine)
     return {
-        "ns": _namespace(),
+        "ns": namespace(),
         "hierarchy": controller,
         "path": mine.get(controller, ""),
-        "id": _inode(_directory(controller, mine.get(controller, ""))),
+        "id": _inode(directory(controller, mine.get(controller, ""))),
         "memory": None if group is None else group.path,
         "oom_kills": None if group is None else group.oom_kills(),
     }
 
 
+def with_memory_of(recorded: dict[str, Any] | None, job: JobGroup | None) -> dict[str, Any] | None:
+    """Return a record in which the memory is that of a job's own group, in which nothing ran yet."""
+    found = None if job is None else job.memory_group()
+    if recorded is None or found is None:
+        return recorded
+    return {**recorded, "memory": found.path, "oom_kills": found.oom_kills()}
+
+
 def is_gone(recorded: dict[str, Any] | None) -> bool:
     """Return whether the group of this record has ended or was made anew since; False also where
     that cannot be told."""
-    if not recorded or not recorded.get("id") or recorded.get("ns") != _namespace():
+    if not recorded or not recorded.get("id") or recorded.get("ns") != namespace():
         return False
     controller = str(recorded["hierarchy"])
-    if _directory(controller, "/") is None:  # a part of it only can be seen from here
+    if directory(controller, "/") is None:  # a part of it only can be seen from here
         return False
-    return _inode(_directory(controller, str(recorded["path"]))) != int(recorded["id"])
+    return _inode(directory(controller, str(recorded["path"]))) != int(recorded["id"])
 
 
 def oom_kills_since(recorded: dict[str, Any] | None) -> tuple[int, Group | None]:
     """Return (how many processes of the recorded group the kernel has ended for lack of memory
     since, the group); (0, None) where that cannot be told."""
-    if not recorded or recorded.get("oom_kills") is None or recorded.get("ns") != _namespace():
+    if not recorded or recorded.get("oom_kills") is None or recorded.get("ns") != namespace():
         return 0, None
     group = memory(dict.fromkeys((name for name in ("memory", _V2) if name in paths()), str(recorded["memory"])))
     now = None if group is None else group.oom_kills()
     return (0 if now is None else max(0, now - int(recorded["oom_kills"]))), group
 
 
-def _namespace() -> str:
+def namespace() -> str:
+    """Return the namespace in which paths of control groups mean something."""
     try:
         return os.readlink("/proc/self/ns/cgroup")
     except OSError:
         return ""
 
 
-def _inode(directory: str | None) -> int | None:
+def _inode(place: str | None) -> int | None:
     """Return the inode of a group, which differs after a group was removed and made again."""
     try:
-        return None if directory is None else os.stat(directory).st_ino
+        return None if place is None else os.stat(place).st_ino
     except OSError:
         return None
 
 
-def _directory(controller: str, path: str) -> str | None:
+def directory(controller: str, path: str) -> str | None:
     """Return the directory of the group at `path`. A mount may show only a part of its hierarchy,
     below its root."""
     for place in _USUAL.get(controller, ()):

@@ -55,6 +55,7 @@ try:
     _libc = _by_address()
 except (ImportError, AttributeError):
     _libc = _by_ctypes()
+libc = _libc  # for system calls that the module `os` does not have
 
 
 def become_subreaper() -> bool:

@@ -11,13 +11,34 @@ from outlive.system import fds, oom, signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     Action = tuple[Any, ...]  # as posix_spawn(3) of the os module takes them
 
 # The process could not be made, so exec(2) was not reached. All other errors are about the program
 NO_PROCESS = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+
+
+_prepare: Callable[[], None] | None = None
+
+
+class Prepared:
+    """A context in which `prepare` is called in each new process before its program
+    (spawn_limited.py). None changes nothing."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, prepare: Callable[[], None] | None) -> None:
+        self._function = prepare
+
+    def __enter__(self) -> None:
+        global _prepare
+        _prepare = self._function
+
+    def __exit__(self, *_: object) -> None:
+        global _prepare
+        _prepare = None
 
 
 class BeforeExec(OSError):
@@ -119,6 +140,11 @@ def _candidates(program: str, env: Mapping[str, str]) -> list[str]:
 
 def _spawn_at(path: str, argv: Sequence[str], env: Mapping[str, str], moves: list[Action], new_session: bool) -> int:
     def start(program: str, words: list[str]) -> int:
+        if _prepare is not None:
+            from outlive.system import spawn_limited  # late: few jobs have limits
+
+            defaults = signals.all_resettable()
+            return spawn_limited.start(program, words, env, moves, defaults, _prepare, new_session=new_session)
         return os.posix_spawn(
             program,
             words,

@@ -16,6 +16,7 @@ VERBS = {
     "create": ("create", "VERB"),
     "start": ("start", "VERB"),
     "status": ("status", "VERB"),
+    "usage": ("usage", "VERB"),
     "poll": ("poll", "VERB"),
     "log": ("log", "VERB"),
     "tail": ("tail", "VERB"),

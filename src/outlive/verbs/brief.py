@@ -13,13 +13,14 @@ FULL_ONLY = frozenset(
     "updated_at duration_ms elapsed_ms waited_ms idle_ms timeout_ms since_seq env_vars stdout_log_path stderr_log_path "
     "snapshot encoding stdout_bytes stderr_bytes stdout_observed_bytes stderr_observed_bytes stdout_included_bytes "
     "stderr_included_bytes stored_bytes quota_bytes dropped_bytes missing_bytes adopted supervised supervisor "
-    "supervisor_pid descendants root skipped unreachable_since".split()
+    "supervisor_pid descendants usage root skipped unreachable_since".split()
 )
 # Of these types the named members are the answer: brief keeps them, and the marked ones even where
 # they are empty
 _OWN = {
     "wait": "name",
     "status": "name cwd tags elapsed_ms idle_ms stdout_bytes stderr_bytes descendants",
+    "usage": "usage resources",
     "list": "jobs!",
     "events": "events!",
     "screen": "lines!",

@@ -31,7 +31,7 @@ _EVENTS = {
     "preempted": ("state",),
     "unreachable": ("message",),
     "reachable": (),
-    "finished": ("state", "exit_code", "signal", "reason", "duration_ms", "message"),
+    "finished": ("state", "exit_code", "signal", "reason", "duration_ms", "usage", "message"),
     "descendants_left": ("count",),
     "fault": ("process", "error", "file"),
     "events_left_out": ("file", "count", "to_byte"),

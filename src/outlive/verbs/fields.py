@@ -11,7 +11,7 @@ from outlive.verbs import host_fields, policy_fields
 from outlive.verbs.client_fields import CLIENTS
 from outlive.verbs.event_fields import EVENT
 from outlive.verbs.field_kinds import _count, _flag, _maybe_count, _maybe_string, _object, _of, _string, _strings
-from outlive.verbs.use_fields import RESOURCES
+from outlive.verbs.use_fields import RESOURCES, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ FIELDS: dict[str, Schema] = {
         required=["mode", "network"],
     ),
     "resources": RESOURCES,
+    "usage": USAGE,
     "owner": _string("Which client started it."),
     "pid": _of(["integer", "null"], "Process id of the command; null before it started."),
     "created_at": _string("When it was defined.", **_TIME),
@@ -440,7 +441,7 @@ def entry_of(names: tuple[str, ...], type_: str) -> Schema:
 LIST_ENTRY = tuple(
     (
         "job_id short_id state name command cwd owner tags timeout_ms exit_code signal reason started_at? created_at finished_at "
-        "updated_at waiting_for_input last_line approval? host? queue? engine? reachable? unreachable_since? machine? supervisor? supervisor_pid? damage?"
+        "updated_at waiting_for_input last_line usage? approval? host? queue? engine? reachable? unreachable_since? machine? supervisor? supervisor_pid? damage?"
     ).split()
 )
 OVERRIDES["jobs"] = {

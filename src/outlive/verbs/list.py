@@ -70,7 +70,7 @@ def list_jobs(
                     before += 1
                     continue
                 truncated = bool(limit) and len(entries) == limit
-                entry = {} if truncated else _entry(found, job)
+                entry = {} if truncated else _entry(ctx, found, job)
                 if room is not None and not truncated:
                     room -= _shown_bytes(ctx, entry)
                     truncated = room < 0 and bool(entries)
@@ -206,14 +206,15 @@ def _tag_filter(patterns: list[str]) -> Callable[[list[str]], bool] | None:
     return lambda tags: all(tag_matches(pattern, tags) for pattern in patterns)
 
 
-def _entry(found: Inspection, job: JobDir) -> dict[str, Any]:
+def _entry(ctx: Context, found: Inspection, job: JobDir) -> dict[str, Any]:
     definition, state = found.definition, found.state
     try:
         with Output(job) as output:
             last = window.last_line(output)
             waits = bool(job_answer.waiting(found, output)["waiting_for_input"])
+            used = job_answer.usage(found, job, output) if ctx.detail == FULL else None
     except OSError:
-        last, waits = None, False
+        last, waits, used = None, False, None
     entry = {
         "job_id": job.job_id,
         "short_id": short_id(job.job_id),
@@ -237,6 +238,7 @@ def _entry(found: Inspection, job: JobDir) -> dict[str, Any]:
     }
     approval = job_answer.approval_of(found, job)
     entry |= {"approval": approval} if approval else {}
+    entry |= {"usage": used} if used else {}
     if state.started_at is not None:
         entry["started_at"] = state.started_at
     return entry | ({"damage": found.damage} if found.damage else {})

@@ -205,7 +205,7 @@ VERB = Verb(
         Arg("stream", STR, "Which stream; positions and lines are then those of that stream's log.", default="both",
             choices=("both", "stdout", "stderr"), mcp_help=""),
         Arg("search", STR, "Show only lines that match this RE2 pattern, with their numbers.", metavar="PATTERN",
-            mcp_help="only lines that match this RE2 pattern"),
+            mcp_help="only lines that match this RE2"),
         Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
             maximum=100, metavar="N", mcp_help="lines around each match"),
         MAX_BYTES,

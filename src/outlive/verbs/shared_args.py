@@ -46,7 +46,7 @@ DEFINITION = (
     Arg("env_file", STRS, "File of NAME=VALUE lines; a later file wins, --env wins over files.", default=(), mcp="",
         metavar="FILE"),
     Arg("mask", STRS, "Names of variables whose values are shown as *** (in output too) and never stored.", default=(), metavar="NAME",
-        mcp_help="names in env that are secret"),
+        mcp_help="secret names in env"),
     Arg("timeout_ms", MS, "End the job after this long; 0: never.", default=0, minimum=0, cli="--timeout", mcp="",
         metavar="DURATION"),
     Arg("timeout_ms", SECONDS, "End the job after so many seconds; 0, or background: never.", minimum=0, cli="",
@@ -132,6 +132,6 @@ WRITING = (
 )  # fmt: skip
 WRITE_RESULT = (
     "job_id state timeout_ms bytes_written stdin warnings? output? since_seq? next_seq? truncated? gaps? alternate_screen? cursor? "
-    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? idle_ms? exit_code? signal? reason? ended_by? errno? finished_at? "
+    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? idle_ms? exit_code? signal? reason? ended_by? errno? usage? finished_at? "
     "duration_ms? descendants? message? dropped_bytes? missing_bytes? host? queue? engine? reachable? unreachable_since? machine? waited_ms? hint? requested_ms? effective_ms?"
 )

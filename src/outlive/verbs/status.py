@@ -26,6 +26,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             gaps = _gaps(output)
             lost = job_answer.losses(found, output)
             described = job_answer.describe(found, found_job, output)
+            used = job_answer.usage(found, found_job, output)
             hint = job_answer.advice(found, found_job, output, described) or lost.get("hint")
         return {
             "job_id": found_job.job_id,
@@ -45,6 +46,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             **({"gaps": gaps} if gaps else {}),
             **({"faults": faults} if (faults := _faults(found_job)) else {}),
             "descendants": job_answer.living(found, found_job),
+            **({"usage": used} if used else {}),
             "supervised": found.supervised,
             "env_vars": job_answer.env_vars(found),
             **({"notification": notification} if notification else {}),

@@ -203,7 +203,7 @@ VERB = Verb(
     ),
     right=READ,
     result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated gaps? alternate_screen? cursor? idle_ms waiting_for_input prompt? echo? supervisor? supervisor_pid? host? queue? engine? reachable? unreachable_since? machine? snippet? "
-    "timeout_ms signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? approval? dropped_bytes? missing_bytes? hint? name? jobs? "
+    "timeout_ms signal? reason? ended_by? errno? usage? finished_at? duration_ms? descendants? message? approval? dropped_bytes? missing_bytes? hint? name? jobs? "
     "requested_ms? effective_ms?",
     detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.\n\n"
     "Conditions, for example: --until port=8080 --until port=localhost:8081 --until regex='ready in .* ms' --until fail_regex=ERROR; or "

@@ -25,7 +25,7 @@ _AROUND_BYTES = 64  # of escape sequences around an echo
 # The fields of `read` besides the job's id and state, as the `result` of a verb names them.
 READ = (
     "output since_seq next_seq truncated gaps? alternate_screen? cursor? waiting_for_input prompt? echo? supervisor? supervisor_pid? "
-    "idle_ms exit_code? signal? reason? ended_by? errno? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? "
+    "idle_ms exit_code? signal? reason? ended_by? errno? usage? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? "
     "host? queue? engine? reachable? unreachable_since? machine? "
 )
 

@@ -1,16 +1,25 @@
-"""The living processes of a job, as its supervisor finds them."""
+"""The processes of a job as its supervisor finds them: those that live, and those that have ended."""
 
 from __future__ import annotations
 
 import os
 
-from outlive.system import tree
+from outlive.system import process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from outlive.core.records import State
     from outlive.supervisor.events.sinks import Sinks
+    from outlive.system.job_group import JobGroup
+    from outlive.system.process import Used
+    from outlive.system.process_use import Use
     from outlive.system.tree import Member
+
+_RUSAGE, _CGROUP = "rusage", "cgroup"  # the first where a state names no source
+# Of our own peak, which a child counts as its own: the kernel's counters are not exact to the page
+_SLACK = 16
 
 
 def living(state: State, job_id: str, sinks: Sinks, *, full: bool, parent: bool) -> list[Member]:
@@ -43,3 +52,99 @@ def _command_tree(state: State) -> list[Member]:
     command, first = tree.running(state.identity), tree.running(state.init)
     top = first or command
     return [] if top is None else [*([command] if command else []), *tree.below(top.pid)]
+
+
+class Reaper:
+    """Reaps the children of a supervisor, and adds up what they used. `parent`: the command is one
+    of them.
+
+    What a process used counts its children as far as it has waited for them. An orphan becomes a
+    child of the supervisor, which waits for it: so each process is counted once, a daemon included.
+    """
+
+    def __init__(self, state: State, *, parent: bool) -> None:
+        self.group = None if state.job_group is None else _group_of(state.job_group)
+        self._parent = parent
+        self._known = state.usage
+        self._whole = parent and state.usage is not None and state.finished
+        # A predecessor may have started the command: what it had in memory counts as our own
+        self._least = process.own_peak_bytes(-1) if state.adopted else 0
+        known = state.usage or {}
+        self._user_us = 1000 * (known.get("user_ms") or 0)
+        self._system_us = 1000 * (known.get("system_ms") or 0)
+        self._peak_bytes = known.get("peak_memory_bytes") or 0
+
+    def status(self, pid: int) -> int | None:
+        """Return the wait(2) status of the command, None while it runs. It is not reaped: a
+        successor of this process must find it too. Errors: ChildProcessError."""
+        found = process.ended_child(pid, leave=True)
+        if found is None:
+            return None
+        if not self._whole:
+            self._whole = True
+            self._add(found[1], least=max(self._least, process.own_peak_bytes()))
+        return found[0]
+
+    def orphans(self, command: int | None, sinks: Sinks) -> bool:
+        """Reap descendants that lost their parent, but not the command. Return whether one of them
+        was a process of the job. By pid: waitid(P_ALL, WNOWAIT) would return the command again and
+        again.
+        """
+        more = False
+        for pid in tree.children(os.getpid()):
+            if pid == command:
+                continue
+            try:
+                found = process.ended_child(pid, leave=False)
+            except ChildProcessError:
+                continue
+            if found is None:
+                continue
+            if pid not in sinks.pids:
+                self._add(found[1])
+                more = True
+            sinks.reaped(pid, found[0])
+        return more
+
+    def _add(self, used: Used | None, *, least: int = 0) -> None:
+        if used is None:
+            return
+        self._user_us += used.user_us
+        self._system_us += used.system_us
+        if used.peak_bytes > least + least // _SLACK:
+            self._peak_bytes = max(self._peak_bytes, used.peak_bytes)
+
+    def used_us(self, living: Use) -> int:
+        """Return the processor time of the whole job: its ended processes, and these living ones."""
+        times = None if self.group is None else self.group.times_us()
+        return sum(times) if times is not None else self._user_us + self._system_us + living.user_us + living.system_us
+
+    def remove_group(self) -> None:
+        if self.group is not None:
+            self.group.remove()
+
+    def usage(self) -> dict[str, Any] | None:
+        """Return what the ended processes of the job used, as a state keeps it; None where that is
+        not known, as of a command that is not a child of this process."""
+        times = None if self.group is None else self.group.times_us()
+        peak = None if self.group is None else self.group.peak_bytes()
+        if times is None and not self._parent:
+            return self._known
+        user_us, system_us = (self._user_us, self._system_us) if times is None else times
+        return {
+            "user_ms": user_us // 1000,
+            "system_ms": system_us // 1000,
+            "peak_memory_bytes": (self._peak_bytes or None) if peak is None else peak,
+            **({} if times is None and peak is None else {"source": _sources(times, peak)}),
+        }
+
+
+def _sources(times: object, peak: object) -> dict[str, str]:
+    """Return the sources of figures that are not all rusage's."""
+    return {"time": _RUSAGE if times is None else _CGROUP, "memory": _RUSAGE if peak is None else _CGROUP}
+
+
+def _group_of(recorded: dict[str, Any]) -> JobGroup | None:
+    from outlive.system.job_group import JobGroup  # late: few jobs have one
+
+    return JobGroup.of(recorded)

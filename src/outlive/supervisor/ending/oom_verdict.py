@@ -27,15 +27,25 @@ def judged(ended: State) -> State:
     if not kills or group is None:
         return ended
     if by_signal and (_is_its_own(group.path, ended.job_id) or _is_named(ended)):
-        return ended.replace(reason="oom", message="the kernel ended it because memory ran out")
+        return ended.replace(reason="oom", message=_reached(ended) or "the kernel ended it because memory ran out")
+    if ended.reason == "exit" and ended.job_group is not None and (reached := _reached(ended)):
+        return ended.replace(reason="oom", message=reached)  # 137 is what a shell says of it
     processes = "a process" if kills == 1 else f"{kills} processes"
     return ended.replace(message=f"memory ran out: the kernel ended {processes} of its control group while it ran")
 
 
-def _is_its_own(path: str, job_id: str) -> bool:
-    from outlive.system import systemd  # late: few jobs are ended for memory
+def _reached(ended: State) -> str | None:
+    """Return the sentence about a job that was ended at its own limit of memory; None for others."""
+    limit = (ended.resources or {}).get("memory", {})
+    if limit.get("applied") != "cgroup":
+        return None
+    return f"the kernel ended it: its processes took all of the {limit['value']:,} bytes of memory that it may have"
 
-    return path.endswith(f"/{systemd.scope_of_job(job_id)}")
+
+def _is_its_own(path: str, job_id: str) -> bool:
+    """Return whether the control group holds nothing but this job: its systemd scope, or the group
+    that its limits made."""
+    return f"/outlive-{job_id}" in path
 
 
 def _is_named(ended: State) -> bool:

@@ -15,13 +15,6 @@ if TYPE_CHECKING:
     from outlive.core.records import State
 
 
-def wait_status(found: os.waitid_result) -> int:
-    """Return the wait(2) status that corresponds to a siginfo of waitid(2)."""
-    if found.si_code == os.CLD_EXITED:
-        return found.si_status << 8
-    return found.si_status | (0x80 if found.si_code == os.CLD_DUMPED else 0)
-
-
 def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None = None) -> State:
     """Return the state after the command ended with this wait(2) status, at `ended_ns` (monotonic;
     None: now).
@@ -34,6 +27,10 @@ def ended(state: State, status: int, *, dropped: int = 0, ended_ns: int | None =
         found |= {"state": "exited", "exit_code": os.WEXITSTATUS(status), "reason": "exit"}
     if state.ending and _answers(state.ending, found):
         found["reason"] = state.ending["cause"]
+        if "message" in state.ending:
+            found["message"] = state.ending["message"]
+    elif found["signal"] == "SIGXCPU" and "cpu_time" in (state.resources or {}):
+        found |= {"reason": "limit", "message": "one of its processes used more than its cpu_time"}
     return _finished(state, ended_ns, dropped_bytes=dropped, **found)
 
 

@@ -46,6 +46,10 @@ def preload(request: Request) -> None:
     if definition.get("sandbox") is not None:
         import outlive.sandbox.session
         import outlive.sandbox.sink_file
+    if definition.get("resources") is not None:
+        import outlive.supervisor.resources.apply
+        import outlive.supervisor.resources.watch
+        import outlive.system.spawn_limited
     if definition.get("pty"):
         held_code.hold("outlive.render")  # for the fork that looks for the cursor
     if definition.get("mask"):

@@ -80,7 +80,8 @@ def ending(found: Found) -> str:
         "timeout": f"Command timed out{limit} and was ended{with_signal}. What it did until then may have taken effect.",
         "idle_timeout": f"Command was ended{with_signal} because it printed nothing for longer than idle_timeout_ms.",
         "kill": f"Command was killed on request{by}{with_signal}{f': {message}' if message else ''}.",
-        "oom": f"Command was killed because memory ran out{with_signal}.",
+        "oom": f"Command was killed because memory ran out{with_signal}{f': {message}' if message else ''}.",
+        "limit": f"Command reached a limit of its resources and was ended{with_signal}{f': {message}' if message else ''}.",
         "launch": f"Command could not be started: {message or found.get('errno') or 'exec failed'}.",
         "lost": f"The outcome is lost: {message or 'nothing was left to read it from'}. It may have run to its end.",
         "denied": f"Command was not run: {message or 'it was denied'}.",
@@ -98,7 +99,7 @@ def ending(found: Found) -> str:
 
 def short_state(job: Found) -> str:
     state = str(job.get("state"))
-    if job.get("reason") in ("timeout", "idle_timeout", "launch", "lost", "reboot", "oom", "denied"):
+    if job.get("reason") in ("timeout", "idle_timeout", "launch", "lost", "reboot", "oom", "limit", "denied"):
         return f"{state} ({job['reason']})"
     if state == "exited":
         return f"exited {job.get('exit_code')}"

@@ -1,0 +1,76 @@
+"""What a job uses, and what it used: the figures of `usage`, each with its source.
+
+A reader adds up what lives when it is asked. The supervisor has written down what ended below it.
+"""
+
+from __future__ import annotations
+
+from outlive.jobs import job_answer, processes
+from outlive.system import process_use, tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+    from outlive.store.output.merged import Output
+
+CGROUP, RUSAGE, SAMPLED = SOURCES = ("cgroup", "rusage", "sampled")
+
+
+def of_job(found: Inspection, job: JobDir, output: Output) -> dict[str, Any] | None:
+    """Return the usage of a job; None if its command never ran.
+
+    A figure that is not known is null, and has no source.
+    """
+    state = found.state
+    if state.started_at is None or state.pid is None:
+        return None
+    answer: dict[str, Any] = {**job_answer.used(found), "processes": 0, "output_bytes": output.end}
+    sources = answer.pop("source")
+    if state.usage is None:
+        sources = {}
+    if found.supervised:
+        _add_living(found, job, answer, sources)
+    return {**answer, "source": sources}
+
+
+def _add_living(found: Inspection, job: JobDir, answer: dict[str, Any], sources: dict[str, str]) -> None:
+    """Add what the living processes of the job use, and what only they show."""
+    pids = [member.pid for member in processes.descendants(found, job)]
+    command = tree.running(found.state.identity)
+    pids += [] if command is None or command.pid in pids else [command.pid]
+    if not pids:
+        return
+    use = process_use.of(pids)
+    answer |= {
+        "processes": use.processes,
+        "memory_bytes": use.memory_bytes,
+        "read_bytes": use.read_bytes,
+        "written_bytes": use.written_bytes,
+    }
+    sources["processes"] = SAMPLED
+    if _add_group(found, answer, sources):
+        return
+    first = tree.running(found.state.init)  # it has waited for what ended in the sandbox
+    user_us, system_us = (0, 0) if first is None else process_use.times_us(first.pid)
+    answer["user_ms"] = (answer["user_ms"] or 0) + (use.user_us + user_us) // 1000
+    answer["system_ms"] = (answer["system_ms"] or 0) + (use.system_us + system_us) // 1000
+    answer["peak_memory_bytes"] = max(answer["peak_memory_bytes"] or 0, use.peak_bytes) or None
+    sources |= {"time": SAMPLED, "memory": SAMPLED}
+
+
+def _add_group(found: Inspection, answer: dict[str, Any], sources: dict[str, str]) -> bool:
+    """Take the figures of the job's own control group. Return whether it has them all."""
+    if found.state.job_group is None:
+        return False
+    from outlive.system.job_group import JobGroup  # late: few jobs have one
+
+    group = JobGroup.of(found.state.job_group)
+    times, peak = (None, None) if group is None else (group.times_us(), group.peak_bytes())
+    if times is None or peak is None:
+        return False
+    answer |= {"user_ms": times[0] // 1000, "system_ms": times[1] // 1000, "peak_memory_bytes": peak}
+    sources |= {"time": CGROUP, "memory": CGROUP}
+    return True

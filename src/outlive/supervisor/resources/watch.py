@@ -1,0 +1,71 @@
+"""Limits that no part of the kernel enforces for a whole job: the sum of processor times, and
+memory where there is no control group.
+
+A look is due only when the limit can have been reached: a job that has 40 s left on two processors
+is looked at in 20 s. Memory can grow at any moment, and is looked at five times a second.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.core import resources
+from outlive.core.resources import CPU_TIME, CPUS, MEMORY, SAMPLED
+from outlive.system import process_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from outlive.core.records import State
+    from outlive.supervisor.ending.members import Reaper
+    from outlive.supervisor.event_loop import EventLoop
+
+LIMIT, OOM = "limit", "oom"
+_MEMORY_EVERY_S = 0.2
+_LEAST_S = 0.05
+TIMER = "limits"
+
+
+class LimitWatch:
+    """Looks at what a job uses, and calls `over(cause, message)` when it is over a limit."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        state: State,
+        pids: Callable[[], list[int]],
+        reaper: Reaper,
+        over: Callable[[str, str], None],
+    ) -> None:
+        told = state.resources or {}
+        self._loop = loop
+        self._pids = pids
+        self._reaper = reaper
+        self._over = over
+        self._cpu_ms = resources.milliseconds({name: one["value"] for name, one in told.items()})
+        self._memory = told[MEMORY]["value"] if told.get(MEMORY, {}).get("applied") == SAMPLED else 0
+        self._cpus = told.get(CPUS, {}).get("value") or os.cpu_count() or 1
+        if self._cpu_ms or self._memory:
+            self._look()
+
+    def _look(self) -> None:
+        pids = self._pids()
+        use = process_use.of(pids, whole=False)
+        left_s = _MEMORY_EVERY_S if self._memory else self._cpu_ms / 1000
+        if self._cpu_ms:
+            used_us = self._reaper.used_us(use)
+            if used_us >= self._cpu_ms * 1000:
+                self._over(
+                    LIMIT,
+                    f"its processes used {used_us / 1e6:.1f} s of processor time, and {CPU_TIME} is {self._cpu_ms / 1000:g} s",
+                )
+                return
+            left_s = min(left_s, (self._cpu_ms - used_us / 1000) / 1000 / self._cpus)
+        # Shared pages count in each process that has them, so this sum is an upper bound
+        if self._memory and use.memory_bytes > self._memory:
+            taken = process_use.shared_fairly_bytes(pids)
+            if taken > self._memory:
+                self._over(OOM, f"its processes took {taken:,} bytes of memory, and its limit is {self._memory:,}")
+                return
+        self._loop.after(TIMER, max(_LEAST_S, left_s), self._look)

@@ -1,0 +1,292 @@
+"""A control group for the processes of one job: made, limited, entered, read and removed.
+
+Version 2 keeps all controllers in one directory, version 1 each in its own (cgroups(7)). The
+supervisor stays outside: what a limit ends is the job alone.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.system import cgroup, systemd
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+MEMORY, PIDS, CPU = CONTROLLERS = ("memory", "pids", "cpu")
+OF_RESOURCES = {"memory": MEMORY, "processes": PIDS, "cpus": CPU}  # the controllers that limit them
+_ACCOUNTING = "cpuacct"  # of version 1, where processor time has a hierarchy of its own
+_PERIOD_US = 100_000
+_LEAST_QUOTA_US = 1_000
+_KEPT = "outlive-supervisor"  # the group in which the processes of outlive stay in a scope
+
+
+def needs_scope(asked: Iterable[str]) -> bool:
+    """Return whether the limits of a job need a group that only systemd can make."""
+    mine = cgroup.paths()
+    wanted = [controller for name, controller in OF_RESOURCES.items() if name in set(asked)]
+    if "" not in mine or not any(controller not in mine for controller in wanted) or not systemd.is_init():
+        return False
+    return os.geteuid() == 0 or os.path.exists(f"/run/user/{os.geteuid()}/systemd/private")
+
+
+class NoGroup(Exception):
+    """No group can be made here. The text is one clause that says why."""
+
+
+class JobGroup:
+    """The group of a job. `places` maps a controller to its directory; "" is the one that always
+    exists, for the processes themselves."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self, places: dict[str, str]) -> None:
+        self._places = places
+
+    @classmethod
+    def of(cls, recorded: dict[str, Any] | None) -> JobGroup | None:
+        """Return the group of this record; None if there is none, or none that means anything in
+        this namespace."""
+        if not recorded or recorded.get("ns") != cgroup.namespace():
+            return None
+        return cls(dict(recorded["places"]))
+
+    def record(self) -> dict[str, Any]:
+        return {"ns": cgroup.namespace(), "places": dict(self._places)}
+
+    def has(self, controller: str) -> bool:
+        return controller in self._places
+
+    def memory_group(self) -> cgroup.Group | None:
+        """Return the group that accounts for its memory, at its path in its hierarchy."""
+        place = self._places.get(MEMORY)
+        if place is None:
+            return None
+        version = 2 if os.path.exists(os.path.join(place, "memory.max")) else 1
+        mine = cgroup.paths()
+        path = mine.get(MEMORY if version == 1 else "", "")
+        home = cgroup.directory(MEMORY if version == 1 else "", path)
+        # The group is below the one that this process is in, or below one above it
+        while home and not place.startswith(home.rstrip("/") + "/"):
+            home, path = os.path.dirname(home), os.path.dirname(path)
+        return cgroup.Group(place, os.path.join(path, os.path.relpath(place, home)), version) if home else None
+
+    # --- limits ---
+
+    def limit_memory(self, count: int, *, as_one: bool) -> None:
+        """Let the kernel end processes of the group that take more together. `as_one`: it ends all
+        of them, where it can. Errors: OSError."""
+        place = self._places[MEMORY]
+        _write(place, ("memory.max", "memory.limit_in_bytes"), str(count))
+        for name, text in (
+            ("memory.swap.max", "0"),
+            ("memory.memsw.limit_in_bytes", str(count)),
+            ("memory.oom.group", "1" if as_one else "0"),
+        ):
+            if os.path.exists(os.path.join(place, name)):  # else there is no swap to count, or an older kernel
+                _write(place, (name,), text)
+
+    def limit_processes(self, count: int) -> None:
+        """Let fork(2) fail in the group while it has so many processes. Errors: OSError."""
+        _write(self._places[PIDS], ("pids.max",), str(count))
+
+    def limit_cpus(self, count: float) -> None:
+        """Give the group at most the time of so many processors. Errors: OSError."""
+        place, quota = self._places[CPU], max(_LEAST_QUOTA_US, round(count * _PERIOD_US))
+        if os.path.exists(os.path.join(place, "cpu.max")):
+            _write(place, ("cpu.max",), f"{quota} {_PERIOD_US}")
+        else:
+            _write(place, ("cpu.cfs_period_us",), str(_PERIOD_US))
+            _write(place, ("cpu.cfs_quota_us",), str(quota))
+
+    def enter(self) -> None:
+        """Move the calling process, which has one thread, into the group. Errors: OSError."""
+        for place in dict.fromkeys(self._places.values()):
+            _write(place, ("cgroup.procs",), "0")
+
+    # --- what it uses ---
+
+    def times_us(self) -> tuple[int, int] | None:
+        """Return the user and system time of all processes it ever had; None if it is not told."""
+        found = _table(self._places.get(CPU) or self._places.get("") or "", "cpu.stat")
+        if "user_usec" in found:
+            return found["user_usec"], found["system_usec"]
+        place = self._places.get(_ACCOUNTING, "")
+        user, system = _number(place, "cpuacct.usage_user"), _number(place, "cpuacct.usage_sys")
+        return None if user is None or system is None else (user // 1000, system // 1000)
+
+    def peak_bytes(self) -> int | None:
+        """Return the most memory that its processes had together; None if it is not told."""
+        place = self._places.get(MEMORY, "")
+        found = _number(place, "memory.peak")
+        return _number(place, "memory.max_usage_in_bytes") if found is None else found
+
+    def memory_bytes(self) -> int | None:
+        place = self._places.get(MEMORY, "")
+        found = _number(place, "memory.current")
+        return _number(place, "memory.usage_in_bytes") if found is None else found
+
+    def refused_forks(self) -> int:
+        """Return how often a process was refused because there were too many."""
+        return _table(self._places.get(PIDS, ""), "pids.events").get("max", 0)
+
+    # --- its end ---
+
+    def remove(self) -> bool:
+        """Remove the group. Return False while it has processes."""
+        gone = True
+        for place in dict.fromkeys(self._places.values()):
+            try:
+                os.rmdir(place)
+            except FileNotFoundError:
+                continue
+            except OSError:
+                gone = False
+        return gone
+
+
+def made(job_id: str, wanted: Iterable[str]) -> JobGroup:
+    """Make a group for a job, with as many of these controllers as can be had. Errors: NoGroup."""
+    mine = cgroup.paths()
+    if not mine:
+        raise NoGroup("this system has no control groups")
+    places: dict[str, str] = {}
+    reasons: list[str] = []
+    for controller in (*wanted, _ACCOUNTING):
+        if controller in mine:  # a hierarchy of version 1
+            place = _made_below(cgroup.directory(controller, mine[controller]), job_id, reasons)
+            if place is not None:
+                places[controller] = place
+    left = [controller for controller in wanted if controller not in mine]
+    if left and "" in mine:
+        _add_of_version_2(places, mine[""], job_id, left, reasons)
+    if not {*places} - {_ACCOUNTING}:
+        JobGroup(places).remove()
+        raise NoGroup(reasons[0] if reasons else "no control group is delegated to this user")
+    group = JobGroup(places)
+    _try(group)
+    return group
+
+
+def _try(group: JobGroup) -> None:
+    """Go into the group and come back, so that a command can. Errors: NoGroup."""
+    home = cgroup.paths()
+    try:
+        group.enter()
+        for controller in group.record()["places"]:
+            kind = controller if controller in home else ""
+            back = cgroup.directory(kind, home[kind])
+            if back is not None:
+                _write(back, ("cgroup.procs",), "0")
+    except OSError as error:
+        group.remove()
+        raise NoGroup(f"a process may not be moved into a control group ({error.strerror})") from None
+
+
+def _made_below(parent: str | None, job_id: str, reasons: list[str]) -> str | None:
+    """Make and return the group of a job below `parent`; None, with a reason more, if it cannot be."""
+    if parent is None:
+        reasons.append("its control group cannot be seen from here")
+        return None
+    place = os.path.join(parent, f"outlive-{job_id}")
+    try:
+        os.mkdir(place)
+    except FileExistsError:  # a supervisor that was killed made it
+        return place
+    except OSError as error:
+        reasons.append(f"no control group is delegated to this user ({error.strerror})")
+        return None
+    return place
+
+
+def _add_of_version_2(places: dict[str, str], path: str, job_id: str, wanted: list[str], reasons: list[str]) -> None:
+    own = cgroup.directory("", path)
+    if own is None:
+        reasons.append("its control group cannot be seen from here")
+        return
+    parent = _scope_of_its_own(own, path, job_id)
+    if parent is None and systemd.is_init():
+        reasons.append("systemd delegates no control group here, and made no scope for the job")
+        return
+    parent = parent or _holder(own, path, wanted, reasons)
+    if parent is None:
+        return
+    there = _enabled(parent, wanted)
+    place = _made_below(parent, job_id, reasons) if there else None
+    if place is None:
+        reasons.append(f"the control group {parent} passes on none of {', '.join(wanted)}")
+        return
+    places |= {**dict.fromkeys(there, place), "": place}
+
+
+def _scope_of_its_own(own: str, path: str, job_id: str) -> str | None:
+    """Return the group of the systemd scope that was made for this job, emptied for its groups: a
+    group with processes passes no controller on."""
+    if not path.rstrip("/").endswith(f"/{systemd.scope_of_job(job_id)}"):
+        return None
+    kept = os.path.join(own, _KEPT)
+    try:
+        os.makedirs(kept, exist_ok=True)
+        for pid in cgroup.Group(own, path, 2).pids():
+            try:
+                _write(kept, ("cgroup.procs",), str(pid))
+            except ProcessLookupError:
+                continue
+    except OSError:
+        return None
+    return own
+
+
+def _holder(own: str, path: str, wanted: list[str], reasons: list[str]) -> str | None:
+    """Return the nearest group, from this process's own upwards, in which this user may make groups
+    and which can pass on some of these controllers."""
+    place = own
+    for _ in range(path.rstrip("/").count("/") + 1):
+        if os.access(place, os.W_OK) and os.access(os.path.join(place, "cgroup.procs"), os.W_OK):
+            if _enabled(place, wanted):
+                return place
+        place = os.path.dirname(place)
+    reasons.append("no control group is delegated to this user")
+    return None
+
+
+def _enabled(place: str, wanted: list[str]) -> list[str]:
+    """Return those of the controllers that groups below `place` have, after enabling what can be."""
+    there = _words(place, "cgroup.controllers")
+    for controller in wanted:
+        if controller in there and controller not in _words(place, "cgroup.subtree_control"):
+            try:
+                _write(place, ("cgroup.subtree_control",), f"+{controller}")
+            except OSError:  # it has processes
+                continue
+    return [controller for controller in wanted if controller in _words(place, "cgroup.subtree_control")]
+
+
+def _write(place: str, names: tuple[str, ...], text: str) -> None:
+    """Write the first of these files that exists. Errors: OSError."""
+    name = next((name for name in names if os.path.exists(os.path.join(place, name))), names[0])
+    fd = os.open(os.path.join(place, name), os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+def _text(place: str, name: str) -> str:
+    return (place and cgroup.Group(place, "", 2).read(name)) or ""
+
+
+def _words(place: str, name: str) -> list[str]:
+    return _text(place, name).split()
+
+
+def _number(place: str, name: str) -> int | None:
+    text = _text(place, name)
+    return int(text) if text.isdigit() else None
+
+
+def _table(place: str, name: str) -> dict[str, int]:
+    pairs = (line.split() for line in _text(place, name).splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}

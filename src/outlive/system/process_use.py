@@ -1,0 +1,75 @@
+"""What living processes use, as /proc tells it (proc_pid_stat(5)). Nothing here waits or wakes."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.system.process import stat_fields
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_UTIME, _STIME, _CUTIME, _CSTIME, _RSS = 11, 12, 13, 14, 21  # places in `stat_fields`
+_TICK_US = 1_000_000 // (os.sysconf("SC_CLK_TCK") or 100)
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Use:
+    """What a tree of processes uses: the sums, and of `peak_bytes` the largest of one process.
+
+    Processor times count the ended children that a process has waited for.
+    """
+
+    __slots__ = ("memory_bytes", "peak_bytes", "processes", "read_bytes", "system_us", "user_us", "written_bytes")
+
+    def __init__(self) -> None:
+        self.user_us = self.system_us = 0
+        self.memory_bytes = self.peak_bytes = self.processes = 0
+        self.read_bytes = self.written_bytes = 0
+
+
+def times_us(pid: int) -> tuple[int, int]:
+    """Return user and system time of a process and its ended children, in microseconds; a zombie
+    has them too. (0, 0) if it is gone."""
+    fields = stat_fields(pid)
+    if fields is None:
+        return 0, 0
+    user, system = int(fields[_UTIME]) + int(fields[_CUTIME]), int(fields[_STIME]) + int(fields[_CSTIME])
+    return user * _TICK_US, system * _TICK_US
+
+
+def of(pids: Iterable[int], *, whole: bool = True) -> Use:
+    """Return what these processes use. Not `whole`: times and memory alone, which cost one file of
+    each."""
+    found = Use()
+    for pid in pids:
+        fields = stat_fields(pid)
+        if fields is None:
+            continue
+        found.processes += 1
+        found.user_us += (int(fields[_UTIME]) + int(fields[_CUTIME])) * _TICK_US
+        found.system_us += (int(fields[_STIME]) + int(fields[_CSTIME])) * _TICK_US
+        found.memory_bytes += int(fields[_RSS]) * _PAGE
+        if whole:
+            found.peak_bytes = max(found.peak_bytes, _value(pid, "status", b"VmHWM:") * 1024)
+            found.read_bytes += _value(pid, "io", b"read_bytes:")
+            found.written_bytes += _value(pid, "io", b"write_bytes:")
+    return found
+
+
+def shared_fairly_bytes(pids: Iterable[int]) -> int:
+    """Return the memory of these processes together, in which a page that several share counts
+    once (proc_pid_smaps(5), Pss). The kernel walks all pages for it; ask seldom."""
+    return sum(_value(pid, "smaps_rollup", b"Pss:") for pid in pids) * 1024
+
+
+def _value(pid: int, name: str, label: bytes) -> int:
+    """Return the number behind `label` in a file of /proc/PID; 0 where it may not be read."""
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            text = file.read()
+    except OSError:
+        return 0
+    words = text.partition(label)[2].split(None, 1)
+    return int(words[0]) if words and words[0].isdigit() else 0

@@ -1,0 +1,108 @@
+"""Start a program in a process that is prepared first: in a control group, with limits.
+
+posix_spawn(3) can do neither, and limits that are set after the start miss what the program has
+started by then. So this forks, from a process that has one thread.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+
+from outlive.system.signals import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from outlive.system.spawn import Action
+
+_ERROR = struct.Struct("=i")
+
+
+def start(
+    program: str,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    actions: Sequence[Action],
+    defaults: Iterable[int],
+    prepare: Callable[[], None],
+    *,
+    new_session: bool,
+) -> int:
+    """Do as posix_spawn(3) with these arguments, and call `prepare` in the new process, in its
+    session. Errors: OSError of fork(2) and execve(2).
+    """
+    told, telling = os.pipe2(os.O_CLOEXEC)
+    telling = _out_of_the_way(
+        telling, {int(action[2 if action[0] == os.POSIX_SPAWN_DUP2 else 1]) for action in actions}
+    )
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _become(program, argv, env, actions, defaults, prepare, telling, new_session)
+    finally:
+        os.close(telling)
+    try:
+        said = os.read(told, _ERROR.size)
+    finally:
+        os.close(told)
+    if said:
+        os.waitpid(pid, 0)
+        number = _ERROR.unpack(said)[0]
+        raise OSError(number, os.strerror(number), program)
+    return pid
+
+
+def _out_of_the_way(fd: int, targets: set[int]) -> int:
+    """Return the fd at a number that no file action opens."""
+    passed = []
+    while fd in targets:
+        passed.append(fd)
+        fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, fd + 1)
+    for old in passed:
+        os.close(old)
+    return fd
+
+
+def _become(
+    program: str,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    actions: Sequence[Action],
+    defaults: Iterable[int],
+    prepare: Callable[[], None],
+    telling: int,
+    new_session: bool,
+) -> None:
+    """Become the program. Never returns."""
+    try:
+        if new_session:
+            os.setsid()
+        signal.set_wakeup_fd(-1)
+        for number in defaults:
+            signal.signal(number, signal.SIG_DFL)
+        prepare()
+        for kind, *values in actions:
+            if kind == os.POSIX_SPAWN_OPEN:
+                target, path, flags, mode = values
+                _move(os.open(path, flags | os.O_CLOEXEC, mode), target)
+            elif values[0] == values[1]:
+                os.set_inheritable(values[0], True)
+            else:
+                os.dup2(values[0], values[1])
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.execve(program, list(argv), env)
+    except OSError as error:
+        os.write(telling, _ERROR.pack(error.errno or 0))
+    finally:
+        os._exit(127)
+
+
+def _move(fd: int, target: int) -> None:
+    if fd == target:
+        os.set_inheritable(fd, True)
+    else:
+        os.dup2(fd, target)
+        os.close(fd)
