@@ -46,6 +46,8 @@ _UNREACHABLE_S = 3.0  # a connection that is back within this was never away
 _SUBMIT_S = limits.LAUNCH_S - 5  # a start that is not known to have happened by then is reported all the same
 _FORGET_AGAIN_S = 2.0
 _GRACE_S = 0.2  # after everything is done, for an answer that is under way
+# What means something on its own machine alone
+_OF_ITS_MACHINE = ("identity", "init", "group", "job_group", "supervisor", "started_ns", "boot_id")
 # Those of the other machine that this one tells itself, from the state
 _OWN_EVENTS = frozenset({history.FINISHED, history.LEFT_OUT})
 
@@ -244,9 +246,10 @@ class Mirror:
     def _take_state(self, there: State) -> None:
         """Take over the state, without what means something on its own machine alone."""
         if self._ended and self._state is not None:
-            self._write(self._state.replace(dropped_bytes=there.dropped_bytes, log_bytes=there.log_bytes))
+            sizes = {"dropped_bytes": there.dropped_bytes, "log_bytes": there.log_bytes, "usage": there.usage}
+            self._write(State.of(self._state.to_dict() | sizes))
             return
-        nothing: dict[str, Any] = dict.fromkeys(("identity", "init", "group", "supervisor", "started_ns", "boot_id"))
+        nothing: dict[str, Any] = dict.fromkeys(_OF_ITS_MACHINE)
         state: State = there.replace(job_id=self._job.job_id, **nothing)
         if not state.finished:
             self._write(state)

@@ -1,0 +1,220 @@
+"""Jobs over a real sshd, on a machine that is namespaces of its own: the link is cut, processes are killed, it reboots."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import pair, processes, sshd
+from support.cli import OUTLIVE, Cli
+from support.wait import until
+
+pytestmark = pytest.mark.slow
+
+CUTS = 50
+LINES = 100_000
+# All of the lines, some of them on stderr. It waits between them until the test has cut the link often enough
+PRINTER = """
+import os, sys, time
+for number in range(1, {lines} + 1):
+    print("line", number, file=sys.stderr if number % 97 == 0 else sys.stdout, flush=number % 97 in (0, 96))
+    if number % 100 == 0 and not os.path.exists("fast"):
+        sys.stdout.flush()
+        time.sleep(0.1)
+sys.stdout.flush()
+sys.exit(23)
+"""
+CONFIG = """
+[hosts.box]
+kind = "ssh"
+target = "box"
+options = ["-F", "{config}"]
+python = "{python}"
+"""
+
+
+@pytest.fixture
+def box(place: Path) -> Iterator[sshd.Machine]:
+    why = sshd.missing()
+    if why is not None:
+        pytest.skip(why)
+    machine = sshd.Machine(place)
+    path = place / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(CONFIG.format(config=machine.config, python=sys.executable), encoding="utf-8")
+    try:
+        yield machine
+    finally:
+        machine.close()
+
+
+def start(cli: Cli, *words: str) -> str:
+    job: str = cli.ok("run", "--host", "box", "--snapshot-after", "0", *words)["job_id"]
+    return job
+
+
+def mirror_of(job: str) -> int:
+    def mirrors(pid: int) -> bool:
+        return processes.name(pid) == "outmirror" and processes.is_alive(pid) and job in processes.command_line(pid)[-1]
+
+    return until(lambda: next((pid for pid in processes.all_pids() if mirrors(pid)), 0), what="a mirror")
+
+
+def kill_pair(box: sshd.Machine, job: str) -> None:
+    """Kill guardian and supervisor of the job there at once."""
+    theirs = [pid for pid in box.pids("outrunner") if job in " ".join(processes.command_line(pid))]
+    assert theirs
+    pair.end_both(theirs[0])
+
+
+def events_of(cli: Cli, job: str) -> list[str]:
+    return [one["type"] for one in cli.ok("events", job)["events"]]
+
+
+def check_lines(cli: Cli, job: str) -> None:
+    """Every line is there once, in the log of its stream, in order."""
+    for name, wanted in (
+        ("stdout.log", [n for n in range(1, LINES + 1) if n % 97]),
+        ("stderr.log", [n for n in range(1, LINES + 1) if n % 97 == 0]),
+    ):
+        found = (cli.root / job / name).read_text(encoding="utf-8").splitlines()
+        assert found == [f"line {number}" for number in wanted], name
+    kinds = events_of(cli, job)
+    assert kinds.count("started") == kinds.count("finished") == 1
+
+
+def wait_done(cli: Cli, box: sshd.Machine, job: str) -> dict[str, Any]:
+    answer = cli.ok("wait", job, "--timeout-ms", "120000", timeout=150)
+    until(lambda: not box.jobs(), what="nothing is left there", timeout=90)
+    return answer
+
+
+def test_every_verb_works_over_a_real_connection(cli: Cli, box: sshd.Machine) -> None:
+    found = cli.ok("host", "setup", "box")
+    assert found["healthy"] and "box is box" in found["checks"][0]["found"]
+    answer = cli.ok("run", "--host", "box", "--wait", "--", "hostname; pwd; echo err >&2; exit 3")
+    assert (answer["state"], answer["exit_code"], answer["host"]) == ("exited", 3, "box")
+    assert answer["output"].splitlines()[:2] == ["box", str(box.home)]
+    job = start(cli, "--pty", "--", "stty size; read x; echo got $x")
+    cli.ok("wait", job, "--until", "regex=30 120")
+    assert "got abc" in cli.ok("send-keys", job, "a", "b", "c", "Enter", "--wait-ms", "10000")["output"]
+    job = start(cli, "--stdin", "open", "--", "cat; sleep 1000")
+    assert cli.ok("write", job, "--data", "one\n", "--wait-ms", "10000")["output"] == "one\n"
+    assert cli.ok("kill", job)["reason"] == "kill"
+    again = cli.ok("restart", answer["job_id"], "--wait")
+    assert (again["exit_code"], again["host"]) == (3, "box")
+    until(lambda: not box.jobs(), what="nothing is left there")
+    assert cli.ok("remove", job)["ok"]
+    assert not (box.home / ".ssh").exists()
+
+
+def test_a_key_that_is_not_known_is_never_accepted(cli: Cli, box: sshd.Machine) -> None:
+    known = box.place / "known_hosts"
+    known.write_text("", encoding="utf-8")
+    error = cli.error("run", "--host", "box", "--", "true", code="io_error")
+    assert "Host key verification failed" in error["message"] and "accepts none" in error["hint"]
+    assert known.read_text(encoding="utf-8") == "" and cli.ok("list", "--all")["jobs"] == []
+    box.trust()
+    assert cli.ok("run", "--host", "box", "--wait", "--", "true")["exit_code"] == 0
+
+
+def test_a_link_that_is_cut_fifty_times_loses_nothing_and_doubles_nothing(cli: Cli, box: sshd.Machine) -> None:
+    """Short cuts, which TCP survives; connections that are reset; cuts that are longer than ssh waits. In between the mirror
+    is killed, and guardian and supervisor are."""
+    seed = random.randrange(1 << 30)
+    dice = random.Random(seed)
+    (box.home / "printer.py").write_text(PRINTER.format(lines=LINES), encoding="utf-8")
+    job = start(cli, "--", f"exec {sys.executable} printer.py")
+    log = cli.root / job / "stdout.log"
+    kinds = ["short"] * (CUTS - 20) + ["reset"] * 15 + ["long"] * 5
+    dice.shuffle(kinds)
+    for number, kind in enumerate(kinds):
+        time.sleep(dice.uniform(0.0, 0.4))  # not waited for: the moment is what is random
+        if kind == "reset":
+            box.reset()
+            continue
+        box.cut()
+        time.sleep(dice.uniform(2.5, 4.0) if kind == "long" else dice.uniform(0.05, 0.5))
+        box.link()
+        if number in (10, 25, 40):
+            os.kill(mirror_of(job), signal.SIGKILL)
+            assert cli.ok("status", job)["state"] == "running"
+        if number == 30:
+            before = log.stat().st_size
+            until(lambda before=before: log.stat().st_size > before, what="output comes", timeout=90)
+            kill_pair(box, job)
+    assert cli.ok("status", job)["state"] == "running", f"seed {seed}: the job must print while the link is cut"
+    (box.home / "fast").touch()
+    answer = wait_done(cli, box, job)
+    check_lines(cli, job)
+    assert (answer["state"], answer["exit_code"]) in (("exited", 23), ("failed", None)), f"seed {seed}"
+    if answer["exit_code"] is None:  # no kernel before 6.15 tells the code of a command whose supervisors were killed
+        assert answer["reason"] == "lost"
+
+
+def test_an_exit_code_survives_every_cut(cli: Cli, box: sshd.Machine) -> None:
+    """With its supervisor alive, the outcome is exact: the code is there although the link was down at the end."""
+    job = start(cli, "--", "echo begin; while [ ! -e end ]; do sleep 0.05; done; echo end; exit 42")
+    cli.ok("wait", job, "--until", "regex=begin")
+    box.cut()
+    (box.home / "end").touch()
+    found = until(
+        lambda: (one := cli.ok("status", job)).get("reachable") is False and one, what="out of reach", timeout=60
+    )
+    assert found["state"] == "running"
+    error = cli.error("kill", job, code="io_error")
+    assert error["retryable"] and "box" in error["message"]
+    box.link()
+    answer = wait_done(cli, box, job)
+    assert (answer["state"], answer["exit_code"]) == ("exited", 42)
+    assert cli.ok("tail", job)["stdout_tail"] == "begin\nend\n"
+
+
+def test_sshd_that_is_gone_for_a_while_costs_nothing(cli: Cli, box: sshd.Machine) -> None:
+    job = start(cli, "--stdin", "open", "--", "echo one; read x; echo $x; exit 5")
+    cli.ok("wait", job, "--until", "regex=one")
+    box.stop_sshd()
+    until(lambda: cli.ok("status", job).get("reachable") is False, what="out of reach", timeout=60)
+    assert "Connection refused" in cli.error("write", job, "--data", "x\n", code="io_error")["message"]
+    assert cli.error("run", "--host", "box", "--", "true", code="io_error")["retryable"]
+    box.start_sshd()
+    until(lambda: cli.run("write", job, "--data", "two\n").json["ok"], what="it is back", timeout=90)
+    assert wait_done(cli, box, job)["exit_code"] == 5
+    assert cli.ok("tail", job)["stdout_tail"] == "one\ntwo\n"
+
+
+def test_a_machine_that_reboots_ends_its_jobs_without_an_exit_code(cli: Cli, box: sshd.Machine) -> None:
+    job = start(cli, "--", "echo before; sleep 1000")
+    cli.ok("wait", job, "--until", "regex=before")
+    box.power_off()
+    until(lambda: cli.ok("status", job).get("reachable") is False, what="out of reach", timeout=60)
+    box.boot()
+    answer = wait_done(cli, box, job)
+    assert (answer["state"], answer["reason"], answer["exit_code"]) == ("failed", "reboot", None)
+    assert cli.ok("tail", job)["stdout_tail"] == "before\n"
+
+
+def test_a_reboot_here_costs_a_job_there_nothing(cli: Cli, box: sshd.Machine, place: Path) -> None:
+    """The mirror is dead, and the boot id is another one: the next reader starts a mirror."""
+    job = start(cli, "--", "echo before; while [ ! -e end ]; do sleep 0.05; done; echo after; exit 9")
+    cli.ok("wait", job, "--until", "regex=before")
+    os.kill(mirror_of(job), signal.SIGKILL)
+    (place / "boot-id").write_text("00000000-0000-4000-8000-000000000000\n", encoding="ascii")
+    after = f"mount --bind {place}/boot-id /proc/sys/kernel/random/boot_id && exec " + " ".join(OUTLIVE)
+    shell = ["unshare", "-m", "sh", "-c", f'{after} "$@"', "sh"]
+    done = subprocess.run([*shell, "status", job], capture_output=True, text=True, check=True)
+    assert '"state":"running"' in done.stdout
+    (box.home / "end").touch()
+    done = subprocess.run([*shell, "wait", job], capture_output=True, text=True, check=True, timeout=60)
+    assert '"exit_code":9' in done.stdout
+    until(lambda: not box.jobs(), what="nothing is left there")
+    assert cli.ok("tail", job)["stdout_tail"] == "before\nafter\n"
