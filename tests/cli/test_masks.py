@@ -52,6 +52,18 @@ def test_no_answer_shows_a_masked_value_and_the_logs_keep_it(cli: Cli, root: Pat
     jobs.end()
 
 
+def test_kill_masks_the_command_lines_that_it_shows(cli: Cli) -> None:
+    inner = "env -i /bin/sh -c 'sleep 300; true' name $KEY"
+    job = cli.ok("run", "--snapshot-after", "0", *GIVEN, f"{inner}; true")["job_id"]
+    until(lambda: cli.ok("status", job)["descendants"] == 2, what="its shell and its sleep")
+    for found in (cli.ok("kill", job, "--signal", "CONT")["survivors"], cli.ok("kill", job)["ended"]):
+        assert SECRET not in json.dumps(found)
+        assert any(one["command"].endswith(" name ***") for one in found), found
+    job = cli.ok("run", "--snapshot-after", "0", *GIVEN, f"exec {inner}")["job_id"]  # nothing knows the value
+    until(lambda: cli.ok("status", job)["descendants"] == 1, what="its sleep")
+    assert {one["command"] for one in cli.ok("kill", job)["ended"]} == {"/bin/sh", "sleep"}
+
+
 def test_a_value_is_masked_across_the_borders_of_what_was_written(cli: Cli, work: Path) -> None:
     command = f"printf 'a hunt'; echo >&2; {GATE}; printf 'er22 b'"
     job = cli.ok("run", *GIVEN, "--snapshot-after", "0", command)["job_id"]

@@ -168,6 +168,17 @@ def test_the_jobs_of_a_token_with_a_sandbox_run_in_it_or_a_stricter_one(served: 
     assert not (work / "made").exists()
 
 
+def test_the_arguments_of_the_sandbox_are_offered_to_a_token_that_has_one(served: Served) -> None:
+    limited(served, "--sandbox", "read-only")
+
+    def offered(token: str) -> set[str]:
+        tools = served.rpc("tools/list", {}, token=served.tokens[token]).json["result"]["tools"]
+        return {"sandbox", "network", "elevated"} & tools[0]["inputSchema"]["properties"].keys()
+
+    assert offered("limited") == {"sandbox", "network", "elevated"}
+    assert offered("tests") == set()
+
+
 def test_an_expired_token_opens_nothing_and_the_log_says_why(served: Served, cli: Cli) -> None:
     secret = served.token("brief", "--expires", "1s")
     stream = until(lambda: served.rpc("tools/list", {}, token=secret).status == 401, what="the refusal")

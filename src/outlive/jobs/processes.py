@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from outlive import limits
 from outlive.store.job_dir import JobDir
 from outlive.system import process, tree
 
@@ -53,3 +54,30 @@ def survivors(found: Inspection, job: JobDir) -> list[tree.Member]:
     if found.state.init is not None:
         known.pop(found.state.init["pid"], None)
     return [known[pid] for pid in sorted(known)]
+
+
+class CommandLines:
+    """The command lines of processes of a job, without the values of its masked variables.
+
+    The values are in the environments of the processes. Where none of them has a value of every
+    masked variable, a command line is shown up to its first blank.
+    """
+
+    def __init__(self, names: list[str], members: list[tree.Member]) -> None:
+        self._unknown = set(names)
+        self._values: set[str] = set()
+        for member in members if names else ():
+            for word in tree.environment(member.pid):
+                name, _, value = word.decode("utf-8", "replace").partition("=")
+                if name in names:
+                    self._unknown.discard(name)
+                    self._values |= {one for one in (value, *value.splitlines()) if len(one) >= limits.MASKED_CHARS}
+
+    def of(self, pid: int) -> str:
+        """Return the command line of a process, "" if it is gone."""
+        found = tree.command_line(pid)
+        if self._unknown:
+            return found.partition(" ")[0]
+        for value in sorted(self._values, key=len, reverse=True):
+            found = found.replace(value, "***")
+        return found

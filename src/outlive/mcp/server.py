@@ -40,7 +40,7 @@ from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import NotificationOptions
@@ -68,16 +68,19 @@ class Handlers:
         self._caller_of = caller_of
         self._channel = channel
         self._config = config
-        self._tools: dict[tuple[bool, str], list[types.Tool]] = {}
+        self._tools: dict[tuple[bool, str, bool], list[types.Tool]] = {}
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        schema, level = shown.has_output_schema(client_name(ctx), self._answers), self._caller_of(ctx).rights.level
-        if (schema, level) not in self._tools:
-            made = tool_list(self._calls.tools, self._config, output_schema=schema, level=level)
-            self._tools[schema, level] = made
-        return types.ListToolsResult(tools=self._tools[schema, level])
+        schema, rights = shown.has_output_schema(client_name(ctx), self._answers), self._caller_of(ctx).rights
+        key = (schema, rights.level, rights.sandbox is not None)
+        if key not in self._tools:
+            limited = ("sandbox",) if rights.sandbox is not None else ()
+            self._tools[key] = tool_list(
+                self._calls.tools, self._config, output_schema=schema, level=rights.level, limited=limited
+            )
+        return types.ListToolsResult(tools=self._tools[key])
 
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -234,10 +237,17 @@ class Handlers:
 
 
 def tool_list(
-    tools: Tools, config: Config, *, output_schema: bool = True, level: str = RUN_COMMANDS
+    tools: Tools,
+    config: Config,
+    *,
+    output_schema: bool = True,
+    level: str = RUN_COMMANDS,
+    limited: Collection[str] = (),
 ) -> list[types.Tool]:
-    """Return the tools for `tools/list` of a client with this right."""
-    found = listing.tools(tools.run, tools.process, tools.offers, config, output_schema=output_schema, level=level)
+    """Return the tools for `tools/list` of a client with this right. `limited`: see listing.tools."""
+    found = listing.tools(
+        tools.run, tools.process, tools.offers, config, output_schema=output_schema, level=level, limited=limited
+    )
     return [types.Tool.model_validate(tool) for tool in found]
 
 

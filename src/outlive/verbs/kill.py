@@ -75,7 +75,9 @@ class _Tree:
 
     def __init__(self, found: Inspection, job: JobDir) -> None:
         self.over = found.state.finished
-        named = ((member, tree.command_line(member.pid)) for member in processes.survivors(found, job))
+        members = processes.survivors(found, job)
+        self.lines = processes.CommandLines(found.definition.mask, members)
+        named = ((member, self.lines.of(member.pid)) for member in members)
         # One without a command line has just ended by itself
         self._members = {(member.pid, member.start): words[:_COMMAND_CHARS] for member, words in named if words}
         self.had_any = bool(self._members)
@@ -92,7 +94,7 @@ def _answer(found: Inspection, job: JobDir, number: int, before: _Tree) -> dict[
     alive = processes.survivors(found, job)
     sent = before.had_any or not before.over
     ended = before.ended(alive)
-    left = [{"pid": member.pid, "command": tree.command_line(member.pid)[:_COMMAND_CHARS]} for member in alive]
+    left = [{"pid": member.pid, "command": before.lines.of(member.pid)[:_COMMAND_CHARS]} for member in alive]
     answer = {
         "job_id": job.job_id,
         "state": found.state.state,

@@ -30,10 +30,12 @@ def tools(
     *,
     output_schema: bool = True,
     level: str = EXEC_RIGHT,
+    limited: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the tools among `offers`: exec, which is the verb `run`, and process, which is the
     verbs `process` by their actions. `output_schema`: the client gets answers as objects. `level`:
-    the right of the client, which is offered nothing beyond it."""
+    the right of the client, which is offered nothing beyond it. `limited`: the sections of the
+    configuration in which the client has a limit of its own."""
     found = []
     of_answers = {"outputSchema": schemas.of_answer()} if output_schema else {}
     alone = PROCESS not in offers
@@ -45,7 +47,7 @@ def tools(
                 "name": EXEC,
                 "title": "Run a command",
                 "description": instructions.EXEC_ALONE_DESCRIPTION if alone else instructions.EXEC_DESCRIPTION,
-                "inputSchema": schemas.of_verb(run, config, without=WAIT_ARGUMENTS if alone else ()),
+                "inputSchema": schemas.of_verb(run, config, without=WAIT_ARGUMENTS if alone else (), limited=limited),
                 **of_answers,
                 "annotations": _annotations(open_world=True),
                 "_meta": _meta(instructions.EXEC_SEARCH),
@@ -59,7 +61,7 @@ def tools(
                 "name": PROCESS,
                 "title": "Follow jobs" if reads else "Follow and control jobs",
                 "description": instructions.process_description(rights.level),
-                "inputSchema": schemas.of_actions(allowed, run if runs else None, config),
+                "inputSchema": schemas.of_actions(allowed, run if runs else None, config, limited),
                 **of_answers,
                 "annotations": _annotations(open_world=False, reads=reads),
                 "_meta": _meta(instructions.PROCESS_SEARCH),

@@ -13,7 +13,7 @@ from outlive.verbs import spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
     from outlive.config import Config
@@ -47,10 +47,15 @@ def accepted(verb: Verb) -> list[Arg]:
     return [arg for arg in verb.args if arg.mcp]
 
 
-def listed(verb: Verb, config: Config) -> list[Arg]:
+def listed(verb: Verb, config: Config, limited: Collection[str] = ()) -> list[Arg]:
     """Return the arguments that the schema shows to a model: those that are not hidden, and of
-    which the configuration makes use."""
-    return [arg for arg in accepted(verb) if not arg.hidden and (arg.section is None or config.has(arg.section))]
+    which the configuration makes use. `limited`: the sections of it in which the client has a limit
+    of its own."""
+    return [
+        arg
+        for arg in accepted(verb)
+        if not arg.hidden and (arg.section is None or arg.section in limited or config.has(arg.section))
+    ]
 
 
 def default_of(arg: Arg) -> Any:

@@ -16,7 +16,7 @@ from outlive.verbs import spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
     from outlive.config import Config
@@ -41,9 +41,12 @@ _TYPES: dict[str, dict[str, Any]] = {
 }
 
 
-def of_verb(verb: Verb, config: Config, *, without: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the input schema of a tool that is one verb, without the arguments in `without`."""
-    args = [arg for arg in listed(verb, config) if arg.mcp not in set(without)]
+def of_verb(
+    verb: Verb, config: Config, *, without: Iterable[str] = (), limited: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the input schema of a tool that is one verb, without the arguments in `without`.
+    `limited`: see `listed`."""
+    args = [arg for arg in listed(verb, config, limited) if arg.mcp not in set(without)]
     defaults = defaults_of(verb, config)
     # Of this server's own environment: the list does not wait for the login shell
     shell = shell_of(config, os.environ)[0].rpartition("/")[2]
@@ -52,7 +55,9 @@ def of_verb(verb: Verb, config: Config, *, without: Iterable[str] = ()) -> dict[
     return _object(properties, [arg.mcp for arg in args if arg.required])
 
 
-def of_actions(verbs: Mapping[str, Verb], elsewhere: Verb | None, config: Config) -> dict[str, Any]:
+def of_actions(
+    verbs: Mapping[str, Verb], elsewhere: Verb | None, config: Config, limited: Collection[str] = ()
+) -> dict[str, Any]:
     """Return the input schema of a tool that is several verbs: `action`, and the union of their
     arguments.
 
@@ -61,10 +66,10 @@ def of_actions(verbs: Mapping[str, Verb], elsewhere: Verb | None, config: Config
     starts a job it is not even listed, since that takes almost all of them.
     """
     verbs = {action: verb for action, verb in verbs.items() if verb.section is None or config.has(verb.section)}
-    known = {_alike(arg) for arg in listed(elsewhere, config)} if elsewhere else set()
+    known = {_alike(arg) for arg in listed(elsewhere, config, limited)} if elsewhere else set()
     union: dict[str, list[tuple[str, Arg, str]]] = {}
     for action, verb in verbs.items():
-        for arg in listed(verb, config):
+        for arg in listed(verb, config, limited):
             if _alike(arg) not in known:
                 union.setdefault(arg.mcp, []).append((action, arg, _shown(arg, _sentence(arg.help))))
             elif action not in STARTING:
