@@ -20,7 +20,7 @@ from support.wait import until
 
 Connect = Callable[..., McpSession]
 ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
-READING = {"status", "poll", "log", "tail", "wait", "events", "screen", "list"}
+READING = {"status", "poll", "log", "tail", "wait", "events", "screen", "list", "usage"}
 STARTING = {"create", "start", "restart", "hosts"}  # hosts: for callers that start jobs there
 # What an action needs besides the job, to come as far as its right
 NEEDS: dict[str, dict[str, Any]] = {
