@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from outlive.cli.live.progress import ProgressLine
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
     from outlive.launch.from_cli import Launcher
@@ -50,6 +51,7 @@ _FORGIVING = frozenset({"doctor"})  # answer even where the configuration is bro
 _WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
 _OFF = ("", "0", "false", "no")  # values of OUTLIVE_HUMAN
 _TELLING = frozenset({"run", "start", "restart", "wait", "status", "kill"})  # begin a job, or say how it ended
+_LONG = frozenset("gc log kill remove clear doctor".split()) | {"host setup", "host check"}
 _NAMED = 5  # jobs that the message about ^C names
 
 
@@ -231,6 +233,7 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None, det
     if call.values.get("wait"):  # the answer, which says it too, may come in an hour
         call.context.asks = _tell_who_approves
     _collect_again()
+    progress = _progress(verb, call, call.context)
     try:
         answer = start(call.context) if start else verb.run(call.context, **call.values)
         if not hasattr(answer, "send"):
@@ -244,8 +247,21 @@ def _run(verb: Verb, call: _Call, start: Callable[[Any], Any] | None = None, det
 
         return waiting.drive(answer, pause)
     finally:
+        if progress:
+            progress.close()
         if store and call.context.inbox is None and call.context.sent is None:
             store.close()
+
+
+def _progress(verb: Verb, call: _Call, ctx: Context) -> ProgressLine | None:
+    """Return the line that tells a person how far this call is, if it may take long and there is a
+    terminal for it."""
+    long = verb.name in _LONG or (verb.name == "list" and not call.values.get("limit"))
+    if not long or call.values.get("follow") or not os.isatty(2) or call.env.get("TERM") == "dumb":
+        return None
+    from outlive.cli.live import progress
+
+    return progress.ProgressLine(ctx, verb.name)
 
 
 def _tell_who_approves(definition: Definition) -> bool:

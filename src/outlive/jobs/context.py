@@ -31,7 +31,7 @@ class Context:
     __slots__ = (
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
         *("cwd", "env", "launcher", "shell", "job_id", "awaited", "flags", "detail"),
-        *("token", "verb", "decision", "warnings", "later", "ceiling", "asks", "titles", "sent"),
+        *("token", "verb", "decision", "warnings", "later", "ceiling", "asks", "titles", "progress", "sent"),
     )
 
     def __init__(
@@ -71,6 +71,8 @@ class Context:
         self.decision: dict[str, str] = {}  # of the policy: decision and rule, for the audit record
         self.warnings: list[str] = []  # sentences that the answer adds to its hint
         self.titles: dict[str, str] = {}  # title → id of the job that it named in this call
+        # What a person is told of a call that takes long: how much is done, of how much (None: not known), of what
+        self.progress: Callable[[], tuple[int, int | None, str]] | None = None
         self.cwd = cwd  # the directory of a job that names none
         self.env = env  # what a job inherits
         self.launcher = launcher  # of launch.from_cli or launch.fork_server_client

@@ -49,6 +49,7 @@ def search(
         if at < begin + len(block):
             break
         number += block.count(b"\n")
+        lines.searched_to = at
         yield
         late = until is not None and time.monotonic() >= until and at < lines.end
         if late:

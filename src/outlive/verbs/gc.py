@@ -42,6 +42,7 @@ def gc(
     if not dry_run:
         ctx.note("gc", older_than=window, max_jobs=bounds.max_jobs, max_bytes=bounds.max_bytes)
     sweep = _Sweep(ctx, dry_run)
+    ctx.progress = sweep.progress
     for job_id in lookup.job_ids(ctx):  # newest first
         yield None
         sweep.survey(job_id)
@@ -82,6 +83,14 @@ class _Sweep:
         self._used_jobs = self._used_bytes = 0
         self._deleted = self._skipped = self._freed = self._foreign = 0
         self._jobs: list[dict[str, Any]] = []
+        self._surplus: int | None = None  # jobs to delete, once they are known
+        self._handled = 0
+
+    def progress(self) -> tuple[int, int | None, str]:
+        """Return how far it is."""
+        if self._surplus is None:
+            return self._used_jobs, None, "jobs looked at"
+        return self._handled, self._surplus, "jobs deleted"
 
     def survey(self, job_id: str) -> None:
         try:
@@ -117,7 +126,8 @@ class _Sweep:
     def delete(self, bounds: Bounds) -> Waiting[None]:
         """Delete those of the caller's jobs that are beyond the bounds."""
         gone = dict(surplus(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes))
-        for one, why in gone.items():
+        self._surplus = len(gone)
+        for self._handled, (one, why) in enumerate(gone.items()):
             yield None
             self._delete(one, why)
         for one in self._ended:

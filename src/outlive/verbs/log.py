@@ -47,6 +47,8 @@ def log(
         found = adoption.inspect_and_adopt(ctx, found_job)
         with Output(found_job) as output:
             reader = _Reader(found_job, output, _STREAMS[stream], more=not found.state.finished)
+            lines = reader.lines
+            ctx.progress = lambda: (lines.searched_to or lines.known_to(), lines.end, "bytes")
             beyond = None if since_seq is None else read_cursor.beyond(since_seq, reader.lines.end)
             try:
                 if search is not None:

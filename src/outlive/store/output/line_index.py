@@ -34,6 +34,7 @@ class Lines:
         self._stream = stream
         name = "lines" if stream is None else f"lines.{LOGS[stream].removesuffix('.log')}"
         self._fd = -1
+        self.searched_to = 0  # by a search that is under way
         if self.end >= _BLOCK:
             try:
                 self._fd = job.open_file(name, os.O_RDWR | os.O_CREAT)
