@@ -58,9 +58,9 @@ def project(repository: str | None = None) -> Project:
     """Read pyproject.toml. `repository` replaces the URL that is there."""
     found = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     url = found.get("urls", {}).get("Repository", "") if repository is None else repository
-    return Project(
-        found["name"], found["version"], found["description"], found["license"], tuple(found["keywords"]), url
-    )
+    text = (CHECKOUT / "src" / "outlive" / "__init__.py").read_text(encoding="utf-8")
+    version = text.partition('__version__ = "')[2].partition('"')[0]
+    return Project(found["name"], version, found["description"], found["license"], tuple(found["keywords"]), url)
 
 
 def _json(value: Any) -> bytes:
