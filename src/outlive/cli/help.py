@@ -33,11 +33,11 @@ _GROUPS = (
     ("Other", ()),
 )
 
-_INTRO = (
+INTRO = (
     "Runs commands as jobs that outlive the agent, the client and the server that started them. "
     "Every answer is one JSON object on stdout; logs go to stderr."
 )
-_EXAMPLES = (
+EXAMPLES = (
     ("outlive run make test", "answers when it has ended, or after 10 s"),
     ("outlive run --wait --propagate -- make test", "waits, and exits like make"),
     ("outlive run --snapshot-after 0 'npm run dev'", "one word is a shell string; answers at once"),
@@ -45,8 +45,8 @@ _EXAMPLES = (
     ("outlive log JOB --search ERROR", ""),
     ("outlive list --all --human", "a table of every directory's jobs"),
 )
-_DURATION = "DURATION: a bare number is milliseconds; or with a unit: 250ms, 5s, 30m, 2h, 7d."
-_JOB = "JOB: an id, any unique beginning or end of it of at least 6 characters, or a title: the newest job that has it."
+DURATION = "DURATION: a bare number is milliseconds; or with a unit: 250ms, 5s, 30m, 2h, 7d."
+JOB = "JOB: an id, any unique beginning or end of it of at least 6 characters, or a title: the newest job that has it."
 
 
 def terminal_width() -> int:
@@ -64,14 +64,14 @@ def short_usage(verb: Verb | None) -> str:
     """Return what stderr says after a usage error."""
     if verb is None:
         return "usage: outlive [--root PATH] VERB …\n`outlive --help` lists the verbs.\n"
-    return f"usage: {_usage(verb)}\n`outlive {verb.name} --help` explains the options.\n"
+    return f"usage: {usage(verb)}\n`outlive {verb.name} --help` explains the options.\n"
 
 
 def overview(verbs: Iterable[Verb], width: int) -> str:
     """Return the text of `outlive --help`."""
     lines = {verb.name: verb.help for verb in verbs}
     column = max(map(len, lines)) + 4
-    parts = ["usage: outlive [GLOBAL OPTIONS] VERB [OPTIONS] …", textwrap.fill(_INTRO, width)]
+    parts = ["usage: outlive [GLOBAL OPTIONS] VERB [OPTIONS] …", textwrap.fill(INTRO, width)]
     for heading, names in _GROUPS:
         wanted = names or tuple(lines)
         rows = [(name, lines.pop(name)) for name in wanted if name in lines]
@@ -80,7 +80,7 @@ def overview(verbs: Iterable[Verb], width: int) -> str:
     rows = [(_global_signature(arg), arg.help) for arg in GLOBALS]
     parts.append(_table("Global options, before or after the verb", rows, width))
     parts.append(_examples(width))
-    parts.append(_fill("`outlive VERB --help` explains a verb.", width) + "\n" + _fill(f"{_JOB} {_DURATION}", width))
+    parts.append(_fill("`outlive VERB --help` explains a verb.", width) + "\n" + _fill(f"{JOB} {DURATION}", width))
     return "\n\n".join(parts) + "\n"
 
 
@@ -94,25 +94,25 @@ def of_several(word: str, verbs: Iterable[Verb], width: int) -> str:
 def of_verb(verb: Verb, width: int) -> str:
     """Return the text of `outlive VERB --help`."""
     shown = [arg for arg in verb.args if arg.cli and arg.hidden is not True]
-    parts = [_fill(f"usage: {_usage(verb)}", width, indent="  "), _fill(verb.help, width)]
+    parts = [_fill(f"usage: {usage(verb)}", width, indent="  "), _fill(verb.help, width)]
     parts += [_fill(paragraph, width) for paragraph in verb.detail.split("\n\n") if paragraph.strip()]
-    positional = [(_name(arg), _explained(arg)) for arg in shown if is_positional(arg)]
-    options = [(_signature(arg), _explained(arg)) for arg in shown if not is_positional(arg)]
+    positional = [(name_of(arg), explained(arg)) for arg in shown if is_positional(arg)]
+    options = [(signature(arg), explained(arg)) for arg in shown if not is_positional(arg)]
     if positional:
         parts.append(_table("Arguments", positional, width))
     if options:
         parts.append(_table("Options", options, width))
     parts.append(_fill(f"Global options: {', '.join(map(_global_signature, GLOBALS))}.", width))
     if any(arg.kind == MS for arg in shown):
-        parts.append(_fill(_DURATION, width))
+        parts.append(_fill(DURATION, width))
     return "\n\n".join(parts) + "\n"
 
 
-def _usage(verb: Verb) -> str:
+def usage(verb: Verb) -> str:
     shown = [arg for arg in verb.args if arg.cli and arg.hidden is not True]
     words = ["outlive", verb.name]
     flags = [arg for arg in shown if not is_positional(arg)]
-    words += [_signature(arg) for arg in flags if arg.required]
+    words += [signature(arg) for arg in flags if arg.required]
     if any(not arg.required for arg in flags):
         words.append("[OPTIONS]")
     words += [_place(arg) for arg in shown if is_positional(arg)]
@@ -122,20 +122,20 @@ def _usage(verb: Verb) -> str:
 def _place(arg: Arg) -> str:
     """Return a positional as the usage line writes it."""
     if arg.kind == WORDS:
-        return f"[--] {_name(arg)}"
-    return _name(arg) if arg.required else f"[{_name(arg)}]"
+        return f"[--] {name_of(arg)}"
+    return name_of(arg) if arg.required else f"[{name_of(arg)}]"
 
 
-def _name(arg: Arg) -> str:
+def name_of(arg: Arg) -> str:
     return f"{arg.cli}…" if arg.kind in (STRS, WORDS) else arg.cli
 
 
-def _signature(arg: Arg) -> str:
+def signature(arg: Arg) -> str:
     name = f"{arg.short}, {arg.cli}" if arg.short else arg.cli
     return name if arg.kind == BOOL else f"{name} {metavar(arg)}"
 
 
-def _explained(arg: Arg) -> str:
+def explained(arg: Arg) -> str:
     words = [re.sub(r"\s*\(MCP: [^)]*\)", "", arg.help).replace("CLI also: ", "Also ").replace("CLI: ", "")]
     if arg.kind in (STRS, ENV, OBJECT, ITEMS) and not is_positional(arg):
         words.append("May be repeated.")
@@ -177,12 +177,12 @@ def _amount(arg: Arg, number: Any) -> str:
 
 def _global_signature(arg: Arg) -> str:
     short = {"verbose": "-v, -vv, ", "help": "-h, "}.get(arg.name, "")
-    return short + _signature(arg)
+    return short + signature(arg)
 
 
 def _examples(width: int) -> str:
     lines = ["Examples:"]
-    for command, remark in _EXAMPLES:
+    for command, remark in EXAMPLES:
         line = f"  {command:<46}  # {remark}" if remark else f"  {command}"
         if len(line) > width:
             lines.append(f"  # {remark}")

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from outlive.verbs.spec import STR, STRS, Arg, Verb
+from outlive.verbs.spec import BOOL, STR, STRS, Arg, Verb
 
 VERB = Verb(
     "completion",
     "Print a script that completes command lines of outlive in your shell.",
     args=(
-        Arg("shell", STR, "The shell.", required=True, cli="SHELL", mcp="", choices=("bash", "zsh", "fish")),
+        Arg(
+            "shell",
+            STR,
+            "The shell; with --install by default that of $SHELL.",
+            cli="SHELL",
+            mcp="",
+            choices=("bash", "zsh", "fish"),
+        ),
+        Arg(
+            "install",
+            BOOL,
+            "Write it where the shell looks for it, and the man page outlive(1).",
+            default=False,
+            mcp="",
+        ),
         # The script asks with the words that were typed behind `outlive`, the last of which is completed
         Arg("words", STRS, "The words of a command line.", default=(), cli="WORD", mcp="", hidden=True),
     ),
@@ -16,5 +30,6 @@ VERB = Verb(
     program=True,
     detail="It completes verbs, options and their values, and the titles and ids of your jobs. bash: put `source <(outlive "
     "completion bash)` into ~/.bashrc. zsh: put `source <(outlive completion zsh)` into ~/.zshrc, behind compinit. fish: "
-    "`outlive completion fish >~/.config/fish/completions/outlive.fish`.",
+    "`outlive completion fish >~/.config/fish/completions/outlive.fish`. --install writes the files instead, and names "
+    "them; do it again after an update, for the man page.",
 )

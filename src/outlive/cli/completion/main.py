@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive.cli import stdio
+from outlive.errors import invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,13 @@ _BREAKS = "=:"  # where bash splits a word that is being completed (COMP_WORDBRE
 def main(values: dict[str, Any], _options: dict[str, Any]) -> int:
     """Print the script of a shell, or the candidates for the last of the words."""
     shell, words = values["shell"], values["words"]
+    if values["install"]:
+        from outlive.cli.completion.install import install
+
+        stdio.text(install(shell, os.environ))
+        return 0
+    if shell is None:
+        raise invalid("shell", "name the shell: bash, zsh or fish", usage=True)
     if not words:
         from outlive.cli.completion import scripts
 

@@ -1,0 +1,49 @@
+"""Write the completion script of a shell, and the man page, where that shell and man look for them."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.cli.completion import man, scripts
+from outlive.errors import from_os, invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ZSH = "Add this to ~/.zshrc, before compinit: fpath=({} $fpath)"
+_BASH = "A new shell completes, where the package bash-completion is installed."
+_FISH = "A new shell completes."
+
+
+def install(shell: str | None, env: Mapping[str, str]) -> str:
+    """Write both files, and return what to tell the person. `shell` None: the one of $SHELL.
+
+    Errors: invalid_argument, io_error.
+    """
+    shell = shell or os.path.basename(env.get("SHELL", ""))
+    if shell not in scripts.SHELLS:
+        raise invalid("shell", f"name the shell: {', '.join(scripts.SHELLS)}", usage=True)
+    home = env.get("HOME") or os.path.expanduser("~")
+    data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    path, then = {
+        "bash": (os.path.join(data, "bash-completion", "completions", "outlive"), _BASH),
+        "zsh": (os.path.join(data, "zsh", "site-functions", "_outlive"), _ZSH),
+        "fish": (os.path.join(config, "fish", "completions", "outlive.fish"), _FISH),
+    }[shell]
+    page = os.path.join(data, "man", "man1", "outlive.1")
+    _write(path, scripts.of(shell))
+    _write(page, man.page())
+    return f"{path}\n{page}\n{then.format(os.path.dirname(path))}\n"
+
+
+def _write(path: str, text: str) -> None:
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise from_os(f"writing {path}", error) from error
