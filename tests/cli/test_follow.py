@@ -75,6 +75,7 @@ def test_propagate_without_follow_and_until_with_it_are_mistakes(cli: Cli) -> No
     assert (
         cli.error("log", "--propagate", "x" * 8, code="invalid_argument", status=2)["details"]["field"] == "--propagate"
     )
+    cli.error("log", "-f", "--context", "1", "x" * 8, code="invalid_argument", status=2)
     cli.error("run", "-f", "--until", "output", "true", code="invalid_argument", status=2)
     assert not cli.ok("list", "--all")["jobs"]
 
@@ -178,6 +179,15 @@ def test_what_a_job_prints_does_not_act_on_the_terminal_that_follows(cli: Cli) -
         text = terminal.text()
     assert text.count("text\n") == 3
     assert not [bad for bad in ("\x1b]", "\x1b[2J", "\x1b[6n", "\x1b[?", "\x9b") if bad in text]
+
+
+def test_who_follows_an_editor_is_told_how_to_see_its_screen(cli: Cli, jobs: Jobs) -> None:
+    job = cli.ok("run", "--pty", "--until", "output", f"printf '\\033[?1049hscreen'; {GATE}")["job_id"]
+    with Terminal("log", "-f", job) as terminal:
+        terminal.until(f"`outlive attach --read-only {job[-8:]}` shows that")
+        terminal.type(CTRL_C)
+        assert terminal.status() == 130
+    jobs.end()
 
 
 def test_a_followed_restart_and_start_show_the_output_too(cli: Cli) -> None:

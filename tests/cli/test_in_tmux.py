@@ -90,6 +90,20 @@ def test_the_table_is_kept_up_to_date_and_leaves_the_terminal_as_it_was(cli: Cli
     tmux.until("typed")
 
 
+def test_a_table_that_is_stopped_gives_the_terminal_back(cli: Cli, tmux: Tmux) -> None:
+    cli.ok("run", "--wait", "--title", "first", "true")
+    tmux.type("outlive list --all --human -f")
+    tmux.until("^C ends")
+    tmux.press("C-z")
+    tmux.until("Stopped")
+    assert (tmux.flag("alternate_on"), tmux.flag("cursor_flag")) == ("0", "1")
+    tmux.type("fg")
+    until(lambda: tmux.flag("alternate_on") == "1", what="the table again")
+    tmux.until("first")
+    tmux.press("C-c")
+    until(lambda: tmux.flag("alternate_on") == "0" and tmux.rows()[-1] == ">", what="the prompt")
+
+
 def test_stderr_is_red_and_ctrl_c_says_how_to_come_back(cli: Cli, jobs: Jobs, tmux: Tmux) -> None:
     tmux.type(f"outlive run -f 'echo out; echo err >&2; {GATE}'")
     tmux.until("err")

@@ -81,6 +81,24 @@ def test_a_pipe_gets_one_object_a_line_whenever_the_list_has_changed(cli: Cli) -
         assert call.stdout.read() == b""
 
 
+@pytest.mark.slow
+def test_a_job_that_only_runs_is_no_change(cli: Cli, work: Path) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", GATE)["job_id"]
+    with cli.spawn("list", "--all", "--follow", env={"OUTLIVE_LOG": "info"}) as call:
+        assert call.stdout
+        states = [json.loads(call.stdout.readline())["jobs"][0]["state"]]
+        uses: set[int] = set()
+        while len(uses) < 6:  # so often the use of the job has changed
+            uses.add(cli.ok("list", "--all")["jobs"][0].get("usage", {}).get("wall_ms", len(uses)) // 1000)
+        (work / "go").touch()
+        cli.ok("wait", job)
+        while states[-1] == "running":
+            states.append(json.loads(call.stdout.readline())["jobs"][0]["state"])
+        call.send_signal(signal.SIGINT)
+        call.wait(20)
+    assert len(states) <= 3  # it runs, its processes changed, it has ended
+
+
 def test_the_following_ends_with_its_reader(cli: Cli) -> None:
     with cli.spawn("list", "--all", "--follow") as call:
         assert call.stdout

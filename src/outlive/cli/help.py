@@ -40,6 +40,7 @@ INTRO = (
 EXAMPLES = (
     ("outlive run make test", "answers when it has ended, or after 10 s"),
     ("outlive run --wait --propagate -- make test", "waits, and exits like make"),
+    ("outlive run -f make test", "shows the output as it comes; ^C leaves it running"),
     ("outlive run --snapshot-after 0 'npm run dev'", "one word is a shell string; answers at once"),
     ("outlive wait JOB --timeout-ms 30s", "until it ends, at most 30 seconds"),
     ("outlive log JOB --search ERROR", ""),

@@ -115,11 +115,13 @@ def _place(found: dict[str, Any]) -> str:
     """Return where it runs and what it uses."""
     usage = found.get("usage") or {}
     cpu = (usage.get("user_ms") or 0) + (usage.get("system_ms") or 0)
+    memory = usage.get("memory_bytes") or usage.get("peak_memory_bytes")  # now, or the most
     parts = [
         f"on {line(found['host'])}" if found.get("host") not in (None, "local") else "",
         f"pid {found['pid']}" if found["state"] == "running" and found.get("pid") else "",
         f"CPU {duration(cpu)}" if usage else "",
-        f"memory {size(usage['peak_memory_bytes'])}" if usage.get("peak_memory_bytes") else "",
+        f"memory {size(memory)}" if memory else "",
+        f"{usage['processes']} processes" if found["state"] == "running" and (usage.get("processes") or 0) > 1 else "",
         f"tags {' '.join(map(line, found['tags']))}" if found.get("tags") else "",
     ]
     return ", ".join(filter(None, parts))

@@ -36,10 +36,14 @@ _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
 def log(ctx: Context, _verb: Verb, _options: dict[str, Any], **args: Any) -> int:
     """Show the last lines of a job, then what it prints. Return the exit status."""
+    if args["context"] is not None:
+        raise invalid("context", "--follow goes without --context: it shows the lines that match", usage=True)
     stream = _STREAMS[args["stream"]]
     with lookup.open_job(ctx, args["job"]) as job, _Follower(ctx, job, _printer(ctx, args), stream) as follower:
         for warning in [*ctx.named_by_title(), *ctx.warnings]:
             _note(warning)
+        if _fills_its_terminal(ctx, job):
+            _note(f"it draws on its terminal: `outlive attach --read-only {short_id(job.job_id)}` shows that")
         follower.at = _beginning(job, stream, args)
         try:
             found = follower.run()
@@ -143,6 +147,18 @@ def _note(said: str, *, always: bool = False) -> None:
     """Tell the person about the job. A script reads how it ended from the exit status."""
     if always or os.isatty(2):
         stdio.note(f"[{text.line(said)}]\n")
+
+
+def _fills_its_terminal(ctx: Context, job: JobDir) -> bool:
+    """Return whether the output of the job is a screen (an editor, a pager), of which lines tell
+    nothing."""
+    found = adoption.inspect_and_adopt(ctx, job)
+    if not found.state.terminal:
+        return False
+    from outlive.jobs.interaction import screen  # late: most jobs have no terminal
+
+    with Output(job) as output:
+        return screen.alternate_since(found, output, output.end) is not None
 
 
 def _beginning(job: JobDir, stream: int | None, args: dict[str, Any]) -> int:

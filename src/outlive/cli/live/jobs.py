@@ -69,7 +69,7 @@ class _Lines:
         self._last: dict[str, Any] | None = None
 
     def show(self, found: dict[str, Any]) -> None:
-        if found == self._last:
+        if self._last is not None and _without_usage(found) == _without_usage(self._last):
             return
         if self._human:
             between = "\n" if self._last else ""
@@ -80,6 +80,11 @@ class _Lines:
 
     def close(self) -> None:
         return
+
+
+def _without_usage(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a list without what changes all the time while a job runs."""
+    return {**found, "jobs": [{**job, "usage": None} for job in found["jobs"]]}
 
 
 class _Screen:
