@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from outlive.system import fault_points
 from support import processes, wait
 from support.cli import Cli
 from support.serve import Served
@@ -267,3 +268,28 @@ def test_a_client_in_a_sandbox_types_into_no_shell_outside(cli: Cli, serve: Call
     assert served.tool("process", token=free, **written)["ok"]
     wait.until((place / "work" / "written").exists)
     cli.ok("kill", job)
+
+
+STARTING = [point for point in fault_points.POINTS if point.startswith("start_") and point != "start_taken"]
+
+
+@pytest.mark.parametrize("first", STARTING)
+def test_both_supervisors_killed_while_a_sandbox_starts_leave_a_whole_job_or_nothing(
+    cli: Cli, place: Path, first: str
+) -> None:
+    work = place / "work"
+    script = "echo run >> ran; echo one; until [ -e go ]; do sleep 0.02; done; echo two; exit 143"
+    second = "guardian:takeover_seen" if first != "start_marked" else "guardian:start_spawned"
+    crash = {"OUTLIVE_CRASH_AT": f"{first},{second}", "OUTLIVE_DEBUG_FILE": str(place / "crashes")}
+    cli.text("run", *INSIDE, "--snapshot-after", "0", script, cwd=work, env=crash)
+    wait.until(lambda: (place / "crashes").read_text().split() == [first, second], what="both deaths")
+    found = cli.ok("list", "--all")["jobs"]
+    (work / "go").touch()
+    for job in [cli.ok("wait", one["job_id"]) for one in found]:
+        if (work / "ran").exists():
+            assert (job["state"], job["exit_code"]) == ("exited", 143)
+            assert cli.ok("log", job["job_id"])["output"] == "one\ntwo\n"
+        else:
+            assert (job["state"], job["exit_code"]) == ("failed", None)
+    assert (work / "ran").exists() == (first in {"start_marked", "start_spawned", "start_unrecorded", "start_recorded"})
+    assert not (work / "ran").exists() or (work / "ran").read_text() == "run\n"

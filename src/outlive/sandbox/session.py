@@ -251,7 +251,7 @@ def found_again(here: socket.socket) -> Inside | None:
     Process 1 of the sandbox has made the command as its first child, so its number inside is 2.
     """
     for _ in range(2):
-        below = {member.pid: _number_inside(member.pid) for member in tree.below(os.getpid())}
+        below = {member.pid: tree.number_inside(member.pid) for member in tree.below(os.getpid())}
         command = next((pid for pid, number in below.items() if number == 2), 0)
         init = next((pid for pid, number in below.items() if number == 1), 0)
         if init and process.parent(init) != os.getpid():
@@ -275,16 +275,6 @@ def _skip_start(here: socket.socket) -> None:
         if len(message) != _MESSAGE.size or _MESSAGE.unpack(message)[0] == _ENDED:
             return
         here.recv(_MESSAGE.size, socket.MSG_DONTWAIT)
-
-
-def _number_inside(pid: int) -> int:
-    """Return the pid that a process has in a pid namespace right below ours, 0 if it is in ours."""
-    try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            numbers = next((line.split()[1:] for line in file if line.startswith(b"NSpid:")), [])
-    except OSError:
-        return 0
-    return int(numbers[1]) if len(numbers) == 2 else 0
 
 
 def start_sink(

@@ -16,6 +16,7 @@ from outlive.supervisor.job_fds import JobFds
 from outlive.supervisor.start import open_job, own_identity, start, write_down
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import fault_points, prctl, process, tree
+from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _recover(
         found = command or (None if report else _find_command(job.job_id))
         if found is None:
             return write_down(job, _never_recorded(job, state))
-        state = state.replace(pid=found["pid"], identity=found, phase="running")
+        state = state.replace(pid=found["pid"], identity=found, init=_first_of(found["pid"]), phase="running")
     if state.started_at is None:
         state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
     return write_down(job, state)
@@ -117,6 +118,12 @@ def _found_inside(state: State, report: socket.socket) -> State:
     return state.replace(pid=found.command, identity=identity, init=process.identity(found.init), phase="running")
 
 
+def _first_of(command: int) -> Identity | None:
+    """Return process 1 of the sandbox in which a command runs, None if it runs in none."""
+    parent = process.parent(command) or 0
+    return process.identity(parent) if tree.number_inside(parent) == 1 else None
+
+
 def _find_command(job_id: str) -> Identity | None:
     """Return the command of a start that was killed before it recorded the pid: a child of this
     process, else the process with the job's cookie.
@@ -128,6 +135,8 @@ def _find_command(job_id: str) -> Identity | None:
 def _never_recorded(job: JobDir, state: State) -> State:
     from outlive.store import fault_report
 
+    for member in tree.with_cookie(job.job_id):  # a sandbox in which the command was not started yet
+        process.send_signal(member.pid, member.start, signal.SIGKILL)
     why = fault_report.cause(job) or "its supervisor was killed"
     if state.phase == "spawning":
         return outcome.lost(state, f"{why} while it started; it may have run")

@@ -103,11 +103,22 @@ def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
 
 def oldest_with_cookie(job_id: str) -> Identity | None:
     """Return the identity of a command of which no record was written. It is the oldest process
-    with the cookie, since everything that it has started is younger.
+    with the cookie, since everything that it has started is younger. Process 1 of a sandbox is not
+    a command.
     """
-    found = [(member.start, member.pid) for member in with_cookie(job_id)]
+    found = [(member.start, member.pid) for member in with_cookie(job_id) if number_inside(member.pid) != 1]
     identity = process.identity(min(found)[1]) if found else None
     return identity if process.is_same(identity) else None  # it may have ended meanwhile
+
+
+def number_inside(pid: int) -> int:
+    """Return the pid that a process has in a pid namespace right below ours, 0 if it is in ours."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            numbers = next((line.split()[1:] for line in file if line.startswith(b"NSpid:")), [])
+    except OSError:
+        return 0
+    return int(numbers[1]) if len(numbers) == 2 else 0
 
 
 def running(identity: Identity | None) -> Member | None:
