@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from outlive.core.ids import new_id
 from outlive.store.job_dir import JobDir, Locks
 from support import pair, processes
 from support.cli import Cli, Jobs
@@ -225,6 +227,20 @@ def test_the_newest_jobs_are_kept_up_to_a_number(cli: Cli, jobs: Jobs, root: Pat
     assert cli.ok("gc", "--max-jobs", "1")["deleted"] == 1
     assert _left(root) == {made[3], running}
     jobs.end()
+
+
+def test_many_jobs_are_deleted_at_once_and_each_is_counted(cli: Cli, root: Path) -> None:
+    old, young = _aged(cli, root, 31), _aged(cli, root, 29)
+    many = {old} | {new_id() for _ in range(30)}
+    for job in many - {old}:
+        shutil.copytree(root / old, root / job)
+    would = cli.ok("gc", "--dry-run")
+    found = cli.ok("gc")
+    assert {one["job_id"] for one in found["jobs"] if one["action"] == "deleted"} == many
+    assert {one["job_id"] for one in would["jobs"] if one["action"] == "would_delete"} == many
+    assert (found["deleted"], found["skipped"], found["used_jobs"]) == (31, 1, 1)
+    assert found["freed_bytes"] == would["freed_bytes"] > 0
+    assert _left(root) == {young}
 
 
 def test_the_newest_jobs_are_kept_up_to_a_size(cli: Cli, root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -132,7 +133,16 @@ def test_a_job_that_says_nothing_new_has_a_heartbeat(monkeypatch: pytest.MonkeyP
     assert _messages(4) == ["the same"] * 4
 
 
-def _messages(count: int) -> list[str]:
+def test_a_call_that_works_on_many_jobs_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PROGRESS_EVERY_S", 0.01)
+    monkeypatch.setattr(limits, "PROGRESS_HEARTBEAT_S", 0.03)
+    assert _messages(2, "gc", lambda: (5, 9, "jobs deleted")) == ["5 of 9 jobs deleted"] * 2
+    assert _messages(1, "gc", lambda: (5000, None, "jobs looked at")) == ["5,000 jobs looked at"]
+
+
+def _messages(
+    count: int, verb: str = "wait", how_far: Callable[[], tuple[int, int | None, str]] | None = None
+) -> list[str]:
     """The first messages of a call that never ends."""
     found: list[str] = []
 
@@ -145,8 +155,9 @@ def _messages(count: int) -> list[str]:
                 enough.set()
 
         nobody = Context.__new__(Context)
+        nobody.progress = how_far
         with anyio.fail_after(20):
-            async with progress.reported(report, verbs.load("wait"), nobody, {"job": ["x"]}):
+            async with progress.reported(report, verbs.load(verb), nobody, {} if how_far else {"job": ["x"]}):
                 await enough.wait()
 
     anyio.run(run)

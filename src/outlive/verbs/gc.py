@@ -12,15 +12,17 @@ from outlive.jobs import lookup
 from outlive.store import inspect
 from outlive.store.cleanup import delete as store_gc
 from outlive.store.cleanup.policy import Bounds, Ended, surplus
+from outlive.system import parallel
 from outlive.verbs.spec import BOOL, INT, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
-    from outlive.store.job_dir import JobDir
+    from outlive.store.inspect import Inspection
 
 
 def gc(
@@ -43,9 +45,7 @@ def gc(
         ctx.note("gc", older_than=window, max_jobs=bounds.max_jobs, max_bytes=bounds.max_bytes)
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
-    for job_id in lookup.job_ids(ctx):  # newest first
-        yield None
-        sweep.survey(job_id)
+    yield from sweep.survey(lookup.job_ids(ctx))  # newest first
     yield from sweep.delete(bounds)
     return {
         "root": ctx.store.path,
@@ -92,18 +92,24 @@ class _Sweep:
             return self._used_jobs, None, "jobs looked at"
         return self._handled, self._surplus, "jobs deleted"
 
-    def survey(self, job_id: str) -> None:
-        try:
-            with lookup.open_known(self._ctx, job_id) as job:
-                self._take(job)
-        except (OSError, OutliveError) as error:
-            self._skip(job_id, "unknown", f"it cannot be read: {error}", 0)
+    def survey(self, job_ids: Iterable[str]) -> Waiting[None]:
+        """Take in what is so of these jobs."""
+        for job_id, seen in parallel.each(self._look, job_ids):
+            yield None
+            if isinstance(seen, (OSError, OutliveError)):
+                self._skip(job_id, "unknown", f"it cannot be read: {seen}", 0)
+            elif isinstance(seen, Exception):
+                raise seen
+            else:
+                self._take(job_id, *seen)
 
-    def _take(self, job: JobDir) -> None:
-        size = job.disk_bytes()
+    def _look(self, job_id: str) -> tuple[int, Inspection]:
+        with lookup.open_known(self._ctx, job_id) as job:
+            return job.disk_bytes(), inspect.inspect_job(self._ctx.store, job)
+
+    def _take(self, job_id: str, size: int, found: Inspection) -> None:
         self._used_jobs += 1
         self._used_bytes += size
-        found = inspect.inspect_job(self._ctx.store, job)
         state = found.state
         if self._ctx.face == "mcp" and found.definition.owner != self._ctx.owner:
             self._foreign += 1
@@ -118,38 +124,45 @@ class _Sweep:
             why = "when it ended is not known"
         if why is not None:
             self._other_bytes += size
-            self._skip(job.job_id, state.state, why, size)
+            self._skip(job_id, state.state, why, size)
             return
-        self._states[job.job_id] = state.state
-        self._ended.append(Ended(job.job_id, seconds_of(ended), size))
+        self._states[job_id] = state.state
+        self._ended.append(Ended(job_id, seconds_of(ended), size))
 
     def delete(self, bounds: Bounds) -> Waiting[None]:
         """Delete those of the caller's jobs that are beyond the bounds."""
         gone = dict(surplus(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes))
         self._surplus = len(gone)
-        for self._handled, (one, why) in enumerate(gone.items()):
+        for one, freed in parallel.each(self._delete, gone):
             yield None
-            self._delete(one, why)
+            self._handled += 1
+            self._count(one, gone[one], freed)
         for one in self._ended:
             if one not in gone:
                 self._skip(one.job_id, self._states[one.job_id], "it is within the window", one.bytes)
 
-    def _delete(self, one: Ended, why: str) -> None:
-        state = self._states[one.job_id]
+    def _delete(self, one: Ended) -> int:
+        """Return how many bytes deleting the job gave back. Errors: as store/cleanup/delete.py."""
         if self._dry_run:
-            self._freed += one.bytes
-            self._note(one.job_id, state, "would_delete", why, one.bytes)
-            return
-        try:
-            with lookup.open_known(self._ctx, one.job_id) as job:
-                freed = store_gc.delete(self._ctx.store, job)
-        except BlockingIOError:
+            return one.bytes
+        with lookup.open_known(self._ctx, one.job_id) as job:
+            return store_gc.delete(self._ctx.store, job)
+
+    def _count(self, one: Ended, why: str, freed: int | Exception) -> None:
+        state = self._states[one.job_id]
+        if isinstance(freed, BlockingIOError):
             self._skip(one.job_id, state, "something it started still runs", one.bytes)
             return
-        except OutliveError:  # another call deleted it first
+        if isinstance(freed, OutliveError):  # another call deleted it first
             return
-        except OSError as error:
-            self._skip(one.job_id, state, f"it could not be deleted: {error.strerror}", one.bytes)
+        if isinstance(freed, OSError):
+            self._skip(one.job_id, state, f"it could not be deleted: {freed.strerror}", one.bytes)
+            return
+        if isinstance(freed, Exception):
+            raise freed
+        if self._dry_run:
+            self._freed += freed
+            self._note(one.job_id, state, "would_delete", why, freed)
             return
         self._deleted += 1
         self._freed += freed

@@ -1,5 +1,5 @@
 """Progress notifications of a call that blocks, for clients that ask: its duration, and the last
-line of the job."""
+line of the job, or how far a call is that works on many jobs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reporter(ctx: ServerRequestContext[Any]) -> Report | None:
 @asynccontextmanager
 async def reported(report: Report, verb: Verb, ctx: Context, args: dict[str, Any]) -> AsyncIterator[None]:
     """Report while the action in the block runs, and never after it."""
-    if verb.name not in SPAWNING and "job" not in args:
+    if verb.name not in SPAWNING and "job" not in args and not verb.slow:
         yield
         return
     failure: Exception | None = None
@@ -65,7 +65,9 @@ async def _report(report: Report, verb: Verb, ctx: Context, args: dict[str, Any]
     while True:
         await anyio.sleep(limits.PROGRESS_EVERY_S)
         now = time.monotonic()
-        message = message_of(ctx, args)
+        message = message_of(ctx, args) if verb.name in SPAWNING or "job" in args else _how_far(ctx)
+        if not message:  # it does not say how far it is
+            continue
         if message == told and now - told_at < limits.PROGRESS_HEARTBEAT_S:
             continue
         told, told_at = message, now
@@ -73,6 +75,14 @@ async def _report(report: Report, verb: Verb, ctx: Context, args: dict[str, Any]
             await report(round(now - began, 3), total, message)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return  # the client went away
+
+
+def _how_far(ctx: Context) -> str:
+    """Return how far a call is that works on many jobs; nothing if it does not say."""
+    if ctx.progress is None:
+        return ""
+    done, total, what = ctx.progress()
+    return f"{done:,} {what}" if total is None else f"{done:,} of {total:,} {what}"
 
 
 def message_of(ctx: Context, args: dict[str, Any]) -> str:
