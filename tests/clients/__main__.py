@@ -1,6 +1,6 @@
 """What real clients show to a model of the answers of outlive, in one command, from the clone:
 
-    python tests/clients                     all five clients: a table in Markdown
+    python tests/clients                     all five clients, Codex in both modes: a table in Markdown
     python tests/clients codex claude        these clients alone
     python tests/clients codex --keep DIR    requests, settings and output of each client stay in DIR/CLIENT
     python tests/clients --json FILE codex   everything that was measured, into FILE

@@ -14,6 +14,9 @@ USER, CALL, RESULT, OTHER = "user", "call", "result", "other"
 Body = dict[str, Any]
 
 
+CODE, LOOK = "code", "look"  # what Codex calls in its code mode: a program, and one that only lists the tools
+
+
 class Turn(NamedTuple):
     """One part of a conversation. `name` is that of the tool called."""
 
@@ -107,6 +110,10 @@ class Responses:
             kind = item.get("type", "message")
             if kind == "message":
                 turns.append(Turn(item.get("role", OTHER), text_of(item.get("content"))))
+            elif kind == "custom_tool_call":  # JavaScript
+                turns.append(Turn(CALL, item["input"], LOOK if "ALL_TOOLS" in item["input"] else CODE))
+            elif kind == "additional_tools":
+                offered += item.get("tools") or []
             elif kind in ("function_call", "tool_search_call"):
                 turns.append(Turn(CALL, str(item.get("arguments")), item.get("name") or "tool_search"))
             elif kind.endswith("_output"):
@@ -125,6 +132,8 @@ class Responses:
         item: Body = {"id": f"item_{number}", "call_id": f"call_{number}", "status": "completed"}
         if call.name == "tool_search":
             item |= {"type": "tool_search_call", "execution": "client", "arguments": call.args}
+        elif call.name in (CODE, LOOK):
+            item |= {"type": "custom_tool_call", "name": "exec", "namespace": "functions", "input": call.args}
         elif call.name:
             item |= {"type": "function_call", "name": call.name, "arguments": json.dumps(call.args)}
             item |= {"namespace": call.namespace} if call.namespace else {}

@@ -14,8 +14,10 @@ from clients.script import PROMPT
 from conformance import npm
 from support.cli import OUTLIVE
 
+CODEX = "@openai/codex@0.169.0"
 NODE = "node-linux-{}@26.10.0"  # OpenClaw wants one this new
 CODEX_MODEL = "gpt-5.5"  # Codex knows its limits; the tools come by a search
+CODE_MODEL = "gpt-6-sol"  # as that one, but the model calls tools from JavaScript
 _MACHINE = {"x86_64": "x64", "aarch64": "arm64"}
 
 
@@ -70,9 +72,13 @@ def _claude(place: Place) -> Start:
     return Start([program, "-p", PROMPT, *words.split()], env)
 
 
-def _codex(place: Place) -> Start:
+def _codex_in_code(place: Place) -> Start:
+    return _codex(place, CODE_MODEL)
+
+
+def _codex(place: Place, model: str = CODEX_MODEL) -> Start:
     config = f"""\
-model = "{CODEX_MODEL}"
+model = "{model}"
 model_provider = "fake"
 
 [model_providers.fake]
@@ -146,7 +152,8 @@ class Client(NamedTuple):
 
 CLIENTS = {
     "claude": Client(("@anthropic-ai/claude-code@2.1.330",), _claude),
-    "codex": Client(("@openai/codex@0.169.0",), _codex),
+    "codex": Client((CODEX,), _codex),
+    "codex-code": Client((CODEX,), _codex_in_code),
     "gemini": Client(("@google/gemini-cli@0.61.0", NODE), _gemini),
     "opencode": Client(("opencode-ai@1.18.33",), _opencode),
     "openclaw": Client(("openclaw@2026.9.6", NODE), _openclaw),
@@ -157,6 +164,7 @@ def installed(name: str) -> Path:
     """Return the node_modules of a client, which npm installs the first time. Errors: Unavailable."""
     machine = _MACHINE.get(os.uname().machine, os.uname().machine)
     packages = [package.format(machine) for package in CLIENTS[name].packages]
-    place = npm.CACHE / f"client-{name}-{sha256(' '.join(packages).encode()).hexdigest()[:12]}"
+    program = name.removesuffix("-code")
+    place = npm.CACHE / f"client-{program}-{sha256(' '.join(packages).encode()).hexdigest()[:12]}"
     npm.keep(place, ["install", "--no-save", *packages])
     return place / "node_modules"

@@ -15,10 +15,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from clients.apis import CALL, NAMESPACE, RESULT, USER, Call, Tool, Turn, of_path
+from clients.apis import CALL, CODE, LOOK, NAMESPACE, RESULT, USER, Call, Tool, Turn, of_path
 from clients.script import MARK, STEPS, Step
 
-SEARCHING = ("ToolSearch", "tool_search", "tool_describe", "exec_command", "shell")
+SEARCHING = (LOOK, "ToolSearch", "tool_search", "tool_describe", "exec_command", "shell")
 MOST_SEARCHES = 12
 _ID = re.compile(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b|(?:(?<=job_id=)|(?<=job ))[0-9A-HJKMNP-TV-Z]{8}\b")
 
@@ -70,14 +70,28 @@ def _called(step: Step, args: dict[str, Any], turns: list[Turn], tools: list[Too
         return Call(text=f"no tool {step.tool} among {sorted(names)}")
     if "ToolSearch" in names:  # Claude Code
         return Call("ToolSearch", {"query": "select:mcp__outlive__exec,mcp__outlive__process", "max_results": 5})
-    if "tool_search" in names:  # Codex
+    in_codex = _called_in_codex(step, args, turns, tools, searched)
+    if in_codex is not None:
+        return in_codex
+    if "exec_command" in names:  # Codex did not wait for the server
+        return Call("exec_command", {"cmd": "sleep 1"})
+    return Call(text=f"no tool {step.tool} among {sorted(names)}")
+
+
+def _called_in_codex(
+    step: Step, args: dict[str, Any], turns: list[Turn], tools: list[Tool], searched: list[str]
+) -> Call | None:
+    names = {(tool.name, tool.namespace) for tool in tools}
+    if ("exec", "functions") in names:  # its code mode: tools are called by a program
+        if LOOK not in searched:
+            return Call(LOOK, "text(ALL_TOOLS.filter(tool => tool.name.includes('outlive')))")
+        return Call(CODE, f"text(await tools.{NAMESPACE}__{step.tool}({json.dumps(args)}));")
+    if "tool_search" in {name for name, _ in names}:
         if any(NAMESPACE in turn.text for turn in turns if turn.kind == RESULT):
             return Call(step.tool, args, NAMESPACE)
         if searched[-1:] != ["tool_search"]:
             return Call("tool_search", {"query": "outlive exec process run a command", "limit": 8})
-    if "exec_command" in names:  # Codex did not wait for the server
-        return Call("exec_command", {"cmd": "sleep 1"})
-    return Call(text=f"no tool {step.tool} among {sorted(names)}")
+    return None
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -56,6 +56,11 @@ def test_codex_shows_its_model_every_description_and_short_answers(shown: dict[s
     check_what_is_shown(shown, quick=150)
 
 
+@pytest.mark.parametrize("shown", ["codex-code"], indirect=True)
+def test_codex_in_its_code_mode_shows_its_model_short_answers(shown: dict[str, Any]) -> None:
+    check_what_is_shown(shown, quick=150)
+
+
 @pytest.mark.parametrize("shown", ["claude"], indirect=True)
 def test_claude_code_shows_its_model_both_tools_and_short_answers(shown: dict[str, Any]) -> None:
     assert set(shown["schemas"]) == {"exec", "process"}
