@@ -18,6 +18,7 @@ from outlive.mcp.caller import Caller, on_stdio
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import EXEC, PROCESS, process_verbs
+from outlive.store.job_dir import JobDir
 from support.cli import Cli
 
 BOUND_S = 20
@@ -71,6 +72,23 @@ def test_a_stdio_client_with_the_name_of_a_token_has_other_jobs_and_other_notice
     assert ask(calls, TOKEN, PROCESS, action="list", owner="ci")["jobs"] == []
     assert calls.notices(TOKEN, {})[0] == []
     assert [notice["job_id"] for notice in calls.notices(forged, {})[0]] == [theirs]
+
+
+def test_a_list_behind_the_wall_reads_the_definition_of_a_job_of_others_once(
+    calls: Calls, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = {cli.ok("run", "true")["job_id"] for _ in range(3)}
+    mine = ask(calls, TOKEN, EXEC, command="true")["job_id"]
+    read: list[str] = []
+    really = JobDir.read_meta
+    monkeypatch.setattr(JobDir, "read_meta", lambda job: (read.append(job.job_id), really(job))[1])
+    for expected in (others, set()):
+        read.clear()
+        assert [job["job_id"] for job in ask(calls, TOKEN, PROCESS, action="list", all=True)["jobs"]] == [mine]
+        assert set(read) - {mine} == expected
+    later = ask(calls, TOKEN, EXEC, command="true")["job_id"]
+    assert {job["job_id"] for job in ask(calls, TOKEN, PROCESS, action="list", all=True)["jobs"]} == {mine, later}
+    assert len(ask(calls, ADMIN, PROCESS, action="list", all=True)["jobs"]) == 5
 
 
 def test_a_job_that_an_environment_claims_for_a_token_is_not_the_tokens(calls: Calls, cli: Cli) -> None:

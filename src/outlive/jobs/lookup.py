@@ -5,6 +5,8 @@ Every other module goes through here, so the wall between callers holds.
 
 from __future__ import annotations
 
+from sys import intern
+
 from outlive.core.ids import is_id
 from outlive.errors import OutliveError, from_os
 from outlive.store import atomic_file
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
+
+
+_MOST_SCOPES = 50_000  # jobs whose scope a server remembers, 10 MB
 
 
 def open_job(ctx: Context, text: str) -> JobDir:
@@ -82,11 +87,20 @@ def _inside(ctx: Context, job_ids: Iterable[str]) -> Iterator[str]:
 
 
 def _exists(ctx: Context, job_id: str) -> bool:
-    try:
-        with JobDir.open(ctx.store, job_id) as job:
-            return _is_inside(ctx, job)
-    except OutliveError:
-        return False
+    """Return whether the job exists for this caller, who is behind a wall. A job stays in the scope
+    that it was made in, so a server reads the definition of each job once."""
+    scopes = ctx.store.scopes
+    if job_id not in scopes:
+        try:
+            with JobDir.open(ctx.store, job_id) as job:
+                scope = job.read_meta().scope
+        except (OSError, OutliveError):
+            return False
+        if len(scopes) >= _MOST_SCOPES:
+            scopes.clear()
+        scopes[job_id] = scope and intern(scope)  # another thread may clear them now
+        return bool(scope == ctx.wall)
+    return scopes.get(job_id) == ctx.wall
 
 
 def _is_inside(ctx: Context, job: JobDir) -> bool:

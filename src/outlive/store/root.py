@@ -43,6 +43,7 @@ class Store:
     def __init__(self, path: str, fd: int) -> None:
         self.path = path
         self.fd = fd
+        self.scopes: dict[str, str | None] = {}  # of jobs that jobs/lookup.py has read
 
     @classmethod
     def open(cls, path: str | None, env: Mapping[str, str]) -> Store:
