@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -116,6 +117,14 @@ def test_a_fork_beyond_the_limit_of_processes_fails_and_the_supervisor_does_not_
 
 
 @pytest.mark.usefixtures("grouped")
+def test_a_job_that_failed_for_want_of_processes_says_so(cli: Cli) -> None:
+    code = "import os\ntry: os.fork()\nexcept BlockingIOError: os._exit(4)"
+    found = cli.ok("run", "--wait", "--resource", "processes=1", "--", sys.executable, "-c", code)
+    assert (found["exit_code"], found["reason"]) == (4, "exit")
+    assert found["message"] == "fork failed in it: its limit of processes is 1"
+
+
+@pytest.mark.usefixtures("grouped")
 def test_processors_are_limited_by_their_time(cli: Cli) -> None:
     words = "cat /sys/fs/cgroup$(grep -E '^[0-9]+:([^:]*,)?cpu(,|:)|^0::' /proc/self/cgroup | head -1 | cut -d: -f3)"
     found = cli.ok("run", "--wait", "--resource", "cpus=0.5", "--", "sh", "-c", f"{words}/cpu.max || true; sleep 0.1")
@@ -142,6 +151,30 @@ def test_a_successor_keeps_the_group_and_removes_it(cli: Cli, work: Path) -> Non
         assert (found["state"], found["reason"]) == ("killed", "oom")
         until(lambda job=job: not in_groups(job), what="the removal of its group")
         (work / "go").unlink()
+
+
+@pytest.mark.usefixtures("grouped")
+@pytest.mark.parametrize("point", ["start_marked", "start_spawned", "end_written"])
+def test_a_supervisor_that_dies_on_the_way_costs_no_limit(cli: Cli, point: str) -> None:
+    words = ["--resource", f"memory={LIMIT}", "--resource", "processes=5", "--resource", "nice=4"]
+    found = cli.ok("run", "--wait", *words, "--", "sh", "-c", "nice", env={"OUTLIVE_CRASH_AT": point})
+    job = found["job_id"]
+    assert (found["exit_code"], found["output"]) == (0, "4\n")
+    assert applied(found) == {"memory": "cgroup", "processes": "cgroup", "nice": "kernel"}
+    until(lambda: not in_groups(job), what="the removal of its group")
+
+
+@pytest.mark.usefixtures("grouped")
+def test_the_group_of_a_lost_job_is_removed_by_the_reader_that_finds_it_lost(cli: Cli) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--resource", "processes=5", "--", "sleep", "60")["job_id"]
+    command = cli.ok("status", job)["pid"]
+    pair.end(pair.guardian(job), pair.supervisor(job))
+    os.kill(command, signal.SIGKILL)
+    until(lambda: not processes.is_alive(command), what="the command's end")
+    assert in_groups(job)
+    found = cli.ok("status", job)
+    assert (found["state"], found["reason"]) == ("failed", "lost")
+    assert not in_groups(job)
 
 
 @pytest.mark.usefixtures("grouped")

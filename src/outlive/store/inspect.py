@@ -236,6 +236,10 @@ def _written(store: Store, job: JobDir, ended: State, definition: Definition) ->
         fault_points.at("lost_told")
         written = job.write_state(ended)
         job.release_reserve()
+        if ended.job_group is not None:
+            from outlive.system.job_group import remove_recorded  # late: few jobs have one
+
+            remove_recorded(ended.job_group)
         fault_points.at("lost_written")
         if not has_sinks(definition):  # else the process that notifies the sinks removes the mark
             store.unmark_live(job.job_id)

@@ -291,7 +291,8 @@ class Supervisor:
 
     def _ended(self, status: int) -> State:
         ended = outcome.ended(self._state, status, dropped=self._pump.dropped, ended_ns=self._ended_ns)
-        return oom_verdict.judged(ended.replace(log_bytes=self._pump.sizes, usage=self._reaper.usage()))
+        ended = ended.replace(log_bytes=self._pump.sizes, usage=self._reaper.usage())
+        return self._reaper.said(oom_verdict.judged(ended))
 
     def _reap_command(self) -> None:
         if self._parent and not self._reaped and self._state.pid is not None and self._fds.report is None:

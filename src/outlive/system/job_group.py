@@ -147,6 +147,13 @@ class JobGroup:
         return gone
 
 
+def remove_recorded(recorded: dict[str, Any]) -> None:
+    """Remove the group of a job whose supervisors were killed, if nothing lives in it."""
+    group = JobGroup.of(recorded)
+    if group is not None:
+        group.remove()
+
+
 def made(job_id: str, wanted: Iterable[str]) -> JobGroup:
     """Make a group for a job, with as many of these controllers as can be had. Errors: NoGroup."""
     mine = cgroup.paths()

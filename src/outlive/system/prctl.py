@@ -1,4 +1,5 @@
-"""What a process does to itself: prctl(2), close_range(2), and its title in the process table.
+"""System calls that the module `os` lacks: what a process does to itself (prctl(2), close_range(2),
+its title in the process table), and what its children used (waitid(2)).
 
 Only the C half of `ctypes` is loaded, as long as it has the functions that we know. The Python half
 would add 2 ms to each job that a command line starts, and memory to guardian and supervisor.
@@ -7,6 +8,7 @@ would add 2 ms to each job that a command line starts, and memory to guardian an
 from __future__ import annotations
 
 import os
+import struct
 
 from outlive.system.process import stat_fields
 
@@ -19,6 +21,12 @@ _CLOSE_RANGE_CLOEXEC = 4
 # The same number on every architecture (it came after the tables were unified)
 _SYS_CLOSE_RANGE = 436
 _PR_SET_CHILD_SUBREAPER = 36
+# waitid(2) with its fifth argument
+_WAITID_NUMBERS = {"x86_64": 247, "aarch64": 95, "riscv64": 95, "loongarch64": 95, "ppc64le": 272, "s390x": 281}
+_SIGINFO, _RUSAGE = "=iiiiiii", "=qqqqq"  # where a long has 64 bits
+_INFO_BYTES, _USED_BYTES = 128, 144
+_LONG_BYTES = struct.calcsize("l")
+_waitid: int | None = None  # of waitid(2); 0: not known here
 # Where argv and environment lie; the same in whatever is forked from here
 _areas: tuple[int, ...] | None = None
 
@@ -29,10 +37,14 @@ def _by_address() -> Callable[..., int]:
     from _ctypes import call_cdeclfunction, dlopen, dlsym
 
     library = dlopen(None, 0)  # type: ignore[arg-type]  # None: what is in this process
+    addresses: dict[str, int] = {}
 
     def call(name: str, *values: int | bytes) -> int:
         """Call a function of libc. Errors: OSError if there is none of this name."""
-        return int(call_cdeclfunction(dlsym(library, name), values))
+        address = addresses.get(name)
+        if address is None:
+            address = addresses[name] = dlsym(library, name)
+        return int(call_cdeclfunction(address, values))
 
     return call
 
@@ -55,7 +67,6 @@ try:
     _libc = _by_address()
 except (ImportError, AttributeError):
     _libc = _by_ctypes()
-libc = _libc  # for system calls that the module `os` does not have
 
 
 def become_subreaper() -> bool:
@@ -116,3 +127,65 @@ def _overwrite(*pieces: tuple[int, bytes]) -> None:
 
         for address, data in pieces:
             ctypes.memmove(address, data, len(data))
+
+
+class Used:
+    """What a process and the children that it waited for have used."""
+
+    __slots__ = ("peak_bytes", "system_us", "user_us")
+
+    def __init__(self, user_us: int = 0, system_us: int = 0, peak_bytes: int = 0) -> None:
+        """`peak_bytes`: the most that one process of them had in memory at once."""
+        self.user_us = user_us
+        self.system_us = system_us
+        self.peak_bytes = peak_bytes
+
+
+def ended_child(pid: int, *, leave: bool) -> tuple[int, Used | None] | None:
+    """Return the wait(2) status of a child and what it used; None while it runs. What it used is
+    None where this process cannot ask for it. `leave`: do not reap it. Errors: ChildProcessError.
+
+    `os.waitid` does not return what a child used, and `os.wait4` loads a module and reaps.
+    """
+    flags = os.WEXITED | os.WNOHANG | (os.WNOWAIT if leave else 0)
+    number = _waitid_number()
+    if number:
+        # Objects of their own, which the kernel writes into: equal constants would be one object
+        info, used = bytes(bytearray(_INFO_BYTES)), bytes(bytearray(_USED_BYTES))
+        if _libc("syscall", number, int(os.P_PID), pid, info, flags, used) == 0:
+            told, _, code, _, _, _, status = struct.unpack_from(_SIGINFO, info)
+            return (_wait_status(code, status), _used(used)) if told else None
+    found = os.waitid(os.P_PID, pid, flags)
+    return None if found is None else (_wait_status(found.si_code, found.si_status), None)
+
+
+def own_peak_bytes(who: int = 0) -> int:
+    """Return the most that this process had in memory at once; with -1 the most of a child that it
+    has reaped.
+
+    A child that has executed a program counts what it shared with this process before
+    (exec_mmap() in fs/exec.c), so a peak up to this one says nothing about the child.
+    """
+    used = bytes(bytearray(_USED_BYTES))
+    if _LONG_BYTES != 8 or _libc("getrusage", who, used):
+        return 0
+    return _used(used).peak_bytes
+
+
+def _used(data: bytes) -> Used:
+    user_s, user_us, system_s, system_us, peak_kb = struct.unpack_from(_RUSAGE, data)
+    return Used(user_s * 1_000_000 + user_us, system_s * 1_000_000 + system_us, peak_kb * 1024)
+
+
+def _wait_status(code: int, status: int) -> int:
+    """Return the wait(2) status that corresponds to a siginfo of waitid(2)."""
+    if code == os.CLD_EXITED:
+        return status << 8
+    return status | (0x80 if code == os.CLD_DUMPED else 0)
+
+
+def _waitid_number() -> int:
+    global _waitid
+    if _waitid is None:
+        _waitid = _WAITID_NUMBERS.get(os.uname().machine, 0) if _LONG_BYTES == 8 else 0
+    return _waitid

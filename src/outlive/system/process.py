@@ -19,13 +19,6 @@ _PIDFD_GET_INFO = (3 << 30) | (64 << 16) | (0xFF << 8) | 11
 _PIDFD_INFO_EXIT = 1 << 3
 _EXIT_CODE_AT = 60
 
-# waitid(2) with its fifth argument, which `os` does not have
-_WAITID_NUMBERS = {"x86_64": 247, "aarch64": 95, "riscv64": 95, "loongarch64": 95, "ppc64le": 272, "s390x": 281}
-_SIGINFO, _RUSAGE = "=iiiiiii", "=qqqqq"  # where a long has 64 bits
-_INFO_BYTES, _USED_BYTES = 128, 144
-_LONG_BYTES = struct.calcsize("l")
-_waitid: int | None = None  # of waitid(2); 0: not known here
-
 _boot_id: str | None = None
 
 
@@ -174,71 +167,3 @@ def exit_status(pidfd: int) -> int | None:
     if not mask & _PIDFD_INFO_EXIT:
         return None
     return int(struct.unpack_from("i", request, _EXIT_CODE_AT)[0])
-
-
-class Used:
-    """What a process and the children that it waited for have used."""
-
-    __slots__ = ("peak_bytes", "system_us", "user_us")
-
-    def __init__(self, user_us: int = 0, system_us: int = 0, peak_bytes: int = 0) -> None:
-        """`peak_bytes`: the most that one process of them had in memory at once."""
-        self.user_us = user_us
-        self.system_us = system_us
-        self.peak_bytes = peak_bytes
-
-
-def ended_child(pid: int, *, leave: bool) -> tuple[int, Used | None] | None:
-    """Return the wait(2) status of a child and what it used; None while it runs. What it used is
-    None where this process cannot ask for it. `leave`: do not reap it. Errors: ChildProcessError.
-
-    `os.waitid` does not return what a child used, and `os.wait4` loads a module and reaps.
-    """
-    flags = os.WEXITED | os.WNOHANG | (os.WNOWAIT if leave else 0)
-    number = _waitid_number()
-    if number:
-        # Objects of their own, which the kernel writes into: equal constants would be one object
-        info, used = bytes(bytearray(_INFO_BYTES)), bytes(bytearray(_USED_BYTES))
-        if _libc("syscall", number, int(os.P_PID), pid, info, flags, used) == 0:
-            told, _, code, _, _, _, status = struct.unpack_from(_SIGINFO, info)
-            return (_wait_status(code, status), _used(used)) if told else None
-    found = os.waitid(os.P_PID, pid, flags)
-    return None if found is None else (_wait_status(found.si_code, found.si_status), None)
-
-
-def own_peak_bytes(who: int = 0) -> int:
-    """Return the most that this process had in memory at once; with -1 the most of a child that it
-    has reaped.
-
-    A child that has executed a program counts what it shared with this process before
-    (exec_mmap() in fs/exec.c), so a peak up to this one says nothing about the child.
-    """
-    used = bytes(bytearray(_USED_BYTES))
-    if _LONG_BYTES != 8 or _libc("getrusage", who, used):
-        return 0
-    return _used(used).peak_bytes
-
-
-def _used(data: bytes) -> Used:
-    user_s, user_us, system_s, system_us, peak_kb = struct.unpack_from(_RUSAGE, data)
-    return Used(user_s * 1_000_000 + user_us, system_s * 1_000_000 + system_us, peak_kb * 1024)
-
-
-def _wait_status(code: int, status: int) -> int:
-    """Return the wait(2) status that corresponds to a siginfo of waitid(2)."""
-    if code == os.CLD_EXITED:
-        return status << 8
-    return status | (0x80 if code == os.CLD_DUMPED else 0)
-
-
-def _waitid_number() -> int:
-    global _waitid
-    if _waitid is None:
-        _waitid = _WAITID_NUMBERS.get(os.uname().machine, 0) if _LONG_BYTES == 8 else 0
-    return _waitid
-
-
-def _libc(name: str, *values: int | bytes) -> int:
-    from outlive.system import prctl  # which needs this module
-
-    return prctl.libc(name, *values)

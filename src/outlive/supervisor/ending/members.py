@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.system import process, tree
+from outlive.system import prctl, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from outlive.core.records import State
     from outlive.supervisor.events.sinks import Sinks
     from outlive.system.job_group import JobGroup
-    from outlive.system.process import Used
+    from outlive.system.prctl import Used
     from outlive.system.process_use import Use
     from outlive.system.tree import Member
 
@@ -54,6 +54,17 @@ def _command_tree(state: State) -> list[Member]:
     return [] if top is None else [*([command] if command else []), *tree.below(top.pid)]
 
 
+_own_peak = 0  # when it was asked for last; it only grows
+
+
+def _own_peak_bytes(used: Used | None) -> int:
+    """Return the most memory that this process had, asked for anew only for a child with more."""
+    global _own_peak
+    if used is not None and used.peak_bytes > _own_peak:
+        _own_peak = prctl.own_peak_bytes()
+    return _own_peak
+
+
 class Reaper:
     """Reaps the children of a supervisor, and adds up what they used. `parent`: the command is one
     of them.
@@ -68,7 +79,7 @@ class Reaper:
         self._known = state.usage
         self._whole = parent and state.usage is not None and state.finished
         # A predecessor may have started the command: what it had in memory counts as our own
-        self._least = process.own_peak_bytes(-1) if state.adopted else 0
+        self._least = prctl.own_peak_bytes(-1) if state.adopted else 0
         known = state.usage or {}
         self._user_us = 1000 * (known.get("user_ms") or 0)
         self._system_us = 1000 * (known.get("system_ms") or 0)
@@ -77,12 +88,12 @@ class Reaper:
     def status(self, pid: int) -> int | None:
         """Return the wait(2) status of the command, None while it runs. It is not reaped: a
         successor of this process must find it too. Errors: ChildProcessError."""
-        found = process.ended_child(pid, leave=True)
+        found = prctl.ended_child(pid, leave=True)
         if found is None:
             return None
         if not self._whole:
             self._whole = True
-            self._add(found[1], least=max(self._least, process.own_peak_bytes()))
+            self._add(found[1], least=max(self._least, _own_peak_bytes(found[1])))
         return found[0]
 
     def orphans(self, command: int | None, sinks: Sinks) -> bool:
@@ -95,7 +106,7 @@ class Reaper:
             if pid == command:
                 continue
             try:
-                found = process.ended_child(pid, leave=False)
+                found = prctl.ended_child(pid, leave=False)
             except ChildProcessError:
                 continue
             if found is None:
@@ -118,6 +129,14 @@ class Reaper:
         """Return the processor time of the whole job: its ended processes, and these living ones."""
         times = None if self.group is None else self.group.times_us()
         return sum(times) if times is not None else self._user_us + self._system_us + living.user_us + living.system_us
+
+    def said(self, ended: State) -> State:
+        """Return the state of a job that failed, with a message if processes were refused to it."""
+        refused = 0 if self.group is None or ended.message or not ended.exit_code else self.group.refused_forks()
+        if not refused:
+            return ended
+        limit = (ended.resources or {}).get("processes", {}).get("value")
+        return ended.replace(message=f"fork failed in it: its limit of processes is {limit}")
 
     def remove_group(self) -> None:
         if self.group is not None:
