@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,6 +58,8 @@ def rooms() -> dict[str, list[str]]:
 @pytest.mark.parametrize("room", rooms())
 @pytest.mark.slow
 def test_every_row_gives_finite_numbers_and_leaves_nothing(room: str, place: Path) -> None:
+    if room == "ssh" and not (shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/sbin")):
+        pytest.skip("no sshd here")
     names = rooms()[room]
     done, found = benchmarks(place, "--quick", "--rows", ",".join(names))
     assert done.returncode == 0, done.stdout + done.stderr

@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import signal
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from outlive.hosts.ssh.bundle import Bundle
 from outlive.store.job_dir import JobDir
 from outlive.system import locks
 from support import pair, processes
@@ -83,6 +86,17 @@ def test_setup_carries_our_end_there_once_and_says_what_is_found(cli: Cli, box: 
     before = carried[0].stat().st_mtime_ns
     assert cli.ok("host", "check", "box")["healthy"]
     assert carried[0].stat().st_mtime_ns == before and box.root.is_dir()
+
+
+def test_what_is_carried_there_is_small_and_needs_nothing_but_python() -> None:
+    bundle = Bundle()
+    data = bundle.zipped()
+    assert len(data) < 1_000_000
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+    assert "__main__.py" in names and "outlive/far/main.py" in names
+    assert not [name for name in names if name.startswith(("outlive/mcp/", "outlive/verbs/", "outlive/cli/"))]
+    assert Bundle().name == bundle.name
 
 
 def test_no_text_of_the_caller_reaches_the_remote_command_line(cli: Cli, box: FakeSsh) -> None:

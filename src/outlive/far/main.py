@@ -18,7 +18,7 @@ from outlive.far.starting import context, start
 from outlive.hosts.ssh import wire
 from outlive.jobs import adoption
 from outlive.store.cleanup import delete
-from outlive.store.job_dir import CONTROL, JobDir
+from outlive.store.job_dir import CONTROL, LOGS, JobDir
 from outlive.store.root import Store
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fds, machine
@@ -105,7 +105,7 @@ class End:
             if kind == wire.DATA:
                 self._data += content
             else:
-                said = fastjson.loads(content)
+                said = fastjson.loads(bytes(content))
                 data, self._data = self._data, b""
                 self._obey(said, data)
 
@@ -174,8 +174,9 @@ class End:
                     self._say(gone=True)
                     return
                 raise
-        self._source = Source(self._job, said["has"])
-        self._say(followed=True, cwd=self._job.read_meta().cwd)
+        definition = self._job.read_meta()
+        self._source = Source(self._job, said["has"], definition.quota_bytes)
+        self._say(followed=True, cwd=definition.cwd)
         self._look()
 
     def _do_request(self, said: dict[str, Any], data: bytes) -> None:
@@ -274,15 +275,20 @@ class End:
 
     def _turn(self) -> None:
         assert self._source is not None
-        parts, size = [], 0
+        parts: list[bytes] = []
+        size = 0
         for data in self._source.turn():
+            if isinstance(data, tuple):
+                self._write(b"".join(parts))
+                parts, size = [], 0
+                self._send_piece(*data)
+                continue
             parts.append(data)
             size += len(data)
             if size >= _TOLD:
                 self._write(b"".join(parts))
                 parts, size = [], 0
-        if parts:
-            self._write(b"".join(parts))
+        self._write(b"".join(parts))
         if self._source.is_behind:
             self._loop.after("turn", 0, self._turn)
             return
@@ -290,6 +296,20 @@ class End:
             self._told_over = True
             self._say(over=True)
         self._loop.after("look", _LOOK_S if self._hints is None else _LOOK_AGAIN_S, self._look)
+
+    def _send_piece(self, stream: int, offset: int, count: int) -> None:
+        """Send bytes of a log. Where another program cut them out, zeros stand in their place."""
+        assert self._job is not None
+        log = self._job.open_file(LOGS[stream])
+        try:
+            while count:
+                sent = os.sendfile(self._out, log, offset, count)
+                if not sent:
+                    self._write(bytes(count))
+                    return
+                offset, count = offset + sent, count - sent
+        finally:
+            os.close(log)
 
     def _hear(self) -> None:
         """Listen to the hints of the job's supervisor."""

@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
     from outlive.store.output.gap import Gap
 
+    Piece = tuple[int, int, int]  # of a log: its stream, offset, bytes
+
 _RECORD_BYTES = 32  # of `order`
 _TURN_BYTES = 4 * wire.CHUNK  # so much is sent before requests have their turn
+_NEAR_QUOTA = 1 << 28
 
 
 class Source:
     """What a mirror has of a job, and what it gets next."""
 
-    def __init__(self, job: JobDir, has: dict[str, Any]) -> None:
+    def __init__(self, job: JobDir, has: dict[str, Any], quota_bytes: int = 1) -> None:
         """`has`: position of the output, records of `order`, bytes of each file of masks, and the
         gap, as the mirror has them."""
         self._job = job
@@ -38,6 +41,7 @@ class Source:
         self._masks: list[int] = list(has["masks"])
         self._gap = bytes.fromhex(has["gap"])
         self._missing = 0
+        self._quota: int = quota_bytes
         self._events = 0  # where the next event begins in the file
         self._state: dict[str, Any] | None = None
         self._snapshot: tuple[State | None, int] = (None, 0)
@@ -53,8 +57,9 @@ class Source:
         with Output(self._job, stored=True) as output:
             self._snapshot = state, output.end
 
-    def turn(self) -> Iterator[bytes]:
-        """Yield the next messages. None when the mirror has all of what `look` saw."""
+    def turn(self) -> Iterator[bytes | Piece]:
+        """Yield the next messages: bytes, or a piece of a log that follows its header. None when
+        the mirror has all of what `look` saw."""
         state, end = self._snapshot
         if self._at < end:
             yield from self._output(end)
@@ -70,10 +75,17 @@ class Source:
 
     # --- output ---
 
-    def _output(self, end: int) -> Iterator[bytes]:
+    def _output(self, end: int) -> Iterator[bytes | Piece]:
         sent = 0
         with Output(self._job, stored=True) as output:
             while self._at < min(end, output.end) and sent < _TURN_BYTES:
+                piece = self._long_piece(output, end)
+                if piece is not None:
+                    stream, offset, count = piece
+                    yield wire.header(stream, offset, count)
+                    yield piece
+                    self._at, sent = self._at + count, sent + count
+                    continue
                 at, records, found = output.steady(self._next, output)
                 if (at, records) == (self._at, self._records) and not found:
                     break
@@ -84,10 +96,25 @@ class Source:
                     sent += len(data)
                     yield wire.message(kind, place, data)
 
-    def _next(self, output: Output) -> tuple[int, int, list[wire.Message]]:
+    def _long_piece(self, output: Output, end: int) -> Piece | None:
+        """Return a long piece of one stream that comes next; the kernel copies it from the log to
+        the connection. None: there is none, or the quota may take some of it meanwhile."""
+        if not self._records or output.gap is not NO_GAP or 0 < self._quota < output.end + _NEAR_QUOTA:
+            return None
+        found = self._starts(self._records - 1, self._records, NO_GAP)
+        start, record = found[0][1], found[0][2]
+        stop = min(end, output.end, found[1][1] if len(found) > 1 else end)
+        count = min(stop - self._at, _TURN_BYTES)
+        if count < wire.CHUNK or self._at < start or output.missing[record[8]]:
+            return None
+        stream, offset = record[8], int.from_bytes(record[16:24], "little")
+        return stream, offset + self._at - start, count
+
+    def _next(self, output: Output) -> tuple[int, int, list[tuple[int, int, bytes]]]:
         """Return (position after it, records after it, messages). Nothing here changes: this is
         repeated if the gap grows meanwhile."""
-        at, records, found = self._at, self._records, []
+        found: list[tuple[int, int, bytes]] = []
+        at, records = self._at, self._records
         stop, gap = output.end, output.gap
         if gap is not NO_GAP:
             if at >= gap.merged.start:

@@ -19,20 +19,29 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files make the same bundle
 
 
 class Bundle:
-    """The files of the bundle. `name` changes with their contents, so another version never
-    replaces the files of one that runs."""
+    """The files of the bundle. They are read when `name` is first asked for."""
 
     def __init__(self) -> None:
-        self._files = dict(_files())
-        digest = hashlib.sha256()
-        for name, data in self._files.items():
-            digest.update(f"{name}\0{len(data)}\0".encode() + data)
-        self.name = f"{outlive.__version__}-{digest.hexdigest()[:16]}"
+        self._files: dict[str, bytes] = {}
+        self._name = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the bundle, which changes with the contents of the files: another version
+        never replaces the files of one that runs."""
+        if not self._name:
+            self._files = dict(_files())
+            digest = hashlib.sha256()
+            for name, data in self._files.items():
+                digest.update(f"{name}\0{len(data)}\0".encode() + data)
+            self._name = f"{outlive.__version__}-{digest.hexdigest()[:16]}"
+        return self._name
 
     def zipped(self) -> bytes:
         """Return the zipapp (PEP 441)."""
         import zipfile
 
+        assert self.name
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             for name, data in self._files.items():

@@ -73,7 +73,7 @@ class Connection:
         fds.set_pipe_size(self._in, _PIPE_BYTES)
         os.set_blocking(self._in, False)
         os.set_blocking(self.out, False)
-        self.send(stub.line(bundle.name))
+        self.send(stub.line(bundle.name))  # the files are read while ssh connects
 
     def fileno(self) -> int:
         return self._in

@@ -279,7 +279,7 @@ def _asked(connection: Connection, host: Host) -> tuple[dict[str, Any], dict[str
         poller.poll(left_s * 1000)
         connection.flush()
         for _, _, data in connection.messages():
-            said = fastjson.loads(data)
+            said = fastjson.loads(bytes(data))
             if "refused" in said:
                 raise Broken(str(said["error"]["message"]))
             if "checked" in said:

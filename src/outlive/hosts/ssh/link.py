@@ -33,7 +33,7 @@ class Link:
         bundle: Bundle,
         *,
         on_up: Callable[[], None],
-        on_message: Callable[[int, int, bytes], None],
+        on_message: Callable[[int, int, bytes | memoryview], None],
         on_down: Callable[[str], None],
     ) -> None:
         self._loop = loop

@@ -187,14 +187,14 @@ class Mirror:
 
     # --- what comes ---
 
-    def _take(self, kind: int, at: int, data: bytes) -> None:
+    def _take(self, kind: int, at: int, data: bytes | memoryview) -> None:
         if kind != wire.WORD:
             self._replica.take(kind, at, data)
             if kind in (wire.STDOUT, wire.STDERR, wire.MASK0, wire.MASK1):
                 self._control.output()
                 self._recorder.output()
             return
-        said = fastjson.loads(data)
+        said = fastjson.loads(bytes(data))
         if "events" in said:
             self._take_events(said["events"])
         elif "state" in said:

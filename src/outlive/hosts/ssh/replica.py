@@ -55,7 +55,7 @@ class Replica:
         """The length of the merged output that is here."""
         return self._position()[0]
 
-    def take(self, kind: int, at: int, data: bytes) -> None:
+    def take(self, kind: int, at: int, data: bytes | memoryview) -> None:
         """Write what has come."""
         if kind <= wire.ORDER:
             _write_at(self._fds[kind], data, at)
@@ -63,9 +63,9 @@ class Replica:
             if self._masks:
                 _write_at(self._masks[kind - wire.MASK0], data, at)
         elif kind == wire.GAP:
-            self._take_gap(data)
+            self._take_gap(bytes(data))
         elif kind == wire.MISSING:
-            atomic_file.write_atomic(self._job.fd, MISSING, data)
+            atomic_file.write_atomic(self._job.fd, MISSING, bytes(data))
 
     def _take_gap(self, data: bytes) -> None:
         gap = unpacked(data[:_SLOT_BYTES])
@@ -142,8 +142,7 @@ class Replica:
         self._fds, self._masks = [], []
 
 
-def _write_at(fd: int, data: bytes, at: int) -> None:
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(fd, view, at)
-        view, at = view[written:], at + written
+def _write_at(fd: int, data: bytes | memoryview, at: int) -> None:
+    while data:
+        written = os.pwrite(fd, data, at)
+        data, at = data[written:], at + written

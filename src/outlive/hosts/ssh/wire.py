@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    Message = tuple[int, int, bytes]
+    Message = tuple[int, int, bytes | memoryview]
 
 _HEADER = struct.Struct("<BQI")
 # Bytes of a file of the job at this position; the first two are the logs, by number of the stream
@@ -31,6 +31,10 @@ BEAT_S = 5.0  # our end says something at least this often
 SILENCE_S = 20.0  # a connection on which nothing came for so long is dead
 
 
+def header(kind: int, at: int, length: int) -> bytes:
+    return _HEADER.pack(kind, at, length)
+
+
 def message(kind: int, at: int, data: bytes) -> bytes:
     return _HEADER.pack(kind, at, len(data)) + data
 
@@ -40,29 +44,36 @@ def word(**content: Any) -> bytes:
 
 
 class Parser:
-    """Cuts a stream of bytes into messages."""
+    """Cuts a stream of bytes into messages. The bytes of a log are handed on as they come, as
+    several messages."""
 
     def __init__(self) -> None:
-        self._data = bytearray()
+        self._data = bytearray()  # of a message that is not whole
+        self._body: tuple[int, int, int] | None = None  # of a log: kind, position, and how much is left
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """Yield each message that is whole now."""
-        self._data += data
-        at, size = 0, len(self._data)
-        view = memoryview(self._data)
-        try:
-            while size - at >= _HEADER.size:
-                kind, place, length = _HEADER.unpack_from(view, at)
-                begin = at + _HEADER.size
-                if size - begin < length:
-                    break
-                at = begin + length
-                yield kind, place, bytes(view[begin:at])
-        finally:
-            view.release()
-            del self._data[:at]
-
-    def rest(self) -> bytes:
-        """Take what is not a whole message."""
-        data, self._data = bytes(self._data), bytearray()
-        return data
+        """Yield what can be handed on now. Bytes of a log are valid until the next step."""
+        if self._data:
+            self._data += data
+            data, self._data = bytes(self._data), bytearray()
+        view, at = memoryview(data), 0
+        while at < len(data):
+            if self._body is not None:
+                kind, place, left = self._body
+                part = view[at : at + left]
+                at, left = at + len(part), left - len(part)
+                self._body = (kind, place + len(part), left) if left else None
+                yield kind, place, part
+                continue
+            if len(data) - at < _HEADER.size:
+                break
+            kind, place, length = _HEADER.unpack_from(view, at)
+            begin = at + _HEADER.size
+            if kind <= STDERR and length:
+                self._body, at = (kind, place, length), begin
+                continue
+            if len(data) - begin < length:
+                break
+            at = begin + length
+            yield kind, place, bytes(view[begin:at])
+        self._data += view[at:]
