@@ -35,8 +35,8 @@ python = "{python}"
 
 
 @pytest.fixture
-def box(place: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSsh:
-    found = FakeSsh(place)
+def box(place: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> FakeSsh:
+    found = FakeSsh(place, tmp_path_factory.getbasetemp() / "carried")
     monkeypatch.setenv("FAKE_SSH", str(found.place))
     monkeypatch.setenv("PATH", f"{found.bin}:{os.environ['PATH']}")
     path = place / "home/.config/outlive/config.toml"

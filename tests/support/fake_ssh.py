@@ -8,10 +8,10 @@ each connection to come, after how many bytes from the other machine it breaks (
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+from support import processes
 from support.wait import until
 
 _PROGRAM = f"""#!{sys.executable} -IS
@@ -58,13 +58,18 @@ while True:
 class FakeSsh:
     """The machine `box` behind the program. Its home is `home`."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, carried: Path) -> None:
+        """`carried`: where our end lies, unpacked and compiled once for all tests."""
         self.place = place / "ssh"
         self.home = self.place / "home"
         self.root = self.home / ".local/share/outlive/remote-jobs"
         self.bin = self.place / "bin"
         for path in (self.home, self.bin):
             path.mkdir(parents=True)
+        far = self.home / ".local/share/outlive/far"
+        far.parent.mkdir(parents=True)
+        carried.mkdir(exist_ok=True)
+        far.symlink_to(carried)
         program = self.bin / "ssh"
         program.write_text(_PROGRAM, encoding="utf-8")
         program.chmod(0o755)
@@ -89,8 +94,8 @@ class FakeSsh:
 
     def connections(self) -> list[int]:
         """Return the pids of the programs that run."""
-        done = subprocess.run(["pgrep", "-f", str(self.bin / "ssh")], capture_output=True, text=True, check=False)
-        return [int(word) for word in done.stdout.split()]
+        program = str(self.bin / "ssh")
+        return [pid for pid in processes.all_pids() if program in processes.command_line(pid)]
 
     def jobs(self) -> list[Path]:
         """Return the job directories there."""
