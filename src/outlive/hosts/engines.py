@@ -12,6 +12,7 @@ context of the call (jobs/context.py), `host` a `Host`.
   return a socket, on which the start is reported as a supervisor does it (jobs/starting.py).
 * `resumed(ctx, job, found)`: return the inspection of a job that has not ended, with what the
   engine says of it. Every reader calls this where it would adopt a job of this machine. With
+  `TELLS_ENDS` also of one that has ended, because the engine's word for that comes later. With
   `MIRRORS` the job's directory is a copy of another one: then also of a job that has ended and is
   still marked live, because the other one is still there.
 * `connect(job)`: return a connection to the job's control socket. Errors: OutliveError, retryable
@@ -89,15 +90,21 @@ def of_job(job: JobDir, definition: Definition) -> ModuleType | None:
 
 
 def resumed(ctx: Any, job: JobDir, found: Inspection) -> Inspection:
-    """Return the inspection of a job on another host that has not ended, with what its engine
-    says."""
+    """Return the inspection of a job on another host, with what its engine says."""
     engine = of_job(job, found.definition)
     if engine is None or found.damage is not None:
         return found
-    if found.state.finished and not getattr(engine, "MIRRORS", False):
-        return found
+    if found.state.finished and not getattr(engine, "TELLS_ENDS", False):
+        mirrored = getattr(engine, "MIRRORS", False) and not found.supervised
+        if not mirrored or not ctx.store.is_marked_live(job.job_id):
+            return found
     seen: Inspection = engine.resumed(ctx, job, found)
     return seen
+
+
+def tells_ends(job: JobDir, definition: Definition) -> bool:
+    """Return whether the engine of a job knows ends that no process of ours has seen."""
+    return bool(getattr(of_job(job, definition), "TELLS_ENDS", False))
 
 
 def described(job: JobDir, definition: Definition, state: str) -> dict[str, Any]:

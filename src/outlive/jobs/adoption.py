@@ -52,11 +52,13 @@ def _elsewhere(ctx: Context, job: JobDir, found: Inspection) -> Inspection:
     here: its command could not be looked after."""
     if found.definition.host is None:
         return found
-    if found.state.finished and (found.supervised or not ctx.store.is_marked_live(job.job_id)):
-        return found
     from outlive.hosts import engines  # late: most jobs run on this machine
 
-    return engines.resumed(ctx, job, found)
+    found = engines.resumed(ctx, job, found)
+    # Where no mirror does it, a process here tells the sinks, and looks after nothing else
+    if _end_untold(ctx, job, found) and engines.tells_ends(job, found.definition):
+        _adopt(ctx, job, found)
+    return found
 
 
 def require_in_place(job: JobDir) -> None:

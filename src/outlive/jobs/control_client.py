@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _RETRY_S = 0.25  # at the longest, between two looks for a supervisor
 _ELSEWHERE_S = 0.5
+_FAR_S = 25.0
 
 
 class ControlClient:
@@ -62,6 +63,11 @@ class ControlClient:
         self._sock = sock
         self._retry_s = 0.005
         return True
+
+    @property
+    def patience_s(self) -> float:
+        """How long an answer may take: longer if the request has to get to another machine."""
+        return limits.CONTROL_S + (_FAR_S if self._sock is None and _is_elsewhere(self._job) else 0.0)
 
     @property
     def connected(self) -> bool:

@@ -10,6 +10,7 @@ import os
 import stat
 
 from outlive import limits
+from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.labels import check_tags, name_of
 from outlive.core.records import EXEC, LOCAL, Definition
 from outlive.core.units import timestamp
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 
     from outlive.hosts.engines import Host
     from outlive.jobs.context import Context
-
-
-def _is_env_name(text: str) -> bool:
-    return text.isascii() and text.isidentifier()
 
 
 class Plan:
@@ -279,22 +276,9 @@ def _not_entered(path: str) -> str:
     return f"cannot be reached: {closed} may not be entered"
 
 
-def check_env(env: dict[str, str]) -> dict[str, str]:
-    """Return the variables.
-
-    Errors: invalid_argument for a name or value that no environment can hold.
-    """
-    for name, value in env.items():
-        if not _is_env_name(name):
-            raise invalid("env", f"not the name of a variable: {name!r}", hint="Letters, digits and _, no digit first.")
-        if "\0" in value:
-            raise invalid("env", f"the value of {name} holds a NUL character")
-    return dict(env)
-
-
 def _mask(names: Any) -> list[str]:
     for name in names:
-        if not _is_env_name(name):
+        if not is_env_name(name):
             raise invalid(
                 "mask", f"not the name of a variable: {name!r}", hint=f"{argument('mask')} takes names, not values."
             )
@@ -317,43 +301,6 @@ def _warn_of_masks(ctx: Context, names: list[str], env: dict[str, str]) -> None:
         values = "value of {} is" if len(short) == 1 else "values of {} are"
         which = values.format(", ".join(short))
         ctx.warnings.append(f"The {which} too short to be masked in output (under {limits.MASKED_CHARS} characters).")
-
-
-def read_env_files(paths: list[str]) -> dict[str, str]:
-    """Return the variables of files with NAME=VALUE lines. Blank and # lines are skipped, and a
-    later file wins.
-
-    Errors: invalid_argument, io_error.
-    """
-    found: dict[str, str] = {}
-    for path in paths:
-        try:
-            data = _read_regular(path)
-        except OSError as error:
-            raise from_os(f"reading the env file {path}", error) from error
-        if len(data) > limits.MAX_ENV_FILE_BYTES:
-            raise invalid("env_file", f"{path} is larger than {limits.MAX_ENV_FILE_BYTES:,} bytes")
-        for number, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n"), 1):
-            text = line.strip(" \t\r")
-            if not text or text.startswith("#"):
-                continue
-            name, equals, value = text.partition("=")
-            if not equals or not _is_env_name(name.strip()):
-                raise invalid("env_file", f"{path}:{number} is not NAME=VALUE", hint="Quotes and export are not read.")
-            found.update(check_env({name.strip(): value}))
-    return found
-
-
-def _read_regular(path: str) -> bytes:
-    """Return the beginning of a plain file.
-
-    A FIFO or a device is refused: reading it could block for ever.
-    """
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise invalid("env_file", f"{path} is not a plain file")
-        return file.read(limits.MAX_ENV_FILE_BYTES + 1)
 
 
 def _systemd_scope(ctx: Context, args: dict[str, Any]) -> bool:

@@ -89,7 +89,7 @@ def end(
     control = ControlClient(job, output=False)
     try:
         asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner, "removing": removing}
-        deadline = time.monotonic() + limits.CONTROL_S
+        deadline = time.monotonic() + control.patience_s
         while True:
             answer = (yield from control.answer(deadline)) if control.request(asked) else None
             if answer is not None and not answer["ok"]:

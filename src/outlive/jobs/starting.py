@@ -9,6 +9,7 @@ import os
 import time
 
 from outlive import fastjson, limits
+from outlive.core.env_files import read_env_files
 from outlive.core.records import LOCAL, watches_of
 from outlive.errors import OutliveError, argument, from_os
 from outlive.jobs import adoption, job_answer, lookup
@@ -275,7 +276,7 @@ def plan_of_created(ctx: Context, job: JobDir) -> Plan:
     definition = job.read_meta()
     host = definition_module.host_of(ctx, definition.host or LOCAL)
     definition_module.directory_on(ctx, host, definition.cwd)
-    overrides = {**definition_module.read_env_files(definition.env_files), **definition.env}
+    overrides = {**read_env_files(definition.env_files), **definition.env}
     stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path)
     return definition_module.Plan(definition, overrides, stdin_fd=stdin_fd)
 

@@ -19,6 +19,8 @@ from outlive.system import fault_points, machine, process, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from outlive.store.job_dir import JobDir
     from outlive.store.root import Store
 
@@ -214,25 +216,37 @@ def _give_up_sinks(store: Store, job: JobDir, definition: Definition, why: str) 
         return
 
 
-def _write_down(store: Store, job: JobDir, ended: State, definition: Definition) -> State:
+def record_end(
+    store: Store, job: JobDir, ended: State, definition: Definition, event: tuple[str, dict[str, Any]] | None = None
+) -> State:
+    """Write the end of a job down that the engine of another host knows of, and return the state
+    that counts. `event`: what to record before it."""
+    return _write_down(store, job, ended, definition, event)
+
+
+def _write_down(
+    store: Store, job: JobDir, ended: State, definition: Definition, event: tuple[str, dict[str, Any]] | None = None
+) -> State:
     try:
         taken = Locks(job)
     except (BlockingIOError, OSError):
         return ended  # another process is at it, or the store is read-only: the answer is the same
     fault_points.at("lost_locked")
     try:
-        return _written(store, job, ended, definition)
+        return _written(store, job, ended, definition, event)
     finally:
         taken.close()
 
 
-def _written(store: Store, job: JobDir, ended: State, definition: Definition) -> State:
+def _written(
+    store: Store, job: JobDir, ended: State, definition: Definition, event: tuple[str, dict[str, Any]] | None = None
+) -> State:
     """Write the end down, and return the state that counts. The caller holds the job's locks."""
     try:
         now = job.read_state()
         if now is not None and now.finished:
             return now
-        _record_end(job, ended)  # first: a reader that sees the outcome expects a complete history
+        _record_end(job, ended, event)  # first: a reader that sees the outcome expects a complete history
         fault_points.at("lost_told")
         written = job.write_state(ended)
         job.release_reserve()
@@ -248,7 +262,7 @@ def _written(store: Store, job: JobDir, ended: State, definition: Definition) ->
     return written
 
 
-def _record_end(job: JobDir, ended: State) -> None:
+def _record_end(job: JobDir, ended: State, event: tuple[str, dict[str, Any]] | None = None) -> None:
     """Add the end to the history, unless an earlier reader did and was killed afterwards."""
     from outlive.store import fault_report  # rare
     from outlive.store import history as history_module
@@ -261,6 +275,8 @@ def _record_end(job: JobDir, ended: State) -> None:
     history = history_module.History(job)
     # Else an earlier reader was killed here
     if not history_module.has(job, history_module.FINISHED):
+        if event is not None:
+            history.add(event[0], seq, **event[1])
         for fault in faults:
             history.add(history_module.FAULT, seq, **fault)
         history.add(history_module.FINISHED, seq, **history_module.outcome_of(ended))

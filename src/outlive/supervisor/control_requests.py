@@ -46,6 +46,7 @@ _OPS: dict[str, dict[str, tuple[Check, *tuple[Any, ...]]]] = {
         "signal": (_is_signal,),
         "grace_ms": (_is_whole(0, limits.MAX_DURATION_MS), limits.KILL_GRACE_MS),
         "by": (_is_text, ""),
+        "cause": (lambda value: value in ("kill", "timeout"), "kill"),
         "removing": (_is_flag, False),
     },
     "ping": {},

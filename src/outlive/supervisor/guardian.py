@@ -76,18 +76,21 @@ def fork_guardian(
     *,
     spare: bool,
     lasting: bool = False,
+    ready_to_guard: Callable[[], None] = lambda: None,
 ) -> None:
     """Fork a guardian that gets its jobs through `sock`; its supervisor gets them through
     `supervisor_sock`.
 
     `fork` is a function of `daemonize`. `spare`: no job is waiting for the pair yet. `lasting`:
-    more than one may come.
+    more than one may come. `ready_to_guard` is called in the guardian once its supervisor exists.
     """
     keep = {sock.fileno(), supervisor_sock.fileno()}
-    fork(lambda: _guard(sock, supervisor_sock, spare=spare, lasting=lasting), keep, tree.GUARDIAN)
+    fork(lambda: _guard(sock, supervisor_sock, spare, lasting, ready_to_guard), keep, tree.GUARDIAN)
 
 
-def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool, lasting: bool) -> int:
+def _guard(
+    sock: socket.socket, supervisor_sock: socket.socket, spare: bool, lasting: bool, ready_to_guard: Callable[[], None]
+) -> int:
     """Run the guardian's whole life."""
     signals.survive(SURVIVED)
     prctl.become_subreaper()
@@ -105,6 +108,7 @@ def _guard(sock: socket.socket, supervisor_sock: socket.socket, *, spare: bool, 
         return Worker(supervisor_sock, line_there, escrow, stdin_escrow).run(lasting=lasting)
 
     child = daemonize.fork_into(body, keep, tree.SUPERVISOR, clean=True)
+    ready_to_guard()
     held_code.hold(*LATE_IN_GUARDIAN)  # while the supervisor starts the job
     supervisor_sock.close()
     line_there.close()

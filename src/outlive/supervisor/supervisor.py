@@ -446,7 +446,7 @@ class Supervisor:
             self._doomed = True
             self._recorder.silence()
         number, grace_ms = request["signal"], request["grace_ms"]
-        self._record_ending("kill", request["by"], signals.name_of(number), grace_ms)
+        self._record_ending(request["cause"], request["by"], signals.name_of(number), grace_ms)
         if number in (signal.SIGTERM, signal.SIGKILL):
             self._killer.end(number, grace_ms / 1000)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,9 +58,14 @@ def clean_slate() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
 
 
-def _ignore(_number: int, _frame: object) -> None:
-    """Do nothing. It is a handler, because an ignored signal (SIG_IGN) stays ignored in every
+# When each signal that this process survived came last (time.monotonic seconds)
+received: dict[int, float] = {}
+
+
+def _ignore(number: int, _frame: object) -> None:
+    """Only note it. It is a handler, because an ignored signal (SIG_IGN) stays ignored in every
     program that this process starts (execve(2))."""
+    received[number] = time.monotonic()
 
 
 def survive(numbers: Iterable[int]) -> None:

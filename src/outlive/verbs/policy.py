@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from outlive.core.env_files import check_env
 from outlive.core.records import SANDBOXES
 from outlive.errors import argument, from_os, invalid
 from outlive.jobs import definition
@@ -36,7 +37,7 @@ def policy_check(
 
     words, wrapper = definition.command_of(ctx, command, shell)
     directory = definition.working_directory(ctx, cwd)
-    variables = definition.check_env(env or {})
+    variables = check_env(env or {})
     policy = ctx.config.policy()
     answer = {"config": ctx.config.path, "cwd": directory}
     if policy is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.core.env_files import check_env, read_env_files
 from outlive.core.ids import new_id
 from outlive.core.records import LOCAL
 from outlive.core.units import timestamp
@@ -32,7 +33,7 @@ def restart(
     """Start a new job with the same definition. The old job and its output stay."""
     reply = starting.Reply.taken_from(args)
     with lookup.open_job(ctx, job) as old:
-        plan = _plan(ctx, old, definition_module.check_env(env or {}), host)
+        plan = _plan(ctx, old, check_env(env or {}), host)
     return (yield from starting.run_job(ctx, plan, reply))
 
 
@@ -53,7 +54,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         raise invalid(
             "job", "its input was the stdin of the command that started it, which is gone", hint="Use run again."
         )
-    overrides = {**definition_module.read_env_files(before.env_files), **before.env, **env}
+    overrides = {**read_env_files(before.env_files), **before.env, **env}
     masked = sorted(set(before.masked_env) | (env.keys() & set(before.mask)))
     definition = before.replace(
         job_id=new_id(),

@@ -90,7 +90,7 @@ def ask(
     answers.
     """
     control = ControlClient(job, output=False)
-    deadline = time.monotonic() + wait_s + limits.CONTROL_S
+    deadline = time.monotonic() + wait_s + control.patience_s
     try:
         asked = control.request(request, files)
         answer = (yield from control.answer(deadline)) if asked else None

@@ -6,8 +6,13 @@ from outlive.system import cgroup, oom, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from outlive.core.records import State
 
+# Of a job in an allocation: asks its engine why the command was ended by a signal that is not ours.
+# Returns the reason and a sentence; None if the engine knows of nothing
+ask_engine: Callable[[], tuple[str, str] | None] | None = None
 _KILLED = 137  # what a shell tells of a child that SIGKILL ended: 128 + 9
 
 
@@ -20,6 +25,10 @@ def judged(ended: State) -> State:
     either that group holds nothing but this job, or the kernel's log names the command. Where the
     last is not known, the reason stays, and the message says what is known.
     """
+    if ask_engine is not None and ended.reason == "signal" and (told := ask_engine()) is not None:
+        reason, message = told
+        ending = {"cause": reason, "by": "engine", "signal": ended.signal, "at": ended.finished_at, "kill_at_ns": None}
+        return ended.replace(reason=reason, message=message, ending=ending)
     by_signal = ended.signal == "SIGKILL" and ended.reason == "signal"
     if not by_signal and ended.exit_code != _KILLED:
         return ended

@@ -1,0 +1,86 @@
+"""Carry a job's control connection over a pair of byte streams, files in messages included.
+
+The control socket of a job (supervisor/control_server.py) takes whole messages with open files;
+what leads to another machine carries bytes. Each message becomes a frame: a line of JSON with the
+sizes of the message and of its files, then their bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from outlive import fastjson, limits
+from outlive.system import fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import IO
+
+_LINE_BYTES = 4096
+_MOST_BYTES = limits.MAX_STDIN_WRITE_BYTES + limits.CONTROL_BYTES
+_SHUT_RD = 0  # sys/socket.h
+
+
+def write_frame(out: IO[bytes], message: bytes, files: list[bytes]) -> None:
+    """Errors: OSError."""
+    sizes = [len(message), *map(len, files)]
+    out.write(b"".join((fastjson.dumps(sizes).encode(), b"\n", message, *files)))
+    out.flush()
+
+
+def read_frame(source: IO[bytes]) -> tuple[bytes, list[bytes]] | None:
+    """Return a message and the contents of its files; None at the end of the stream, or if what
+    comes is no frame."""
+    try:
+        sizes = fastjson.loads(source.readline(_LINE_BYTES))
+        if not all(type(size) is int and 0 <= size <= _MOST_BYTES for size in sizes):
+            return None
+        parts = [source.read(size) for size in sizes]
+    except (OSError, ValueError, TypeError):
+        return None
+    if not parts or [len(part) for part in parts] != sizes:
+        return None
+    return parts[0], parts[1:]
+
+
+def carry(sock: socket.socket, source: IO[bytes], out: IO[bytes]) -> bool:
+    """Carry messages both ways until one side ends. Return whether any came from `source`."""
+    threading.Thread(target=_from_socket, args=(sock, out), daemon=True).start()
+    came = False
+    while (frame := read_frame(source)) is not None:
+        message, contents = frame
+        files = [fds.memory_file("relayed", content) for content in contents]
+        try:
+            fds.send(sock, message, tuple(files))
+        except OSError:
+            break
+        finally:
+            for fd in files:
+                os.close(fd)
+        came = True
+    try:
+        sock.shutdown(_SHUT_RD)
+    except OSError:
+        return came
+    return came
+
+
+def _from_socket(sock: socket.socket, out: IO[bytes]) -> None:
+    """Carry what the socket says, and end the stream behind it."""
+    try:
+        while True:
+            message, files = fds.receive(sock, limits.CONTROL_BYTES)
+            contents = [fds.read_all(fd) for fd in files]
+            for fd in files:
+                os.close(fd)
+            if not message:
+                break
+            write_frame(out, message, contents)
+    except (OSError, ValueError):
+        pass
+    try:
+        out.close()
+    except OSError:
+        return

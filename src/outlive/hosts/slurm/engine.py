@@ -1,0 +1,400 @@
+"""The engine for hosts of kind slurm: the functions that hosts/engines.py names.
+
+A job is one sbatch of a fixed script, whose name is the job's id. Guardian and supervisor run in
+the allocation (batch.py), on the same job directory, so everything that only reads works as for a
+job of this machine. What Slurm says counts where they left no outcome.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from outlive.core.units import seconds_of, timestamp
+from outlive.errors import OutliveError, argument, from_os, invalid
+from outlive.hosts.slurm import programs, snapshot, verdict
+from outlive.store import engine_record, history
+from outlive.store.inspect import Inspection, inspect_job, record_end
+from outlive.store.job_dir import Locks
+from outlive.system import fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Generator
+    from typing import Any
+
+    from outlive.core.records import Definition, State
+    from outlive.hosts.engines import Host
+    from outlive.store.job_dir import JobDir
+
+SHARES_FILES = TELLS_ENDS = True
+NAME = "slurm"
+LOG = "engine.log"  # what the batch script says before the supervisor has started
+_SUBMIT_S = 60.0  # a busy controller lets sbatch wait
+_SETTLE_S = 5.0  # a shared file system may show an outcome later than Slurm shows the end
+_SUPERVISED_AGE_S = 60.0  # how old Slurm's word may be while the job's lock is held
+_SERVER_WAIT_S = 0.3
+_REMEMBERED_S = 240.0  # Slurm forgets jobs after 300 s (MinJobAge, slurm.conf(5))
+_SCRIPT = str(Path(__file__).with_name("batch.sh"))
+_WARN_S = 30  # before the time limit, at least; Slurm sends the signal up to a minute earlier (sbatch(1))
+_MINUTE_MS = 60_000
+_LOG_BYTES = 65_536
+_OWN_BYTES = 64 * 1024**2  # guardian and supervisor count as parts of the job
+
+
+# --- before the job -------------------------------------------------------------------------------
+
+
+def planned(ctx: Any, host: Host, definition: Definition) -> Definition:
+    """Return the definition as it is to be stored. Errors: not_supported, denied, launch_failed."""
+    programs.path("sbatch", host.settings)
+    if definition.masked_env:
+        names = ", ".join(definition.masked_env)
+        hint = f"Put them into a file that the nodes see, and name it with {argument('env_file')}."
+        message = (
+            f"{names} cannot be masked on {host.name}: Slurm writes the environment of a job to its controller's disk"
+        )
+        raise OutliveError("not_supported", message, hint=hint)
+    if definition.stdin == "caller":
+        hint = f"Use {argument('stdin_data')}, a file, or {argument('stdin')} open and write."
+        raise OutliveError("not_supported", f"the stdin of this command does not reach {host.name}", hint=hint)
+    wanted = definition.resources or {}
+    if wanted.get("options") and not host.settings.get("caller_options"):
+        hint = f"caller_options = true in [hosts.{host.name}] of the configuration lets them."
+        raise OutliveError("denied", f"calls may not give options for {host.name}", hint=hint)
+    cpus = wanted.get("cpus")
+    if cpus is not None and cpus != int(cpus):
+        raise invalid("resources", f"Slurm gives whole processors: cpus is {math.ceil(cpus)}, not {cpus}")
+    return definition
+
+
+def _flags(host: Host, definition: Definition) -> list[str]:
+    """Return the flags of sbatch that say what the job is given."""
+    wanted = definition.resources or {}
+    warn_s = max(_WARN_S, math.ceil(definition.kill_after_ms / 1000))
+    flags = [
+        "--parsable",
+        f"--job-name={definition.job_id}",
+        "--no-requeue",  # a command is not repeatable
+        "--export=ALL",
+        "--chdir=/",
+        f"--signal=B:TERM@{warn_s}",
+        "--open-mode=append",
+        f"--output={_escaped(os.path.join(definition.root, definition.job_id, LOG))}",
+    ]
+    if definition.timeout_ms:  # the supervisor keeps the exact limit, and Slurm's comes after it
+        minutes = math.ceil((definition.timeout_ms + definition.kill_after_ms) / _MINUTE_MS) + 1
+        flags.append(f"--time={minutes}")
+    if "cpus" in wanted:
+        flags += ["--ntasks=1", f"--cpus-per-task={int(wanted['cpus'])}"]
+    if "memory" in wanted:
+        flags.append(f"--mem={math.ceil((wanted['memory'] + _OWN_BYTES) / 1024)}K")
+    if "gpus" in wanted:
+        flags.append(f"--gpus={wanted['gpus']}")
+    if wanted.get("nice"):
+        flags.append(f"--nice={wanted['nice'] * 100}")
+    flags += host.settings.get("options") or []
+    for name, value in (wanted.get("options") or {}).items():
+        if value not in (False, "false"):
+            flags.append(f"--{name}" if value in (True, "true") else f"--{name}={value}")
+    return flags
+
+
+def _escaped(path: str) -> str:
+    """Return a path in which Slurm replaces nothing."""
+    return path.replace("\\", "\\\\").replace("%", "%%")
+
+
+# --- the submission -------------------------------------------------------------------------------
+
+
+def submit(ctx: Any, host: Host, job: JobDir, plan: Any, locks: Locks) -> Generator[None, None, None]:
+    """Hand the job to Slurm. Errors: launch_failed, and nothing will run then."""
+    definition: Definition = plan.definition
+    python = host.settings.get("python") or sys.executable
+    record: dict[str, Any] = {
+        "kind": NAME,
+        "host": host.name,
+        "python": python,
+        "programs": host.settings.get("programs"),
+        "engine": {"name": NAME, "job_id": None, "state": None},
+        "queue": {"state": "SUBMITTING", "since": timestamp()},
+        "submitted": time.time(),
+        "request": {
+            "sink_shell": list(definition.shell or ctx.shell),
+            "bounds": ctx.config.bounds(),
+            "audit": ctx.config.audit(ctx.env),
+        },
+    }
+    try:
+        engine_record.write(job, record)
+    except OSError as error:
+        raise from_os(f"writing {job.path}/{engine_record.ENGINE}", error, on="store") from error
+    yield None  # what follows waits for the controller: a server does it in a thread
+    words = [programs.path("sbatch", record), *_flags(host, definition), _SCRIPT, python, definition.root, job.job_id]
+    status, printed, error_text = _sbatch(words, ctx.env, locks)
+    engine_id = printed.strip().partition(";")[0]
+    if status != 0 or not engine_id.isdigit():
+        _take_back(job, record)
+        raise OutliveError(
+            "launch_failed",
+            f"Slurm did not take the job: {error_text or f'sbatch ended with {status}'}; nothing was run",
+            retryable=_is_retryable(error_text),
+            hint=f"`outlive host check {host.name}` tells what is missing.",
+        )
+    record["engine"]["job_id"] = engine_id
+    record["queue"]["state"] = "PENDING"
+    try:
+        engine_record.write(job, record)
+    except OSError:  # a full disk: the next reader finds the job by its name
+        return
+    _tell(job, history.SUBMITTED, host=host.name, engine=NAME, engine_job_id=engine_id)
+
+
+def _sbatch(words: list[str], env: dict[str, str], locks: Locks) -> tuple[int, str, str]:
+    """Run sbatch, which holds the job's locks too: if this process is killed, no reader looks for
+    the job before sbatch has ended."""
+    try:
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SUBMIT_S,
+            env=env,
+            pass_fds=tuple(locks.fds),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return 124, "", f"sbatch did not answer within {_SUBMIT_S:.0f} s"
+    except OSError as error:
+        raise from_os("starting sbatch", error, code="launch_failed", on="process") from error
+    return done.returncode, done.stdout.decode("utf-8", "replace"), programs.said(done.stderr)
+
+
+def _take_back(job: JobDir, record: dict[str, Any]) -> None:
+    """Make sure that nothing comes of a submission that may have been half done. A script that
+    starts all the same finds its job gone."""
+    try:
+        programs.run("scancel", record, f"--name={job.job_id}", timeout_s=5.0)
+        os.unlink(engine_record.ENGINE, dir_fd=job.fd)
+    except (OSError, OutliveError):
+        return
+
+
+def _is_retryable(text: str) -> bool:
+    return any(word in text for word in ("ontroller", "imed out", "did not answer", "emporarily", "ommunication"))
+
+
+def _tell(job: JobDir, kind: str, **content: Any) -> None:
+    """Add an event. The caller holds the job's locks."""
+    log = history.History(job)
+    log.add(kind, 0, **content)
+    log.close()
+
+
+# --- while it waits and runs ----------------------------------------------------------------------
+
+
+def resumed(ctx: Any, job: JobDir, found: Inspection) -> Inspection:
+    """Return the inspection of a job that has not ended, with what Slurm says of it."""
+    record = engine_record.read(job)
+    if record is None or (found.state.finished and not _is_worth_asking(record, found)):
+        return found
+    word = record["engine"].get("state")
+    if word not in verdict.ENDED and word != verdict.FORGOTTEN:
+        age_s = _SUPERVISED_AGE_S if found.supervised and not found.state.finished else snapshot.ASK_EVERY_S
+        wait_s = snapshot.WAIT_S if ctx.face == "cli" else _SERVER_WAIT_S
+        try:
+            seen = snapshot.take(ctx.store, record, max_age_s=age_s, wait_s=wait_s)
+        except (OSError, OutliveError):
+            seen = None
+        record = _noted(job, record, seen, found)
+    word = record["engine"].get("state")
+    if found.state.finished or (word not in verdict.ENDED and word != verdict.FORGOTTEN):
+        return found
+    # The outcome may have come to this machine after the first look
+    found = inspect_job(ctx.store, job)
+    if found.state.finished or time.time() - record["ended_seen"] < _SETTLE_S:
+        return found
+    return _judged(ctx, job, record, found)
+
+
+def _is_worth_asking(record: dict[str, Any], found: Inspection) -> bool:
+    """Return whether Slurm may still tell its word for the end of a job that has ended, and has not
+    told it yet."""
+    ended = seconds_of(found.state.finished_at) if found.state.finished_at else 0.0
+    return record["engine"].get("state") not in verdict.ENDED and time.time() - ended < _REMEMBERED_S
+
+
+def _noted(job: JobDir, record: dict[str, Any], seen: snapshot.Snapshot | None, found: Inspection) -> dict[str, Any]:
+    """Return the record with what Slurm said last; write it if that is news."""
+    after = {**record, "engine": dict(record["engine"])}
+    if seen is None or seen.failed is not None:
+        since = record.get("unreachable_since") or timestamp(time.time() if seen is None else seen.at)
+        after["unreachable_since"] = since
+    else:
+        after.pop("unreachable_since", None)
+        entry = seen.jobs.get(job.job_id)
+        if entry is not None:
+            after = _with_entry(after, entry)
+        elif not found.supervised and not found.state.finished and seen.at - record["submitted"] > _SETTLE_S:
+            after["engine"]["state"] = verdict.FORGOTTEN
+        if after["engine"]["state"] in (*verdict.ENDED, verdict.FORGOTTEN):
+            after.setdefault("ended_seen", time.time())
+    if after != record:
+        _write(job, record, after)
+    return after
+
+
+def _with_entry(after: dict[str, Any], entry: snapshot.Entry) -> dict[str, Any]:
+    queue: dict[str, Any] = {"state": entry.state, "reason": entry.reason, "since": after["queue"]["since"]}
+    if entry.start is not None and entry.state in verdict.WAITING:
+        queue["estimated_start"] = timestamp(entry.start)
+    after["engine"] |= {"job_id": entry.job_id, "state": entry.state}
+    return {**after, "queue": queue}
+
+
+def _write(job: JobDir, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Write the record, and what is new in it into the history."""
+    try:
+        engine_record.write(job, after)
+        word, old = after["engine"]["state"], before["engine"].get("state")
+        if word == old or word not in verdict.WAITING:
+            return
+        locks = Locks(job)  # a history has one writer
+    except OSError:
+        return
+    try:
+        _tell(job, history.QUEUED, state=word, reason=after["queue"].get("reason"))
+    finally:
+        locks.close()
+
+
+def _judged(ctx: Any, job: JobDir, record: dict[str, Any], found: Inspection) -> Inspection:
+    """End a job by what Slurm says, because no process of ours wrote an outcome."""
+    word = record["engine"]["state"]
+    state = found.state
+    started = state.state != "created"
+    outcome, reason, message = verdict.of(word, started=started)
+    if started and reason == "lost" and _is_over_memory(job):
+        outcome, reason, message = verdict.of("OUT_OF_MEMORY", started=True)
+    if not started and reason == "launch":
+        message += _said(job)
+    if reason == "kill":
+        state = state.replace(
+            ending={"cause": "kill", "by": "engine", "signal": None, "at": timestamp(), "kill_at_ns": None}
+        )
+    ended = state.replace(
+        state=outcome,
+        phase="finished",
+        reason=reason,
+        message=message,
+        finished_at=timestamp(),
+        started_at=state.started_at or found.definition.created_at,
+        stdin="closed",
+        waiting=None,
+    )
+    event = (history.PREEMPTED, {"state": word}) if word == "PREEMPTED" else None
+    written = record_end(ctx.store, job, ended, found.definition, event)
+    return Inspection(found.definition, written, just_ended=True)
+
+
+def _said(job: JobDir) -> str:
+    """Return what the batch script said before it ended, as a clause."""
+    text = programs.said(_log(job))
+    return f": {text}" if text else ""
+
+
+def _is_over_memory(job: JobDir) -> bool:
+    """Return whether Slurm says in the log of the job that it ended it for its memory."""
+    return any(b"slurmstepd" in line and (b"memory limit" in line or b"oom" in line) for line in _log(job).splitlines())
+
+
+def _log(job: JobDir) -> bytes:
+    try:
+        with open(job.open_file(LOG), "rb") as file:
+            return file.read(_LOG_BYTES)
+    except OSError:
+        return b""
+
+
+# --- what is asked of it --------------------------------------------------------------------------
+
+
+def connect(job: JobDir) -> socket.socket:
+    """Return a connection to the job's supervisor in its allocation. Errors: io_error."""
+    record = engine_record.read(job) or {}
+    engine_id = (record.get("engine") or {}).get("job_id")
+    if not engine_id:
+        raise OutliveError("io_error", f"job {job.job_id} is not known to Slurm yet", retryable=True, hint="Try again.")
+    here, there = fds.pair()
+    words = [sys.executable, "-P", "-m", "outlive.hosts.slurm.pump", str(there.fileno())]
+    words += [programs.path("srun", record), engine_id, record["python"], os.path.dirname(job.path), job.job_id]
+    try:
+        subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(there.fileno(),),
+            start_new_session=True,
+        )
+    except OSError as error:
+        here.close()
+        raise from_os("starting srun", error, on="process") from error
+    finally:
+        there.close()
+    return here
+
+
+def cancelled(ctx: Any, job: JobDir, found: Inspection) -> Generator[None, None, Inspection]:
+    """End a job that waits in Slurm's queue. Errors: io_error."""
+    yield None  # scancel waits for the controller
+    record = engine_record.read(job) or {}
+    try:
+        locks = Locks(job)
+    except BlockingIOError:  # it starts just now
+        return inspect_job(ctx.store, job)
+    except OSError as error:
+        raise from_os(f"locking job {job.job_id}", error, on="store") from error
+    locks.close()
+    state: State | None = job.read_state()
+    if state is not None and state.state == "created":
+        ending = {"cause": "kill", "by": ctx.owner, "signal": "SIGTERM", "at": timestamp(), "kill_at_ns": None}
+        ended = state.replace(
+            state="killed", phase="finished", reason="kill", ending=ending, finished_at=timestamp(), started_at=found.definition.created_at,
+            message="it was cancelled before it started; it never ran",
+        )  # fmt: skip
+        # Written first: from here on its script would find it ended, and run nothing
+        record_end(ctx.store, job, ended, found.definition)
+        _scancel(job, record)
+    return inspect_job(ctx.store, job)
+
+
+def forget(job: JobDir) -> None:
+    """Have Slurm give up a job that is about to be deleted. Errors: none; a script that starts all
+    the same finds its job gone."""
+    record = engine_record.read(job) or {}
+    if (record.get("engine") or {}).get("state") not in (*verdict.ENDED, verdict.FORGOTTEN):
+        _scancel(job, record)
+
+
+def _scancel(job: JobDir, record: dict[str, Any]) -> None:
+    engine_id = (record.get("engine") or {}).get("job_id")
+    try:
+        programs.run("scancel", record, engine_id or f"--name={job.job_id}")
+    except OutliveError:
+        return
+
+
+def checked(ctx: Any, host: Host, *, setup: bool = False) -> list[dict[str, Any]]:
+    """Return what is found about the cluster. There is nothing to put there: `setup` checks too."""
+    from outlive.hosts.slurm import checks
+
+    found: list[dict[str, Any]] = checks.run(ctx, host)
+    return found

@@ -1,0 +1,389 @@
+"""Jobs on a real Slurm cluster: two nodes with namespaces of their own, and everything in it killed in turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.system import tree
+from support import slurm
+from support.cli import Cli, Jobs
+from support.mcp_client import McpSession
+from support.wait import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.real_start, pytest.mark.xdist_group("slurm")]
+SOON_S = 40.0
+# Wrappers of Slurm's programs: what kills its parent stands for a kill of the process that submits
+KILL_AFTER = '#!/bin/sh\n{program} "$@" >/dev/null\nkill -9 $PPID\n'
+KILL_BEFORE = "#!/bin/sh\nkill -9 $PPID\n"
+COUNT = '#!/bin/sh\necho x >> {place}/asked\nexec {program} "$@"\n'
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[slurm.Cluster]:
+    why = slurm.missing()
+    if why is not None:
+        pytest.skip(why)
+    place = Path(tempfile.mkdtemp(prefix="slurm-"))
+    found = slurm.Cluster(place / "cluster")
+    try:
+        yield found
+    finally:
+        found.close()
+        shutil.rmtree(place)
+
+
+@pytest.fixture
+def on(cluster: slurm.Cluster, cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
+    for name, value in cluster.env.items():
+        monkeypatch.setenv(name, value)
+    cluster.mend()
+    yield Slurm(cluster, cli, place)
+    cluster.mend()
+    cluster.run("scancel", "--user=root")
+    until(lambda: not cluster.run("squeue", "-h", "-t", "PD,R,CG"), what="the queue is empty", timeout=SOON_S)
+
+
+class Slurm:
+    """The cluster as a test uses it, with a configuration that names it."""
+
+    def __init__(self, cluster: slurm.Cluster, cli: Cli, place: Path) -> None:
+        self.cluster = cluster
+        self.cli = cli
+        self.place = place
+        self._config = place / "home/.config/outlive/config.toml"
+        self._config.parent.mkdir(parents=True, exist_ok=True)
+        self.configure()
+
+    def configure(self, more: str = "") -> None:
+        text = f'[hosts.cluster]\nkind = "slurm"\ncaller_options = true\n{more}\n'
+        self._config.write_text(text, encoding="utf-8")
+
+    def wrap(self, name: str, script: str) -> None:
+        """Put a script in the place of one of Slurm's programs."""
+        programs = self.place / "programs"
+        programs.mkdir()
+        for one in ("sbatch", "squeue", "scancel", "srun", "sinfo", "scontrol"):
+            (programs / one).symlink_to(str(shutil.which(one)))
+        (programs / name).unlink()
+        (programs / name).write_text(script.format(program=shutil.which(name), place=self.place))
+        (programs / name).chmod(0o755)
+        self.configure(f'programs = "{programs}"')
+
+    def run(self, *words: str, **how: Any) -> dict[str, Any]:
+        return self.cli.ok("run", "--host", "cluster", *words, **how)
+
+    def start(self, *words: str) -> dict[str, Any]:
+        """Start a job, and return its status once it runs."""
+        job = self.run("--snapshot-after", "0", *words)["job_id"]
+        return self.until(job, lambda found: found["state"] == "running", "it runs")
+
+    def until(self, job: str, holds: Callable[[dict[str, Any]], bool], what: str) -> dict[str, Any]:
+        def look() -> dict[str, Any] | None:
+            found = self.cli.ok("status", job)
+            return found if holds(found) else None
+
+        found = until(look, what=what, timeout=SOON_S)
+        assert found is not None
+        return found
+
+    def ended(self, job: str) -> dict[str, Any]:
+        return self.until(job, lambda found: found["state"] not in ("created", "running"), "it has ended")
+
+    def events(self, job: str) -> list[str]:
+        return [event["type"] for event in self.cli.ok("events", job)["events"]]
+
+    def state(self, job: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.cli.root / job / "state.json").read_text())
+        return found
+
+    def pair(self, job: str) -> tuple[int, int]:
+        """Return guardian and supervisor of a job, as pids of this test's namespace."""
+        found: dict[str, int] = {}
+        for node in self.cluster.nodes:
+            for name in (tree.GUARDIAN, tree.SUPERVISOR):
+                for pid in node.pids_with(name, job):
+                    found[name] = pid
+        return found[tree.GUARDIAN], found[tree.SUPERVISOR]
+
+
+# --- what callers see ---------------------------------------------------------------------------------------------
+
+
+def test_a_job_runs_on_a_node_and_is_like_any_other(on: Slurm) -> None:
+    found = on.run("--wait", "--env", "NAME=value", "echo $NAME; uname -n; echo bad >&2; exit 3")
+    assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "exit")
+    assert found["output"].split() == ["value", found["output"].split()[1], "bad"]
+    assert found["output"].split()[1] in slurm.NODES
+    assert (found["host"], found["engine"]["name"]) == ("cluster", "slurm")
+    job = found["job_id"]
+    told = on.events(job)
+    assert told[0] == "submitted"
+    assert [kind for kind in told if kind in ("started_on", "started", "finished")] == [
+        "started_on",
+        "started",
+        "finished",
+    ]
+    assert on.state(job)["machine"]["id"] != Path("/etc/machine-id").read_text().strip()
+    seen = on.until(job, lambda found: found["engine"]["state"] == "FAILED", "Slurm's word is quoted")
+    assert seen["engine"]["job_id"] == found["engine"]["job_id"]
+    assert [one["job_id"] for one in on.cli.ok("list", "--host", "cluster")["jobs"]] == [job]
+    assert on.cli.ok("list", "--host", "local")["jobs"] == []
+    again = on.cli.ok("restart", job, "--wait")
+    assert (again["host"], again["exit_code"], again["restarted_from"]) == ("cluster", 3, job)
+    here = on.cli.ok("restart", job, "--wait", "--host", "local")
+    assert "host" not in here
+
+
+def test_input_environment_files_and_the_time_limit_reach_the_node(on: Slurm, work: Path) -> None:
+    (work / "vars").write_text("FROM_FILE=yes\n")
+    found = on.run(
+        "--wait",
+        "--env-file",
+        str(work / "vars"),
+        "--stdin-data",
+        "typed\n",
+        "--cwd",
+        str(work),
+        "echo $FROM_FILE; pwd; cat",
+    )
+    assert found["output"].splitlines() == ["yes", str(work), "typed"]
+    found = on.run("--wait", "--timeout", "1s", "echo begun; exec sleep 300")
+    assert (found["state"], found["reason"], found["output"]) == ("killed", "timeout", "begun\n")
+    error = on.cli.error(
+        "run", "--host", "cluster", "--mask", "KEY", "--env", "KEY=secret", "true", code="not_supported"
+    )
+    assert "--env-file" in error["hint"]
+    assert on.cli.error("run", "--host", "cluster", "--stdin", "-", "true", code="not_supported", input="x")
+
+
+def test_a_job_that_waits_says_why_and_is_cancelled(on: Slurm) -> None:
+    found = on.run("--snapshot-after", "0", "--resource", "options.hold=true", "touch ran")
+    job = found["job_id"]
+    assert (found["state"], found["host"]) == ("created", "cluster")
+    seen = on.until(job, lambda found: found["queue"]["state"] == "PENDING" and found["queue"]["reason"], "it waits")
+    assert seen["queue"]["reason"] == "JobHeldUser"
+    assert seen["queue"]["since"]
+    assert "It waits for its start on cluster (JobHeldUser)" in seen["hint"]
+    assert on.cli.ok("wait", job, "--timeout-ms", "100")["timed_out"]
+    assert "queued" in on.events(job)
+    killed = on.cli.ok("kill", job)
+    assert (killed["state"], killed["reason"], killed["ended_by"]) == ("killed", "kill", "cli")
+    engine_id = on.cli.ok("status", job)["engine"]["job_id"]
+    until(lambda: on.cluster.engine_state(engine_id) == "CANCELLED", what="Slurm has cancelled it", timeout=SOON_S)
+    assert on.cli.ok("status", job)["pid"] is None
+
+
+def test_requests_reach_a_job_on_a_full_node(on: Slurm) -> None:
+    full = on.start("--resource", "cpus=8", "--stdin", "open", "--pty", "read line; echo got $line; exec cat")
+    job = full["job_id"]
+    said = on.cli.ok("submit", job, "--text", "hello", "--wait-ms", "5s")
+    assert "got hello" in said["output"]
+    assert on.cli.ok("send-keys", job, "C-c", "--wait-ms", "5s")["state"] in ("running", "killed", "exited")
+    assert on.ended(job)["state"] == "killed"
+    other = on.start("trap 'echo bye; exit 7' TERM; while :; do sleep 0.1; done")
+    ended = on.cli.ok("kill", other["job_id"])
+    assert (ended["state"], ended["exit_code"], ended["reason"]) == ("exited", 7, "kill")
+
+
+def test_both_faces_start_and_see_the_same_job(on: Slurm, mcp_connect: Callable[..., McpSession]) -> None:
+    session = mcp_connect()
+    assert "host" in session.tools()["exec"].input_schema["properties"]
+    job = session.ok("exec", command="echo hi; exec sleep 300", host="cluster", until=["output"], yield_ms=60_000)
+    assert (job["state"], job["host"], job["output"]) == ("running", "cluster", "hi\n")
+    mine = on.cli.ok("status", job["job_id"])
+    theirs = session.ok("process", action="status", job_id=job["job_id"], detail="full")
+    moving = {"elapsed_ms", "idle_ms", "updated_at", "notices"}
+    assert {k: v for k, v in mine.items() if k not in moving} == {k: v for k, v in theirs.items() if k not in moving}
+    assert session.ok("process", action="hosts", host="cluster")["hosts"][0]["healthy"]
+    assert session.ok("process", action="kill", job_id=job["job_id"])["state"] == "killed"
+
+
+def test_many_jobs_ask_the_controller_seldom(on: Slurm) -> None:
+    on.wrap("squeue", COUNT)
+    started = [on.run("--snapshot-after", "0", "--resource", "options.hold=true", "true")["job_id"] for _ in range(8)]
+    before = (on.place / "asked").read_text().count("x")
+    for _ in range(4):
+        assert len(on.cli.ok("list", "--state", "created")["jobs"]) == len(started)
+    on.cli.ok("wait", *started, "--timeout-ms", "2s")
+    assert (on.place / "asked").read_text().count("x") - before <= 2
+    for job in started:
+        on.cli.ok("remove", job)
+
+
+def test_the_check_of_a_cluster_says_what_a_node_sees(on: Slurm, tmp_path: Path) -> None:
+    found = on.cli.ok("host", "check", "cluster")
+    assert found["healthy"], found
+    assert [one["name"] for one in found["checks"]] == ["programs", "controller", "node", "root", "locks", "processes"]
+    on.configure('python = "/nowhere/python"')
+    found = on.cli.ok("host", "check", "cluster")
+    assert not found["healthy"]
+    assert "/nowhere/python" in found["checks"][2]["advice"]
+    on.configure(f'programs = "{tmp_path}"')
+    assert on.cli.ok("host", "check", "cluster")["checks"][0]["status"] == "fail"
+
+
+# --- how a job ends there -----------------------------------------------------------------------------------------
+
+
+def test_a_job_that_is_cancelled_in_slurm_was_killed(on: Slurm) -> None:
+    running = on.start("exec sleep 300")
+    on.cluster.run("scancel", running["engine"]["job_id"])
+    found = on.ended(running["job_id"])
+    assert (found["state"], found["reason"], found["exit_code"]) == ("killed", "kill", None)
+    waiting = on.run("--snapshot-after", "0", "--resource", "options.hold=true", "touch ran")
+    on.cluster.run("scancel", waiting["engine"]["job_id"])
+    found = on.ended(waiting["job_id"])
+    assert (found["state"], found["reason"], found["message"]) == ("killed", "kill", "it was cancelled in Slurm")
+    assert found["pid"] is None
+    assert found["ended_by"] == "engine"
+
+
+def test_the_time_limit_of_slurm_warns_and_ends_a_job(on: Slurm) -> None:
+    command = "trap 'echo warned; exit 5' TERM; while :; do sleep 0.2; done"
+    running = on.start("--resource", "options.time=1", command)
+    found = until(
+        lambda: (seen := on.cli.ok("status", running["job_id"]))["state"] != "running" and seen,
+        what="Slurm's time limit has ended it", timeout=180,
+    )  # fmt: skip
+    assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 5, "timeout")
+    assert on.cli.ok("tail", running["job_id"])["stdout_tail"] == "warned\n"
+
+
+def test_a_job_that_uses_more_memory_than_it_asked_for_ends_by_oom(on: Slurm) -> None:
+    program = "x = bytearray(400 << 20)\nimport time\ntime.sleep(300)"
+    running = on.start("--resource", "memory=100M", "python3", "-c", program)
+    found = on.ended(running["job_id"])
+    assert (found["reason"], found["exit_code"]) == ("oom", None)
+
+
+def test_a_preempted_job_was_killed(on: Slurm) -> None:
+    running = on.start("--resource", "cpus=8", "--resource", "options.nodelist=outlive1", "exec sleep 300")
+    first = on.start(
+        "--resource", "cpus=8", "--resource", "options.nodelist=outlive1", "--resource", "options.partition=first", "exec sleep 300"
+    )  # fmt: skip
+    found = on.ended(running["job_id"])
+    assert (found["state"], found["reason"], found["exit_code"]) == ("killed", "kill", None)
+    on.until(running["job_id"], lambda found: found["engine"]["state"] == "PREEMPTED", "Slurm's word is quoted")
+    on.cli.ok("kill", first["job_id"])
+
+
+# --- what is killed -----------------------------------------------------------------------------------------------
+
+
+def test_a_submitter_that_is_killed_loses_no_job_and_starts_none_twice(on: Slurm, work: Path) -> None:
+    on.wrap("sbatch", KILL_AFTER)
+    text = on.cli.text("run", "--host", "cluster", "--wait", "--cwd", str(work), "echo ran >> runs")
+    assert text.status == -signal.SIGKILL
+    (job,) = [path.name for path in on.cli.root.glob("[0-9]*")]
+    found = on.ended(job)
+    assert (found["state"], found["exit_code"]) == ("exited", 0)
+    assert found["engine"]["job_id"]
+    assert (work / "runs").read_text() == "ran\n"
+
+
+def test_a_submitter_that_is_killed_before_slurm_has_the_job_leaves_one_that_never_ran(on: Slurm) -> None:
+    on.wrap("sbatch", KILL_BEFORE)
+    assert on.cli.text("run", "--host", "cluster", "--wait", "touch ran").status == -signal.SIGKILL
+    (job,) = [path.name for path in on.cli.root.glob("[0-9]*")]
+    found = on.ended(job)
+    assert (found["state"], found["reason"], found["exit_code"], found["pid"]) == ("failed", "launch", None, None)
+
+
+def test_without_the_controller_nothing_is_half_done_and_what_runs_goes_on(on: Slurm) -> None:
+    running = on.start("--stdin", "open", "while read line; do echo got $line; done; exit 4")
+    job = running["job_id"]
+    on.cluster.kill_controller()
+    error = on.cli.error("run", "--host", "cluster", "true", code="launch_failed", timeout=120)
+    assert error["retryable"]
+    assert "nothing was run" in error["message"]
+    assert [one["job_id"] for one in on.cli.ok("list", "--all")["jobs"]] == [job]
+    assert on.cli.ok("status", job)["state"] == "running"
+    refused = on.cli.run("write", job, "--data", "x\n", timeout=120)
+    if not refused.json["ok"]:  # srun may need no controller for a step of a job that it knows
+        assert refused.json["error"]["retryable"]
+    assert not on.cli.ok("host", "check", "cluster", timeout=120)["healthy"]
+    on.cluster.start_controller()
+    until(lambda: on.cluster.run("sinfo", "-h"), what="the controller answers", timeout=SOON_S)
+    assert on.cli.ok("write", job, "--data", "again\n", "--eof", timeout=120)
+    found = on.ended(job)
+    assert (found["state"], found["exit_code"]) == ("exited", 4)
+    assert "got again" in on.cli.ok("tail", job)["stdout_tail"]
+
+
+def test_slurmd_is_killed_and_nothing_is_lost(on: Slurm) -> None:
+    running = on.start("sleep 3; echo done; exit 6")
+    for node in on.cluster.nodes:
+        for pid in node.pids("slurmd"):
+            os.kill(pid, signal.SIGKILL)
+    found = on.ended(running["job_id"])
+    assert (found["state"], found["exit_code"]) == ("exited", 6)
+    assert on.cli.ok("tail", running["job_id"])["stdout_tail"] == "done\n"
+
+
+def test_slurmstepd_is_killed_and_no_exit_code_is_made_up(on: Slurm) -> None:
+    running = on.start("sleep 2; echo done; exit 6")
+    for node in on.cluster.nodes:
+        for pid in node.pids("slurmstepd"):
+            os.kill(pid, signal.SIGKILL)
+    found = on.ended(running["job_id"])
+    assert (found["state"], found["exit_code"]) == ("exited", 6) or (found["exit_code"] is None and found["reason"])
+
+
+def test_a_guardian_in_the_allocation_takes_over(on: Slurm) -> None:
+    running = on.start("for i in $(seq 30); do echo line $i; sleep 0.1; done; exit 6")
+    _, supervisor = on.pair(running["job_id"])
+    os.kill(supervisor, signal.SIGKILL)
+    found = on.ended(running["job_id"])
+    assert (found["state"], found["exit_code"], found["adopted"]) == ("exited", 6, 1)
+    lines = on.cli.ok("log", running["job_id"], "--limit", "0")["output"].split("\n")
+    assert lines[:-1] == [f"line {number}" for number in range(1, 31)]
+
+
+def test_guardian_and_supervisor_are_killed_and_no_exit_code_is_made_up(on: Slurm) -> None:
+    running = on.start("exec sleep 300")
+    for pid in on.pair(running["job_id"]):
+        os.kill(pid, signal.SIGKILL)
+    found = on.ended(running["job_id"])
+    assert (found["state"], found["reason"], found["exit_code"], found["signal"]) == ("failed", "lost", None, None)
+    for pid in on.cluster.pids_of(running["job_id"]):  # Slurm without control groups (proctrack/linuxproc) loses it
+        os.kill(pid, signal.SIGKILL)
+    assert on.events(running["job_id"])[-1] == "finished"
+
+
+def test_a_node_goes_down_and_comes_back_as_another_boot(on: Slurm) -> None:
+    running = on.start("echo begun; exec sleep 300")
+    node = next(node for node in on.cluster.nodes if node.pids("sleep"))
+    node.kill()
+    seen = on.cli.ok("status", running["job_id"])
+    assert seen["state"] == "running"  # nothing is known yet
+    found = until(
+        lambda: (seen := on.cli.ok("status", running["job_id"]))["state"] != "running" and seen,
+        what="Slurm says that the node failed", timeout=120,
+    )  # fmt: skip
+    assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "lost", None)
+    assert found["engine"]["state"] == "NODE_FAIL"
+    assert on.cli.ok("tail", running["job_id"])["stdout_tail"] == "begun\n"
+    node.start()
+    until(on.cluster.is_ready, what="the node is back", timeout=SOON_S)
+
+
+def test_a_job_is_removed_wherever_it_is(on: Slurm, jobs: Jobs) -> None:
+    waiting = on.run("--snapshot-after", "0", "--resource", "options.hold=true", "true")
+    running = on.start("exec sleep 300")
+    for one in (waiting, running):
+        on.cli.ok("remove", one["job_id"])
+        engine_id = one["engine"]["job_id"]
+        until(
+            lambda job=engine_id: on.cluster.engine_state(job) not in ("RUNNING", "PENDING", "COMPLETING"),
+            what="Slurm has let it go", timeout=SOON_S,
+        )  # fmt: skip
+    assert jobs.all() == []

@@ -1,0 +1,323 @@
+"""A real Slurm cluster: Debian's daemons, and two nodes with hosts, process, mount and network namespaces of their own.
+
+`Cluster` needs root. Everything it starts ends with it: the nodes' namespaces have no names, so they go when their last
+process does, and with them their ends of the links.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import uuid
+from pathlib import Path
+from typing import IO
+
+from support import processes
+from support.wait import until
+
+PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge", "iproute2")
+NODES = ("outlive1", "outlive2")
+_PROGRAMS = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "munged", "ip", "unshare", "nsenter")
+_START_S = 60.0
+
+CONF = """
+ClusterName=outlive{number}
+SlurmctldHost={hostname}({address})
+SlurmctldPort={port}
+SlurmdPort={slurmd_port}
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={place}/munge.socket
+CredType=cred/munge
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SlurmdParameters=config_overrides
+SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
+ReturnToService=2
+TreeWidth=65533
+KillWait=4
+OverTimeLimit=0
+MessageTimeout=10
+SlurmdTimeout=8
+SlurmctldTimeout=10
+MinJobAge=300
+StateSaveLocation={place}/state
+SlurmdSpoolDir={place}/%n
+SlurmctldPidFile={place}/slurmctld.pid
+SlurmdPidFile={place}/%n.pid
+SlurmctldLogFile={place}/slurmctld.log
+SlurmdLogFile={place}/%n.log
+SlurmctldDebug=info
+SlurmdDebug=info
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefMemPerCPU=200 PriorityTier=1 State=UP
+PartitionName=first Nodes=ALL MaxTime=INFINITE DefMemPerCPU=200 PriorityTier=10 PreemptMode=OFF State=UP
+"""
+
+# What becomes process 1 of a node: its own host name, machine id and boot id, and one daemon
+NODE = """
+set -e
+hostname {name}
+mount --make-rprivate /
+echo {machine} > {place}/{name}.machine-id
+echo {boot} > {place}/{name}.boot-id
+mount --bind {place}/{name}.machine-id /etc/machine-id
+mount --bind {place}/{name}.boot-id /proc/sys/kernel/random/boot_id
+ip link set lo up
+until [ -e {place}/{name}.linked ]; do sleep 0.05; done
+ip link set {link}n name eth0
+ip addr add {address}/30 dev eth0
+ip link set eth0 up
+ip route add default via {gateway}
+ready=1
+while :; do slurmd -D -f {place}/slurm.conf; echo "slurmd ended: $?" >> {place}/{name}.ended; sleep 0.2; done
+"""
+
+
+def missing() -> str | None:
+    """Return why no cluster can be started here; None if one can. As root, install Debian's packages where that works."""
+    if os.geteuid() != 0:
+        return "a cluster of namespaces needs root"
+    if any(shutil.which(name) is None for name in _PROGRAMS) and shutil.which("apt-get"):
+        install()
+    lacking = [name for name in _PROGRAMS if shutil.which(name) is None]
+    if lacking:
+        return f"not installed: {', '.join(lacking)} (apt-get install {' '.join(PACKAGES)})"
+    tried = subprocess.run(
+        ["unshare", "-n", "-m", "-p", "-u", "-f", "--mount-proc", "true"], capture_output=True, check=False
+    )
+    return None if tried.returncode == 0 else f"no namespaces: {tried.stderr.decode().strip()}"
+
+
+def install() -> None:
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for words in (
+        ("-o", "DPkg::Lock::Timeout=300", "update", "-qq"),
+        ("-o", "DPkg::Lock::Timeout=300", "install", "-y", "-qq", "--no-install-recommends", *PACKAGES),
+    ):
+        subprocess.run(["apt-get", *words], env=env, capture_output=True, timeout=600, check=False)
+
+
+class Daemon:
+    """A process that is no child of the tests', and has nothing of the directory of a test open."""
+
+    def __init__(self, words: list[str], out: IO[bytes], env: dict[str, str]) -> None:
+        script = 'cd /; "$@" </dev/null >&3 2>&3 3>&- & echo $!'
+        shell = ["sh", "-c", f"exec 3>&2; {script}", "sh", *words]
+        done = subprocess.run(shell, stdout=subprocess.PIPE, stderr=out, stdin=subprocess.DEVNULL, env=env, check=True)
+        self.pid = int(done.stdout)
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        until(lambda: not processes.is_alive(self.pid), what=f"{self.pid} is dead")
+
+
+class Node:
+    """One node: the process that is its process 1, as seen from outside."""
+
+    def __init__(self, cluster: Cluster, number: int) -> None:
+        self.name = NODES[number]
+        self._cluster = cluster
+        self._link = f"ol{cluster.number}x{number}"
+        self._net = f"10.{200 + cluster.number % 50}.{cluster.number % 250}"
+        self._low = 4 * (number + 1)
+        self.address = f"{self._net}.{self._low + 2}"
+        self.gateway = f"{self._net}.{self._low + 1}"
+        self.process: Daemon | None = None
+
+    def start(self) -> None:
+        place = self._cluster.place
+        (place / f"{self.name}.linked").unlink(missing_ok=True)
+        script = NODE.format(
+            name=self.name, place=place, machine=uuid.uuid4().hex, boot=uuid.uuid4(), link=self._link,
+            address=self.address, gateway=self.gateway,
+        )  # fmt: skip
+        words = ["unshare", "-n", "-m", "-p", "-u", "-f", "--kill-child", "--mount-proc", "sh", "-c", script]
+        with (place / f"{self.name}.out").open("ab") as out:
+            self.process = Daemon(words, out, self._cluster.daemon_env)
+        first = until(self._first, what=f"{self.name} has a process 1", timeout=_START_S)
+        _run("ip", "link", "add", self._link, "type", "veth", "peer", "name", f"{self._link}n", "netns", str(first))
+        _run("ip", "addr", "add", f"{self.gateway}/30", "dev", self._link)
+        _run("ip", "link", "set", self._link, "up")
+        (place / f"{self.name}.linked").touch()
+
+    def _first(self) -> int | None:
+        """Return the pid of its process 1, once that is in its own network namespace."""
+        assert self.process is not None
+        found = _children(self.process.pid)
+        return found[0] if found else None
+
+    def pids(self, name: str) -> list[int]:
+        """Return the processes of the node with this command name."""
+        first = self._first()
+        if first is None:
+            return []
+        space = os.readlink(f"/proc/{first}/ns/pid")
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if (
+                    os.readlink(entry / "ns/pid") == space
+                    and (entry / "comm").read_text().strip().split(" ")[0] == name
+                ):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return found
+
+    def pids_with(self, name: str, job_id: str) -> list[int]:
+        """Return the processes of the node whose command name begins with `name` and that hold files of this job."""
+        return [pid for pid in self.pids(name) if job_id in _open_files(pid)]
+
+    def kill(self) -> None:
+        """End the whole node at once, as if its power were cut."""
+        if self.process is None:
+            return
+        first = self._first()
+        if first is not None:
+            os.kill(first, signal.SIGKILL)
+        self.process.kill()
+        self.process = None
+        subprocess.run(["ip", "link", "del", self._link], capture_output=True, check=False)
+
+
+class Cluster:
+    """A running cluster. Close it."""
+
+    def __init__(self, place: Path, *, cpus: int = 8, memory_mb: int = 8000, slots: str = "") -> None:
+        self.place = place
+        self.number = os.getpid() % 10_000
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "state").mkdir()
+        self.nodes = [Node(self, number) for number in range(len(NODES))]
+        self.conf = place / "slurm.conf"
+        self.env = {"SLURM_CONF": str(self.conf)}
+        self.daemon_env = {
+            name: value for name, value in os.environ.items() if not name.startswith("OUTLIVE_")
+        } | self.env
+        lines = [
+            f"NodeName={node.name} NodeAddr={node.address} CPUs={cpus} RealMemory={memory_mb} State=UNKNOWN"
+            for node in self.nodes
+        ]
+        text = CONF.format(
+            number=self.number, hostname=os.uname().nodename, address=self.nodes[0].gateway, place=place,
+            port=20_000 + self.number, slurmd_port=31_000 + self.number,
+        )  # fmt: skip
+        self.conf.write_text(text + slots + "\n".join(lines) + "\n")
+        self.munge: Daemon | None = None
+        self.controller: Daemon | None = None
+        try:
+            self._start_munge()
+            for node in self.nodes:
+                node.start()
+            self.start_controller()
+            until(self.is_ready, what="the nodes are idle", timeout=_START_S)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start_munge(self) -> None:
+        key = self.place / "munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o400)
+        files = {"key-file": "key", "log-file": "log", "pid-file": "munge-pid", "seed-file": "seed", "socket": "socket"}
+        words = [f"--{flag}={self.place}/munge.{end}" for flag, end in files.items()]
+        with (self.place / "munge.out").open("ab") as out:
+            self.munge = Daemon(["munged", "--foreground", "--force", *words], out, self.daemon_env)
+        until((self.place / "munge.socket").exists, what="munged listens", timeout=_START_S)
+
+    def start_controller(self) -> None:
+        """Start slurmctld."""
+        with (self.place / "slurmctld.out").open("ab") as out:
+            self.controller = Daemon(["slurmctld", "-D", "-f", str(self.conf)], out, self.daemon_env)
+
+    def kill_controller(self) -> None:
+        if self.controller is not None:
+            self.controller.kill()
+            self.controller = None
+
+    def is_ready(self) -> bool:
+        return self.run("sinfo", "-h", "-N", "-p", "main", "-o", "%T").split() == ["idle"] * len(self.nodes)
+
+    def run(self, *words: str) -> str:
+        """Return what one of Slurm's programs prints; "" if it fails."""
+        done = subprocess.run(
+            words, env={**os.environ, **self.env}, capture_output=True, text=True, timeout=60, check=False
+        )
+        return done.stdout if done.returncode == 0 else ""
+
+    def mend(self) -> None:
+        """Have everything up again that a test has killed."""
+        if self.controller is None:
+            self.start_controller()
+        for node in self.nodes:
+            if node.process is None:
+                node.start()
+        if not self.is_up():
+            for node in self.nodes:
+                self.run("scontrol", "update", f"nodename={node.name}", "state=resume")
+        until(self.is_up, what="the nodes are up", timeout=_START_S)
+
+    def is_up(self) -> bool:
+        states = self.run("sinfo", "-h", "-N", "-p", "main", "-o", "%T").split()
+        return len(states) == len(self.nodes) and set(states) <= {"idle", "mixed", "allocated", "completing"}
+
+    def pids_of(self, job_id: str) -> list[int]:
+        """Return every process on any node that has the job's cookie."""
+        cookie = f"OUTLIVE_JOB_ID={job_id}".encode()
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if cookie in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return found
+
+    def engine_state(self, job_id: str) -> str:
+        """Return Slurm's word for a job, by Slurm's own id."""
+        found = re.search(r"JobState=(\w+)", self.run("scontrol", "show", "job", job_id))
+        return found[1] if found else ""
+
+    def close(self) -> None:
+        self.run("scancel", "--user=root", "--signal=KILL")
+        for node in self.nodes:
+            node.kill()
+        self.kill_controller()
+        if self.munge is not None:
+            self.munge.kill()
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and any(Path(f"/sys/class/net/{node._link}").exists() for node in self.nodes):
+            time.sleep(0.05)
+
+
+def _open_files(pid: int) -> str:
+    try:
+        return " ".join(os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return ""
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def _run(*words: str) -> None:
+    subprocess.run(words, check=True, capture_output=True, timeout=30)
