@@ -238,3 +238,8 @@ def test_a_line_index_holds_what_its_page_says(cli: Cli, root: Path) -> None:
     assert index
     for number, (count,) in enumerate(struct.iter_unpack("<Q", index), 1):
         assert count == data[: number << 20].count(b"\n")
+
+
+def test_the_example_of_hosts_is_a_configuration(cli: Cli) -> None:
+    found = cli.ok("--config", str(CHECKOUT / "examples" / "hosts.toml"), "host", "list")["hosts"]
+    assert [one["kind"] for one in found] == ["local", "slurm", "ssh"]

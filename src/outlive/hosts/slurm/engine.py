@@ -187,7 +187,8 @@ def _take_back(job: JobDir, record: dict[str, Any]) -> None:
 
 
 def _is_retryable(text: str) -> bool:
-    return any(word in text for word in ("ontroller", "imed out", "did not answer", "emporarily", "ommunication"))
+    words = ("controller", "timed out", "did not answer", "temporarily", "communication")
+    return any(word in text.lower() for word in words)
 
 
 def _tell(job: JobDir, kind: str, **content: Any) -> None:
