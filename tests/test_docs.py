@@ -30,7 +30,7 @@ REFERENCE = DOCS / "reference"
 TEACHING = [page for page in PAGES if page.parent.name in ("tutorial", "how-to")]
 RUN = [page for page in PAGES if pages.steps(page)]
 # a client, a network, systemd, another machine
-NOT_RUN = {"agent-session.md", "serve-over-http.md", "survive-a-logout.md", "ssh.md"}
+NOT_RUN = {"agent-session.md", "serve-over-http.md", "survive-a-logout.md", "ssh.md", "slurm.md"}
 LINE_CHARS = 100
 
 needs_jq = pytest.mark.skipif(not shutil.which("jq"), reason="no jq here")

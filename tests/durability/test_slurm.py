@@ -344,7 +344,7 @@ def test_a_guardian_in_the_allocation_takes_over(on: Slurm) -> None:
     os.kill(supervisor, signal.SIGKILL)
     found = on.ended(running["job_id"])
     assert (found["state"], found["exit_code"], found["adopted"]) == ("exited", 6, 1)
-    lines = on.cli.ok("log", running["job_id"], "--limit", "0")["output"].split("\n")
+    lines = (on.cli.root / running["job_id"] / "stdout.log").read_text().split("\n")
     assert lines[:-1] == [f"line {number}" for number in range(1, 31)]
 
 

@@ -83,7 +83,7 @@ ip addr add {address}/30 dev eth0
 ip link set eth0 up
 ip route add default via {gateway}
 ready=1
-while :; do slurmd -D -f {place}/slurm.conf; echo "slurmd ended: $?" >> {place}/{name}.ended; sleep 0.2; done
+while :; do slurmd -D -f {place}/slurm.conf || :; echo "slurmd ended: $?" >> {place}/{name}.ended; sleep 0.2; done
 """
 
 
@@ -203,6 +203,9 @@ class Cluster:
         self.number = os.getpid() % 10_000
         place.mkdir(parents=True, exist_ok=True)
         (place / "state").mkdir()
+        # The controller's, which no node takes with it
+        self.address = f"10.{200 + self.number % 50}.{self.number % 250}.1"
+        _run("ip", "addr", "add", f"{self.address}/32", "dev", "lo")
         self.nodes = [Node(self, number) for number in range(len(NODES))]
         self.conf = place / "slurm.conf"
         self.env = {"SLURM_CONF": str(self.conf)}
@@ -214,7 +217,7 @@ class Cluster:
             for node in self.nodes
         ]
         text = CONF.format(
-            number=self.number, hostname=os.uname().nodename, address=self.nodes[0].gateway, place=place,
+            number=self.number, hostname=os.uname().nodename, address=self.address, place=place,
             port=20_000 + self.number, slurmd_port=31_000 + self.number,
         )  # fmt: skip
         self.conf.write_text(text + slots + "\n".join(lines) + "\n")
@@ -298,6 +301,7 @@ class Cluster:
         for node in self.nodes:
             node.kill()
         self.kill_controller()
+        subprocess.run(["ip", "addr", "del", f"{self.address}/32", "dev", "lo"], capture_output=True, check=False)
         if self.munge is not None:
             self.munge.kill()
         deadline = time.monotonic() + 10
