@@ -267,6 +267,12 @@ def links(about: Project) -> dict[str, str]:
     return {"Cursor": cursor, "VS Code": "https://insiders.vscode.dev/redirect?url=" + quote(code, safe="")}
 
 
+def published(about: Project) -> list[str]:
+    """Return what stands in README once the project is published, in place of the words that it is not."""
+    shown = " · ".join(f"[{title}]({link})" for title, link in links(about).items())
+    return [f"<!-- mcp-name: {registry_name(about)} -->", f"`uvx {about.name} demo` · {shown}"]
+
+
 def every(about: Project) -> Files:
     made = plugin(about)
     made["packaging/mcpb/manifest.json"] = _json(mcpb(about))

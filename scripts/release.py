@@ -43,9 +43,14 @@ def obstacles(about: plugins.Project) -> list[str]:
     if _run("git", "status", "--porcelain"):
         found.append("The tree has changes: commit or remove them.")
     try:
-        _ = about.slug
+        wanted = plugins.published(about)
     except ValueError as error:
         found.append(f"{error}.")
+    else:
+        readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+        if "Not published yet" in readme or any(line not in readme for line in wanted):
+            lines = "\n".join(f"    {line}" for line in wanted)
+            found.append(f"README.md says that nothing is published; put these lines in that place:\n{lines}")
     log = (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
     if not re.search(rf"^## {re.escape(about.version)} \(\d{{4}}-\d\d-\d\d\)$", log, re.MULTILINE):
         found.append(f"CHANGELOG.md has no entry `## {about.version} (YYYY-MM-DD)`: date the unreleased one.")

@@ -6,6 +6,7 @@ import base64
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -45,6 +46,13 @@ def test_no_release_is_made_while_the_repository_is_not_known(scripts: ModuleTyp
     about = scripts.plugins.project("")
     assert any("Repository" in one for one in scripts.obstacles(about))
     assert not any("Repository" in one for one in scripts.obstacles(scripts.plugins.project(URL)))
+
+
+def test_a_release_wants_in_the_readme_what_registries_and_editors_look_for(scripts: ModuleType) -> None:
+    (told,) = (one for one in scripts.obstacles(scripts.plugins.project(URL)) if one.startswith("README.md"))
+    assert "<!-- mcp-name: io.github.someone/outlive -->" in told
+    assert "cursor://" in told
+    assert "insiders.vscode.dev" in told
 
 
 def test_no_release_is_made_of_a_version_without_a_dated_entry(scripts: ModuleType) -> None:
@@ -123,6 +131,21 @@ def needs(*modules: str) -> None:
             pytest.skip(f"{name} is not installed: pip install -e '.[release]'")
 
 
+def index() -> dict[str, str]:
+    """What uv needs in order to use the package index that pip is configured for."""
+    told = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
+    ).stdout
+    found = dict(re.findall(r"^[\w.]+\.([\w-]+)='(.*)'$", told, re.MULTILINE))
+    names = {
+        "index-url": "UV_DEFAULT_INDEX",
+        "extra-index-url": "UV_INDEX",
+        "find-links": "UV_FIND_LINKS",
+        "cert": "SSL_CERT_FILE",
+    }
+    return {names[key]: value.replace("\\n", " ").strip() for key, value in found.items() if key in names}
+
+
 @pytest.fixture(scope="module")
 def built(scripts: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     needs("build", "twine")
@@ -148,7 +171,7 @@ def test_the_wheel_runs_by_uvx(built: list[Path], place: Path) -> None:
         "UV_CACHE_DIR": str(place / "uv"),
         "LANG": "C.UTF-8",
     }
-    env |= {name: os.environ[name] for name in os.environ if name.startswith(("PIP_", "UV_INDEX"))}
+    env |= index()
     Path(env["HOME"]).mkdir()
     words = [
         sys.executable,
@@ -185,7 +208,8 @@ def test_every_dependency_has_a_wheel_for_each_python(version: str, place: Path)
         version,
     ]
     words += ["--only-binary", ":all:", "--python-platform", "x86_64-manylinux_2_28", "--no-header", "-q"]
-    done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False, timeout=BOUND_S)
+    env = {**os.environ, **index()}
+    done = subprocess.run(words, env=env, cwd=place, capture_output=True, text=True, check=False, timeout=BOUND_S)
     if "Failed to fetch" in done.stderr or "dns error" in done.stderr:
         pytest.skip("the package index cannot be reached")
     assert done.returncode == 0, done.stderr
