@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +14,6 @@ from outlive.client_config.registry import CLIENTS, Machine
 LINUX = Machine("Linux", "/home/me", {}, "/project")
 MAC = Machine("Darwin", "/Users/me", {}, "/project")
 WINDOWS = Machine("Windows", "C:\\Users\\me", {"APPDATA": "C:\\Users\\me\\AppData\\Roaming"}, "C:\\project")
-SNIPPETS = Path(__file__).parent.parent.parent / "examples" / "clients"
 
 
 @pytest.mark.parametrize(
@@ -89,15 +86,20 @@ def test_a_client_that_was_told_to_look_elsewhere_does(client: str, env: dict[st
     assert registry.file_of(CLIENTS[client], registry.USER, Machine("Linux", "/home/me", env, None)) == path
 
 
-def test_there_is_a_snippet_for_each_client_and_it_says_the_same() -> None:
-    assert {path.stem for path in SNIPPETS.iterdir()} == set(CLIENTS)
-    for path in SNIPPETS.iterdir():
-        client = CLIENTS[path.stem]
-        command = "/absolute/path/to/outlive" if client.name == "claude-desktop" else "outlive"
-        entry = registry.complete(client, registry.stdio_entry(client, command, ["mcp"], {}), approve=False)
-        text = registry.fragment(client, "outlive", entry)
-        read: Any = tomllib.loads if path.suffix == ".toml" else json.loads
-        assert read(text) == read(path.read_text(encoding="utf-8"))
+@pytest.mark.parametrize(
+    ("client", "entry"),
+    [
+        ("opencode", {"type": "local", "command": ["/o", "mcp"], "environment": {"A": "1"}}),
+        ("goose", {"type": "stdio", "name": "outlive", "cmd": "/o", "args": ["mcp"], "envs": {"A": "1"}}),
+        ("zed", {"command": "/o", "args": ["mcp"], "env": {"A": "1"}}),
+        ("vscode", {"type": "stdio", "command": "/o", "args": ["mcp"], "env": {"A": "1"}}),
+    ],
+)
+def test_an_entry_has_the_words_of_its_client_and_is_read_again(client: str, entry: dict[str, Any]) -> None:
+    made = registry.stdio_entry(CLIENTS[client], "outlive", "/o", ["mcp"], {"A": "1"})
+    assert made == entry
+    assert registry.words_of(made) == ["/o", "mcp"]
+    assert registry.environment_of(made) == {"A": "1"}
 
 
 @pytest.mark.parametrize(
@@ -109,6 +111,10 @@ def test_there_is_a_snippet_for_each_client_and_it_says_the_same() -> None:
         ("codex", {"url": "U", "bearer_token_env_var": "T"}),
         ("gemini", {"httpUrl": "U", "headers": {"Authorization": "Bearer ${T}"}}),
         ("openclaw", {"url": "U", "transport": "streamable-http", "headers": {"Authorization": "Bearer ${T}"}}),
+        ("opencode", {"type": "remote", "url": "U", "headers": {"Authorization": "Bearer {env:T}"}}),
+        ("windsurf", {"serverUrl": "U", "headers": {"Authorization": "Bearer ${env:T}"}}),
+        ("roo", {"type": "streamable-http", "url": "U", "headers": {"Authorization": "Bearer ${env:T}"}}),
+        ("amp", {"url": "U", "headers": {"Authorization": "Bearer ${T}"}}),
     ],
 )
 def test_over_http_a_token_is_named_and_never_written(client: str, entry: dict[str, Any]) -> None:
@@ -150,7 +156,9 @@ def test_one_of_ours_is_known_by_what_it_runs(entry: Any, ours: bool) -> None:
 
 def test_what_the_clients_own_command_would_be_given() -> None:
     def told(client: str, scope: str = "user") -> str | None:
-        entry = registry.stdio_entry(CLIENTS[client], "/a b/outlive", ["mcp", "--isolate"], {"OUTLIVE_ROOT": "/j"})
+        entry = registry.stdio_entry(
+            CLIENTS[client], "jobs", "/a b/outlive", ["mcp", "--isolate"], {"OUTLIVE_ROOT": "/j"}
+        )
         return registry.own_command(CLIENTS[client], scope, "jobs", entry)
 
     words = shlex.split(str(told("claude-code", "project")))
