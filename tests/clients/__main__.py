@@ -4,6 +4,7 @@
     python tests/clients codex claude        these clients alone
     python tests/clients codex --keep DIR    requests, settings and output of each client stay in DIR/CLIENT
     python tests/clients --json FILE codex   everything that was measured, into FILE
+    python tests/clients codex --sessions lose/find    sessions one after the other; fails+other: at once (script.py)
 
 Each client is driven by a scripted model on loopback, in a network namespace of its own where that is possible. Needs
 `npm`, and the registry the first time; what is installed stays in $OUTLIVE_TEST_CACHE or ~/.cache/outlive-tests.
@@ -26,19 +27,28 @@ NOT_INSTALLED = 3
 def main(argv: list[str]) -> int:
     sys.path.insert(0, str(Path(__file__).parents[1]))  # as pytest has it
     from clients.launch import CLIENTS, installed
-    from clients.measure import loopback, measured
+    from clients.measure import conversed, loopback, measured
     from conformance import npm
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("client", nargs="*", help="default: all")
     parser.add_argument("--keep", type=Path, metavar="DIR")
     parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument(
+        "--sessions", metavar="SCRIPTS", help="such as lose/find, one session after the other, or fails+other"
+    )
     parser.add_argument("--alone", nargs=2, metavar=("MODULES", "FILE"), help=argparse.SUPPRESS)
     asked = parser.parse_args(argv)
     if asked.alone:  # in the namespace
         modules, found = map(Path, asked.alone)
         loopback()
         name = asked.client[0]
+        if asked.sessions:
+            rounds = [part.split("+") for part in asked.sessions.split("/")]
+            with tempfile.TemporaryDirectory(prefix="outlive-clients-") as folder:
+                told = conversed(name, modules, rounds, asked.keep or Path(folder) / "sessions")
+            found.write_text(json.dumps(told), encoding="utf-8")
+            return 0
         found.write_text(json.dumps(measured(name, modules, asked.keep)), encoding="utf-8")
         return 0
     try:
@@ -46,20 +56,24 @@ def main(argv: list[str]) -> int:
     except npm.Unavailable as reason:
         sys.stderr.write(f"{reason}\n")
         return NOT_INSTALLED
-    rows = [_apart(name, modules, asked.keep) for name, modules in places.items()]
+    rows = [_apart(name, modules, asked.keep, asked.sessions) for name, modules in places.items()]
     if asked.json:
         asked.json.write_text(json.dumps(rows), encoding="utf-8")
+    if asked.sessions:
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        return 0
     sys.stdout.write(_table(rows) + "\n")
     return int(any(_missing(row) for row in rows))
 
 
-def _apart(name: str, modules: Path, keep: Path | None) -> dict[str, Any]:
+def _apart(name: str, modules: Path, keep: Path | None, sessions: str | None) -> dict[str, Any]:
     """Measure a client in a process that has no network but loopback."""
     from clients.measure import namespace
 
     with tempfile.NamedTemporaryFile(suffix=".json") as found:
         command = [*namespace(), sys.executable, str(Path(__file__).parent), name, "--alone", str(modules), found.name]
         command += ["--keep", str((keep / name).absolute())] if keep else []
+        command += ["--sessions", sessions] if sessions else []
         subprocess.run(command, check=True)
         row: dict[str, Any] = json.load(found)
         return row

@@ -35,6 +35,7 @@ class Place(NamedTuple):
     home: Path
     work: Path
     url: str
+    prompt: str = PROMPT
 
     def write(self, name: str, text: str) -> None:
         path = self.home / name
@@ -69,7 +70,7 @@ def _claude(place: Place) -> Start:
     program = place.native("@anthropic-ai/claude-code-linux-*/claude")
     quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY")
     env = {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": "dummy", **dict.fromkeys(quiet, "1")}
-    return Start([program, "-p", PROMPT, *words.split()], env)
+    return Start([program, "-p", place.prompt, *words.split()], env)
 
 
 def _codex_in_code(place: Place) -> Start:
@@ -95,7 +96,7 @@ trust_level = "trusted"
     place.install("codex")
     words = "exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox"
     program = place.native("@openai/codex-linux-*/vendor/*/bin/codex")
-    return Start([program, *words.split(), PROMPT], {"FAKE_KEY": "dummy"})
+    return Start([program, *words.split(), place.prompt], {"FAKE_KEY": "dummy"})
 
 
 def _gemini(place: Place) -> Start:
@@ -110,7 +111,7 @@ def _gemini(place: Place) -> Start:
     node, program = place.native("node-linux-*/bin/node"), place.modules / "@google/gemini-cli/bundle/gemini.js"
     words = "--yolo --model gemini-2.5-flash --output-format stream-json"
     env = {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": place.url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
-    return Start([node, str(program), "-p", PROMPT, *words.split()], env)
+    return Start([node, str(program), "-p", place.prompt, *words.split()], env)
 
 
 def _opencode(place: Place) -> Start:
@@ -123,7 +124,7 @@ def _opencode(place: Place) -> Start:
     place.install("opencode")
     off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
     program = place.native("opencode-linux-*/bin/opencode")
-    return Start([program, "run", "--format", "json", PROMPT], {f"OPENCODE_DISABLE_{name}": "1" for name in off})
+    return Start([program, "run", "--format", "json", place.prompt], {f"OPENCODE_DISABLE_{name}": "1" for name in off})
 
 
 def _openclaw(place: Place) -> Start:
@@ -139,7 +140,7 @@ def _openclaw(place: Place) -> Start:
     place.install("openclaw")
     node, program = place.native("node-linux-*/bin/node"), place.modules / "openclaw/openclaw.mjs"
     words = f"--cwd {place.work} --model fake/fake-model --json --timeout 230"
-    command = [node, str(program), "agent", "exec", PROMPT, *words.split()]
+    command = [node, str(program), "agent", "exec", place.prompt, *words.split()]
     return Start(command, {"OPENCLAW_SKIP_UPDATE_CHECK": "1", "OPENCLAW_NO_RESPAWN": "1"})
 
 

@@ -12,13 +12,14 @@ import socket
 import struct
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from clients.apis import Anthropic, Chat, Gemini, Responses
 from clients.launch import CLIENTS, Place
-from clients.model import Model, steps_done
-from clients.script import STEPS
+from clients.model import Model, asked, steps_done
+from clients.script import SCRIPTS, STEPS, prompt
 from outlive.mcp.shown import ANSWER
 from support.cli import OUTLIVE
 
@@ -61,6 +62,37 @@ def measured(name: str, modules: Path, folder: Path | None = None) -> dict[str, 
         status = _ran(start.command, env, work, folder)
         _end_jobs(place.env(), work)
         return {"client": name, "status": status, **_found(log)}
+
+
+def conversed(name: str, modules: Path, rounds: list[list[str]], folder: Path) -> dict[str, dict[str, str]]:
+    """Return what the model was shown, by script and step. The scripts of a round run at once, in clients that share home
+    and directory."""
+    log, home, work = (folder / part for part in ("requests", "home", "work"))
+    for path in (log, home, work):
+        path.mkdir(parents=True)
+    with Model(log) as model:
+        for number, scripts in enumerate(rounds):
+            places = {script: Place(modules, home, work, model.url, prompt(script)) for script in scripts}
+            starts = {script: CLIENTS[name].start(place) for script, place in places.items()}
+            with ThreadPoolExecutor(len(scripts)) as threads:
+                for script, start in starts.items():
+                    out = folder / f"{number}-{script}"
+                    out.mkdir()
+                    threads.submit(_ran, start.command, {**places[script].env(), **start.env}, work, out)
+        _end_jobs(places[script].env(), work)
+    return _told(log)
+
+
+def _told(log: Path) -> dict[str, dict[str, str]]:
+    told: dict[str, dict[str, str]] = {}
+    for path in sorted(log.glob("*.json")):
+        api = _APIS.get(path.stem.partition("-")[2])
+        if api is not None:
+            turns, _ = api.read(json.loads(path.read_text(encoding="utf-8")))
+            _, script = asked(turns)
+            for step, (_, text) in zip(SCRIPTS.get(script or "", ()), steps_done(turns), strict=False):
+                told.setdefault(str(script), {})[step.name] = text
+    return told
 
 
 def _ran(command: list[str], env: dict[str, str], work: Path, folder: Path) -> int | None:

@@ -1,4 +1,4 @@
-"""A model on loopback that follows `script.STEPS`, whatever API it is asked over.
+"""A model on loopback that follows the script that its prompt names, whatever API it is asked over.
 
 Which step comes next is counted from the conversation, so it keeps no state, and requests for titles or summaries do
 no harm. A client may hide the tools: then the model searches for them in the way that this client wants.
@@ -16,16 +16,22 @@ from pathlib import Path
 from typing import Any
 
 from clients.apis import CALL, CODE, LOOK, NAMESPACE, RESULT, USER, Call, Tool, Turn, of_path
-from clients.script import MARK, STEPS, Step
+from clients.script import SCRIPTS, Step, script_of
 
 SEARCHING = (LOOK, "ToolSearch", "tool_search", "tool_describe", "exec_command", "shell")
 MOST_SEARCHES = 12
 _ID = re.compile(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b|(?:(?<=job_id=)|(?<=job ))[0-9A-HJKMNP-TV-Z]{8}\b")
 
 
+def asked(turns: list[Turn]) -> tuple[int, str | None]:
+    """Return the place of the prompt, and the script that it names."""
+    found = [(place, script_of(turn.text)) for place, turn in enumerate(turns) if turn.kind == USER]
+    return max(((place, name) for place, name in found if name in SCRIPTS), default=(len(turns), None))
+
+
 def steps_done(turns: list[Turn]) -> list[tuple[Turn, str]]:
     """Return the calls of our tools since the prompt, each with the result that the model was shown."""
-    start = max((n for n, turn in enumerate(turns) if turn.kind == USER and MARK in turn.text), default=len(turns))
+    start, _ = asked(turns)
     found: list[tuple[Turn, str]] = []
     calls: list[Turn] = []
     for turn in turns[start:]:
@@ -40,12 +46,14 @@ def steps_done(turns: list[Turn]) -> list[tuple[Turn, str]]:
 
 def decide(turns: list[Turn], tools: list[Tool]) -> Call:
     """Return what the model does next."""
-    if not tools or not any(turn.kind == USER and MARK in turn.text for turn in turns):
+    _, script = asked(turns)
+    if not tools or script is None:
         return Call()
     done = steps_done(turns)
-    if len(done) >= len(STEPS):
+    steps = SCRIPTS[script]
+    if len(done) >= len(steps):
         return Call(text="All steps are done.")
-    step = STEPS[len(done)]
+    step = steps[len(done)]
     ids = _ID.findall("\n".join(shown for _, shown in done))
     args = {
         name: value.replace("{job}", ids[-1] if ids else "NO-ID-WAS-SHOWN") if isinstance(value, str) else value

@@ -1,15 +1,33 @@
-"""What the fake model does: one conversation, the same in every client."""
+"""What the fake model does: conversations, the same in every client."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
-PROMPT = "SCRIPT=measure Please run the steps."
-MARK = "SCRIPT=measure"
 LINES = "seq -f 'line %g of the big output, with some padding text so that it is long' 1 5000"
 # The pause keeps the order of the two streams, which are read from two pipes
 ROWS = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); printf 'row %s %01000d\\n' $i 0; done"
 LONG = f"{ROWS}; sleep 0.5; echo 'the reason' >&2; exit 3"
+
+
+# Kills the server of this home. Its own command line has other words
+KILL_SERVER = """
+import os, pathlib, signal
+for place in pathlib.Path("/proc").glob("[0-9]*"):
+    try:
+        words = (place / "cmdline").read_bytes().split(b"\\0")
+        ours = os.fsencode("HOME=" + os.environ["HOME"]) in (place / "environ").read_bytes().split(b"\\0")
+    except OSError:
+        continue
+    if ours and b"mcp" in words[1:4] and any(word.endswith(b"/outlive") for word in words[:2]):
+        os.kill(int(place.name), signal.SIGKILL)
+"""
+
+
+def until(name: str) -> str:
+    """Return the command that waits for a file in the directory of the client."""
+    return f"until [ -e {name} ]; do sleep 0.05; done"
 
 
 class Step(NamedTuple):
@@ -30,3 +48,45 @@ STEPS = (
     Step("alias", "process", {"action": "log", "sessionId": "{job}", "maxBytes": 500}),
     Step("kill", "process", {"action": "kill", "job_id": "{job}"}),
 )
+FAILING = f"{until('second')}; echo broke >&2; touch ended; exit 4"
+LONGEST = {"yield_ms": 45_000}
+SCRIPTS = {
+    "measure": STEPS,
+    # The server is killed in the middle of a session, and the next session goes on
+    "lose": (
+        Step("start", "exec", {"command": f"echo begun; {until('go')}; echo over; exit 4", "background": True}),
+        Step("killed", "exec", {"command": ["python3", "-c", KILL_SERVER]}),
+        Step("after", "process", {"action": "list"}),
+    ),
+    "find": (
+        Step("list", "process", {"action": "list", "all": True}),
+        Step("go", "exec", {"command": "touch go"}),
+        Step("wait", "process", {"action": "wait", "job_id": "{job}"}),
+    ),
+    # Two sessions at once: a job of the first one fails while both work
+    "fails": (
+        Step("start", "exec", {"command": FAILING, "background": True, "title": "of-first"}),
+        Step("next", "exec", {"command": f"touch started; {until('called')}; echo I am first", **LONGEST}),
+    ),
+    "other": (
+        Step(
+            "first",
+            "exec",
+            {"command": f"{until('started')}; touch second; {until('ended')}; echo I am second", **LONGEST},
+        ),
+        Step("second", "exec", {"command": "touch called; echo I am second", **LONGEST}),
+    ),
+}
+
+
+def prompt(script: str) -> str:
+    return f"SCRIPT={script} Please run the steps."
+
+
+def script_of(text: str) -> str | None:
+    """Return the script that a prompt names."""
+    found = re.search(r"SCRIPT=(\w+)", text)
+    return found[1] if found else None
+
+
+PROMPT = prompt("measure")

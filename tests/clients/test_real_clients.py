@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from clients.__main__ import NOT_INSTALLED
-from clients.script import STEPS
+from clients.script import SCRIPTS, STEPS
 from outlive import config, verbs
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.offer import process_verbs
@@ -33,6 +34,37 @@ def shown(request: pytest.FixtureRequest, place: Path) -> dict[str, Any]:
     row: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))[0]
     assert list(row["shown"]) == [step.name for step in STEPS], "the client did not come to the end"
     return row
+
+
+def told(name: str, sessions: str, place: Path) -> dict[str, dict[str, str]]:
+    """Return what the model was shown in these sessions, by script and step."""
+    found = place / "told.json"
+    command = [sys.executable, str(Path(__file__).parent), name, "--sessions", sessions, "--json", str(found)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * RUN_S, check=False)
+    if done.returncode == NOT_INSTALLED:
+        pytest.skip(done.stderr.strip())
+    assert found.exists(), done.stderr
+    row: dict[str, dict[str, str]] = json.loads(found.read_text(encoding="utf-8"))[0]
+    for script in sessions.replace("+", "/").split("/"):
+        assert list(row[script]) == [step.name for step in SCRIPTS[script]], "the client did not come to the end"
+    return row
+
+
+@pytest.mark.parametrize("name", ["codex", "claude"])
+def test_a_session_after_a_killed_server_goes_on_with_its_job(name: str, place: Path) -> None:
+    found = told(name, "lose/find", place)
+    assert "begun" in found["lose"]["start"]
+    assert "running" in found["find"]["list"]
+    assert "over" in found["find"]["wait"]
+    assert re.search(r"\b4\b", found["find"]["wait"])
+
+
+@pytest.mark.parametrize("name", ["codex", "claude"])
+def test_of_two_sessions_at_once_the_one_that_started_a_job_is_told_of_its_end(name: str, place: Path) -> None:
+    found = told(name, "fails+other", place)
+    assert "of-first" in found["fails"]["next"]
+    assert "of-first" not in "".join(found["other"].values())
+    assert "I am second" in found["other"]["first"]
 
 
 def check_what_is_shown(shown: dict[str, Any], quick: int) -> None:
