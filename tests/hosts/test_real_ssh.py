@@ -53,8 +53,14 @@ def box(place: Path) -> Iterator[sshd.Machine]:
     path.write_text(CONFIG.format(config=machine.config, python=sys.executable), encoding="utf-8")
     try:
         yield machine
+        # A mirror whose machine is gone would try to reach it for ever
+        until(lambda: not mirrors_below(place), what="every mirror is done", timeout=90)
     finally:
         machine.close()
+
+
+def mirrors_below(place: Path) -> list[int]:
+    return [pid for pid in processes.of(place) if processes.name(pid) == "outmirror"]
 
 
 def start(cli: Cli, *words: str) -> str:
