@@ -47,7 +47,7 @@ _UNRENAMED = {"spawning": "start_unmarked", "running": "start_unrecorded", "fini
 _LOCK_S, _LOCK_AGAIN_S = 1.0, 0.002  # a change of a definition takes less than a millisecond
 # No space, no inode, no quota left
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-_NEW = os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+NEW = os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class JobDir:

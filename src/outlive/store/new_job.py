@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive.store import atomic_file
-from outlive.store.job_dir import _NEW, LOCK, LOGS, ORDER, RESERVE, SPARES, JobDir, Locks
+from outlive.store.job_dir import LOCK, LOGS, NEW, ORDER, RESERVE, SPARES, JobDir, Locks
 from outlive.store.root import TEMPORARY
 from outlive.system import fault_points
 
@@ -63,7 +63,7 @@ class NewJob:
 
     def _make_files(self) -> None:
         for name in (LOCK, ORDER, *LOGS):
-            os.close(os.open(name, _NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
+            os.close(os.open(name, NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
         atomic_file.reserve(self.dir.fd, RESERVE, RESERVE_BYTES)
         self.dir.make_io()
         self.locks = Locks(self.dir)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.verbs.field_kinds import _count, _object, _of, _string
+from outlive.verbs.field_kinds import count, object_of, of, string
 
 _TIME = {"format": "date-time"}
 
@@ -37,13 +37,13 @@ _EVENTS = {
     "events_left_out": ("file", "count", "to_byte"),
 }
 _MEMBERS = sorted({name for members in _EVENTS.values() for name in members})
-EVENT = _object(
+EVENT = object_of(
     "One event; what else it holds depends on its type (docs/reference/events.md).",
     {
-        "n": _of("integer", "Its number, from 1 in the order in which they were recorded.", minimum=1),
-        "seq": _count("How far the output was; of a watch hit: where its line begins."),
-        "at": _string("When.", **_TIME),
-        "type": _string("What happened.", enum=list(_EVENTS)),
+        "n": of("integer", "Its number, from 1 in the order in which they were recorded.", minimum=1),
+        "seq": count("How far the output was; of a watch hit: where its line begins."),
+        "at": string("When.", **_TIME),
+        "type": string("What happened.", enum=list(_EVENTS)),
     },
     {name: {"description": f"Of {', '.join(kind for kind in _EVENTS if name in _EVENTS[kind])}."} for name in _MEMBERS},
 )

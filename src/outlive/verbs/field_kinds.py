@@ -9,35 +9,35 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 
-def _of(kind: str | list[str], text: str, **more: Any) -> Schema:
+def of(kind: str | list[str], text: str, **more: Any) -> Schema:
     return {"type": kind, "description": text, **more}
 
 
-def _string(text: str, **more: Any) -> Schema:
-    return _of("string", text, **more)
+def string(text: str, **more: Any) -> Schema:
+    return of("string", text, **more)
 
 
-def _maybe_string(text: str, **more: Any) -> Schema:
-    return _of(["string", "null"], text, **more)
+def maybe_string(text: str, **more: Any) -> Schema:
+    return of(["string", "null"], text, **more)
 
 
-def _count(text: str) -> Schema:
-    return _of("integer", text, minimum=0)
+def count(text: str) -> Schema:
+    return of("integer", text, minimum=0)
 
 
-def _maybe_count(text: str) -> Schema:
-    return _of(["integer", "null"], text, minimum=0)
+def maybe_count(text: str) -> Schema:
+    return of(["integer", "null"], text, minimum=0)
 
 
-def _flag(text: str) -> Schema:
-    return _of("boolean", text)
+def flag(text: str) -> Schema:
+    return of("boolean", text)
 
 
-def _strings(text: str) -> Schema:
-    return _of("array", text, items={"type": "string"})
+def strings(text: str) -> Schema:
+    return of("array", text, items={"type": "string"})
 
 
-def _object(text: str, required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+def object_of(text: str, required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
     return {
         "type": "object",
         "description": text,

@@ -4,58 +4,58 @@ from __future__ import annotations
 
 from outlive.core.host_settings import KINDS
 from outlive.core.records import LOCAL
-from outlive.verbs.field_kinds import _flag, _maybe_string, _object, _string
+from outlive.verbs.field_kinds import flag, maybe_string, object_of, string
 
 _TIME = {"format": "date-time"}
-_FINDING = _object(
+_FINDING = object_of(
     "One check.",
     {
-        "name": _string("What it is about."),
-        "status": _string("fail: jobs do not run there. warn: something to know.", enum=["ok", "warn", "fail"]),
-        "found": _string("What there is, in one sentence."),
+        "name": string("What it is about."),
+        "status": string("fail: jobs do not run there. warn: something to know.", enum=["ok", "warn", "fail"]),
+        "found": string("What there is, in one sentence."),
     },
-    {"advice": _string("What to do about it.")},
+    {"advice": string("What to do about it.")},
 )
 CHECKS = {"type": "array", "description": "What was checked.", "items": _FINDING}
-KIND = _string("What starts the jobs there.", enum=[LOCAL, *KINDS])
+KIND = string("What starts the jobs there.", enum=[LOCAL, *KINDS])
 
 OF_A_JOB = {
-    "host": _string("Where the job runs, or is to run; absent: on this machine."),
-    "engine": _object(
+    "host": string("Where the job runs, or is to run; absent: on this machine."),
+    "engine": object_of(
         "What started it there, in its own words.",
-        {"name": _string("slurm: the scheduler of a cluster. ssh: outlive itself, on the other machine.")},
+        {"name": string("slurm: the scheduler of a cluster. ssh: outlive itself, on the other machine.")},
         {
-            "job_id": _maybe_string("The engine's own name for the job."),
-            "state": _maybe_string("The engine's word for its state; null: not known yet."),
+            "job_id": maybe_string("The engine's own name for the job."),
+            "state": maybe_string("The engine's word for its state; null: not known yet."),
         },
     ),
-    "queue": _object(
+    "queue": object_of(
         "There while the job waits for its start.",
-        {"state": _string("The engine's word."), "since": _string("When it was handed over.", **_TIME)},
+        {"state": string("The engine's word."), "since": string("When it was handed over.", **_TIME)},
         {
-            "reason": _maybe_string("Why it waits, in the engine's words."),
-            "estimated_start": _string("When the engine means to start it.", **_TIME),
+            "reason": maybe_string("Why it waits, in the engine's words."),
+            "estimated_start": string("When the engine means to start it.", **_TIME),
         },
     ),
-    "reachable": _flag("There, and false, while its host is out of reach: the answer says what was known before."),
-    "unreachable_since": _string("Since when.", **_TIME),
-    "machine": _string("The machine that has its processes, where that is another than this: ask there."),
+    "reachable": flag("There, and false, while its host is out of reach: the answer says what was known before."),
+    "unreachable_since": string("Since when.", **_TIME),
+    "machine": string("The machine that has its processes, where that is another than this: ask there."),
 }
 OF_HOSTS = {
     "kind": KIND,
     "hosts": {
         "type": "array",
         "description": "Where jobs can run.",
-        "items": _object(
+        "items": object_of(
             "One host.",
             {
-                "name": _string("Its name, for `host`."),
+                "name": string("Its name, for `host`."),
                 "kind": KIND,
-                "default": _flag("Do jobs run there that name no host?"),
+                "default": flag("Do jobs run there that name no host?"),
             },
             {
-                "target": _string("Of ssh: where that leads."),
-                "healthy": _flag("Of a host that was checked: did no check fail?"),
+                "target": string("Of ssh: where that leads."),
+                "healthy": flag("Of a host that was checked: did no check fail?"),
                 "checks": CHECKS,
             },
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.verbs.field_kinds import _maybe_string, _object, _string, _strings
+from outlive.verbs.field_kinds import maybe_string, object_of, string, strings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,46 +13,46 @@ if TYPE_CHECKING:
 _DECISIONS = ["allow", "ask", "deny"]
 _APPROVALS = {
     "type": "array",
-    "items": _object(
+    "items": object_of(
         "One approval.",
         {
-            "id": _string("What `outlive policy forget` takes."),
-            "command": _strings("The command."),
-            "cwd": _string("The directory in which it is approved."),
-            "by": _string("Who approved it."),
-            "at": _string("When.", format="date-time"),
+            "id": string("What `outlive policy forget` takes."),
+            "command": strings("The command."),
+            "cwd": string("The directory in which it is approved."),
+            "by": string("Who approved it."),
+            "at": string("When.", format="date-time"),
         },
     ),
 }
 FIELDS: dict[str, Schema] = {
-    "decision": _string("What is decided; of several commands, the strictest.", enum=_DECISIONS),
-    "rule": _maybe_string("The rule that decided: its number and what it is about, or default; null without a policy."),
+    "decision": string("What is decided; of several commands, the strictest.", enum=_DECISIONS),
+    "rule": maybe_string("The rule that decided: its number and what it is about, or default; null without a policy."),
     "commands": {
         "type": "array",
         "description": "The commands that it consists of.",
-        "items": _object(
+        "items": object_of(
             "One command.",
             {
-                "command": _strings("Its words; of a string that cannot be split, the string."),
-                "decision": _string("What is decided about it.", enum=_DECISIONS),
-                "rule": _string("The rule that decided."),
-                "reason": _maybe_string("The reason of the rule."),
+                "command": strings("Its words; of a string that cannot be split, the string."),
+                "decision": string("What is decided about it.", enum=_DECISIONS),
+                "rule": string("The rule that decided."),
+                "reason": maybe_string("The reason of the rule."),
             },
-            {"unknown": _string("Why it is not known what it runs.")},
+            {"unknown": string("Why it is not known what it runs.")},
         ),
     },
-    "default": _maybe_string(
+    "default": maybe_string(
         "What is decided where no rule matches; null: there is no policy.", enum=[*_DECISIONS, None]
     ),
     "rules": {
         "type": "array",
         "description": "The rules, in their order.",
-        "items": _object(
+        "items": object_of(
             "One rule.",
             {
-                "rule": _string("Its number and what it is about."),
-                "decision": _string("What it decides.", enum=_DECISIONS),
-                "reason": _maybe_string("Its reason."),
+                "rule": string("Its number and what it is about."),
+                "decision": string("What it decides.", enum=_DECISIONS),
+                "reason": maybe_string("Its reason."),
             },
         ),
     },
