@@ -181,7 +181,7 @@ def test_files_that_are_too_long_are_cut_down_at_a_takeover_and_what_counts_goes
             file.write(json.dumps(event, separators=(",", ":")).encode() + b"\n")
     record = {"schema_version": "0.1", "event_type": "job.output.matched", "job_id": job, **hit, "snippet": "x" * 2_000}
     with (root / job / "notification_events.ndjson").open("ab") as file:
-        for seq in range(1, limits.EVENTS_BYTES // 2_500):
+        for seq in range(1_000, 1_000 + limits.EVENTS_BYTES // 2_500):  # behind the hits to come
             line = json.dumps({**record, "seq": seq, "delivery_results": [], "delivered": seq != 5_000}).encode()
             file.write(line + b"\n")
     pair.end(supervisor)

@@ -38,8 +38,13 @@ NEEDED = {
     "cols": "80",
     "rows": "24",
     "token_env": "T",
+    "host": "local",
 }
-WITH = {"token_env": {"url": "http://127.0.0.1/mcp"}, "job": {"text": "x"}}
+WITH = {
+    "token_env": {"url": "http://127.0.0.1/mcp", "client": "cursor"},
+    "url": {"client": "cursor"},
+    "job": {"text": "x"},
+}
 WITH |= {name: {"output_pattern": "x"} for name in ("output_command", "output_file")}
 ANYTHING_GOES = {
     *(("list", "cwd"), ("token add", "scope")),
@@ -112,7 +117,7 @@ def test_over_mcp_it_is_the_tools_argument(cli: Cli, mcp_session: McpSession) ->
         given = {name: job if value == "JOB" else value for name, value in needed.items()}
         if arg.kind == spec.ENV:
             given[arg.mcp] = {"A-B": "1"}
-        tool, action = ("exec", {}) if verb.name == "run" else ("process", {"action": verb.name})
+        tool, action = ("exec", {}) if verb.name == "run" else ("process", {"action": verb.action})
         answer = mcp_session.call(tool, **action, **given).result
         error = answer.get("error", {"code": None, "message": "it was taken"})
         field = (error.get("details") or {}).get("field", arg.mcp)

@@ -158,6 +158,8 @@ class _Filter:
         host: str | None = None,
     ) -> None:
         self._state = state
+        if host == "":
+            raise invalid("host", f"{argument('host')} is the name of a host, or {LOCAL}")
         self._host = host
         self._is_tagged = _tag_filter(tags)
         here = ctx.cwd if ctx.face == "cli" and not owner else None

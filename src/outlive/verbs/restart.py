@@ -47,7 +47,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         raise OutliveError("io_error", f"its definition cannot be read: {found.damage}")
     before = found.definition
     definition_module.refuse_unstored(before, env)
-    host = definition_module.host_of(ctx, host_name or before.host or LOCAL)
+    host = definition_module.host_of(ctx, (before.host or LOCAL) if host_name is None else host_name)
     cwd = definition_module.directory_on(ctx, host, before.cwd)
     definition_module.require_sandbox(ctx, before, "restart")
     if before.stdin == "caller":
