@@ -33,7 +33,7 @@ from outlive.launch import fork_server_client
 from outlive.mcp import server as outlive_server
 from outlive.mcp.caller import Caller
 from outlive.mcp.http import app
-from outlive.mcp.http.auth import AllowedHosts
+from outlive.mcp.http.allowed_hosts import AllowedHosts
 from outlive.mcp.http.connections import Connection
 from outlive.mcp.http.serve import by_token
 from outlive.mcp.job_environment import JobEnvironment

@@ -70,7 +70,7 @@ def list_jobs(
                     before += 1
                     continue
                 truncated = bool(limit) and len(entries) == limit
-                entry = {} if truncated else _entry(ctx, found, job)
+                entry = {} if truncated else entry_of(ctx, found, job)
                 if room is not None and not truncated:
                     room -= _shown_bytes(ctx, entry)
                     truncated = room < 0 and bool(entries)
@@ -208,7 +208,8 @@ def _tag_filter(patterns: list[str]) -> Callable[[list[str]], bool] | None:
     return lambda tags: all(tag_matches(pattern, tags) for pattern in patterns)
 
 
-def _entry(ctx: Context, found: Inspection, job: JobDir) -> dict[str, Any]:
+def entry_of(ctx: Context, found: Inspection, job: JobDir) -> dict[str, Any]:
+    """Return what a list says of a job."""
     definition, state = found.definition, found.state
     try:
         with Output(job) as output:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from outlive.mcp.http.auth import AllowedHosts
+    from outlive.mcp.http.allowed_hosts import AllowedHosts
     from outlive.store.tokens import Tokens
 
 STREAMABLE, SSE = "/mcp", "/sse"

@@ -146,7 +146,7 @@ def _run(
     from outlive import verbs
     from outlive.mcp import server
     from outlive.mcp.http import app, logging
-    from outlive.mcp.http.auth import LOCAL, AllowedHosts
+    from outlive.mcp.http.allowed_hosts import LOCAL, AllowedHosts
     from outlive.mcp.tools.call import Calls, Tools
 
     gc.enable()

@@ -161,6 +161,11 @@ class Output:
         found = self._sure(lambda: self._pieces(start, min(stop, self.end), only))
         return [(stream, _without(data, at, self.missing[stream])) for stream, at, data in found]
 
+    def placed(self, start: int, stop: int) -> list[tuple[int, int, bytes]]:
+        """Return the runs of [start, stop) in order, as (stream, position in its log, bytes).
+        Missing bytes are zeros."""
+        return self._sure(lambda: self._pieces(start, min(stop, self.end), None))
+
     def read(self, start: int, stop: int) -> bytes:
         """Return the merged bytes of [start, stop), each in its place: missing bytes are zeros."""
         return b"".join(data for _, _, data in self._sure(lambda: self._pieces(start, min(stop, self.end), None)))
