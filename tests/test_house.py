@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
+import hashlib
+import json
 import re
 import subprocess
 import sys
@@ -45,6 +47,7 @@ FLOORS = (
     ("jobs",),
     ("verbs",),
     ("cli", "mcp", "far"),
+    ("web",),
     ("demo", "__main__"),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
@@ -202,7 +205,9 @@ def test_no_verb_imports_a_verb() -> None:
 
 
 def test_jobs_and_verbs_know_nothing_of_the_faces() -> None:
-    assert not [str(one) for one in imports() if one.room in ("jobs", "verbs") and one.of_ours() in ("cli", "mcp")]
+    assert not [
+        str(one) for one in imports() if one.room in ("jobs", "verbs") and one.of_ours() in ("cli", "mcp", "web")
+    ]
 
 
 def test_jobs_are_looked_up_and_enumerated_in_one_place_which_keeps_the_wall() -> None:
@@ -210,7 +215,7 @@ def test_jobs_are_looked_up_and_enumerated_in_one_place_which_keeps_the_wall() -
     broken = [
         f"{path.relative_to(SOURCE)}: {line.strip()}"
         for path in MODULES
-        if room_of(path) in ("jobs", "verbs", "cli", "mcp")
+        if room_of(path) in ("jobs", "verbs", "cli", "mcp", "web")
         and path != SOURCE / "jobs" / "lookup.py"
         and path.parent.name != "doctor"  # doctor looks at the root itself
         for line in path.read_text(encoding="utf-8").splitlines()
@@ -340,3 +345,40 @@ def test_verbs_load_one_by_one() -> None:
     verbs = {name for name in names if name.startswith("outlive.verbs.")}
     assert "outlive.verbs.list" in verbs
     assert not verbs & {"outlive.verbs.run", "outlive.verbs.gc", "outlive.verbs.schema"}
+
+
+def test_only_the_page_imports_the_page() -> None:
+    assert not [str(one) for one in imports() if one.of_ours() == "web" and one.room != "web"]
+
+
+@pytest.mark.parametrize("verb", ["list", "run", "serve", "mcp", "ui"])
+def test_a_call_loads_the_page_only_if_it_serves_it(verb: str, cli: Cli) -> None:
+    words = {"run": ("run", "true"), "serve": ("serve", "--help"), "mcp": ("mcp", "--help"), "ui": ("ui", "--help")}
+    names, answer = loaded(*OUTLIVE[1:], *words.get(verb, (verb,)))
+    assert answer.status == 0, answer
+    assert not {name for name in names if name.startswith("outlive.web") or name in ("starlette", "uvicorn")}
+
+
+def test_the_page_is_small_and_nothing_in_it_was_changed_after_its_release() -> None:
+    static = SOURCE / "web" / "static"
+    files = [path for path in static.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 700_000
+    vendored = {path.name for path in (static / "vendor").iterdir()} - {"vendor.json"}
+    pinned = {}
+    for package in json.loads((static / "vendor" / "vendor.json").read_text(encoding="utf-8")):
+        pinned |= {name: about["sha256"] for name, about in package["files"].items()}
+    assert vendored == pinned.keys()
+    for name, digest in pinned.items():
+        assert hashlib.sha256((static / "vendor" / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_no_text_becomes_markup_in_the_page() -> None:
+    """The browser refuses it too (trusted types), and where it does not know these, this holds."""
+    sinks = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc|DOMParser")
+    ours = list((SOURCE / "web" / "static").glob("*.js"))
+    assert ours and not [path.name for path in ours if sinks.search(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "web" / "static").glob("*.js")), ids=lambda path: path.name)
+def test_a_script_of_the_page_is_short_enough_to_be_read(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES

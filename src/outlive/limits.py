@@ -33,6 +33,7 @@ QUOTA_BYTES = 10 * 1024**3
 GC_OLDER_THAN = "30d"
 TERMINAL_COLS, TERMINAL_ROWS = 120, 30
 SERVE_PORT = 8330
+UI_PORT = 8331
 
 # --- sizes of what is shown -------------------------------------------------------------------------------------
 SNIPPET_BYTES = 2_048

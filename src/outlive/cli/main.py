@@ -35,8 +35,9 @@ PROGRAMS = {
     "attach": "outlive.cli.attach:main",
     "completion": "outlive.cli.completion.main:main",
     "mcp": "outlive.mcp.stdio.session:main",
-    "serve": "outlive.mcp.http.serve:main",
+    "serve": "outlive.web.serve:main",
     "demo": "outlive.demo:main",
+    "ui": "outlive.web.program:main",
     "hook": "outlive.cli.hook:main",
 }
 # What --follow shows to a person, called with the context, the verb, the global options and the arguments; returns the exit status

@@ -29,6 +29,7 @@ VERBS = {
     "paste": ("paste", "VERB"),
     "resize": ("resize", "VERB"),
     "attach": ("attach", "VERB"),
+    "ui": ("ui", "VERB"),
     "kill": ("kill", "VERB"),
     "list": ("list", "VERB"),
     "tag set": ("tag_set", "VERB"),
@@ -62,7 +63,7 @@ VERBS = {
 }
 # These are not offered over MCP, whose list of tools is made without loading them
 COMMAND_LINE_ONLY = frozenset(
-    "attach approve audit completion deny notices hook install uninstall mcp serve schema doctor demo".split()
+    "attach approve audit completion deny notices hook install uninstall mcp serve schema doctor demo ui".split()
     + [
         "token add",
         "token list",

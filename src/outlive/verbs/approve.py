@@ -24,7 +24,7 @@ _NO_TITLES = "the jobs that wait may share it"
 def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None = None) -> Waiting[dict[str, Any]]:
     """Approve a pending job and have it started. With `always`, the same command in the same
     directory is approved from now on."""
-    by = approval.person("outlive approve")
+    by = approval.person(f"outlive {ctx.verb or 'approve'}")
     approval.require_person()
     with lookup.open_exactly(ctx, job, "approve", _NO_TITLES) as found_job:
         found = yield from approval.decide(ctx, found_job, answers.APPROVED, by=by, reason=reason)
@@ -35,7 +35,7 @@ def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None 
 
 def deny(ctx: Context, *, job: str, reason: str | None = None) -> Waiting[dict[str, Any]]:
     """Deny a pending job: it ends without having run."""
-    by = approval.person("outlive deny")
+    by = approval.person(f"outlive {ctx.verb or 'deny'}")
     approval.require_person()
     with lookup.open_exactly(ctx, job, "deny", _NO_TITLES) as found_job:
         found = yield from approval.decide(ctx, found_job, answers.DENIED, by=by, reason=reason)

@@ -269,6 +269,8 @@ FIELDS: dict[str, Schema] = {
     "ended_count": count("How many ended, if not all are listed."),
     "freed_bytes": count("Bytes given back."),
     "root": string("The job root."),
+    "url": string("A one-time link to the page."),
+    "serves": flag("Whether this process serves the page; false if another one does."),
     "skipped": count("Directories that could not be read."),
     "deleted": count("Directories deleted."),
     "dry_run": flag("Was nothing really deleted?"),

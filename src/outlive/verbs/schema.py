@@ -23,7 +23,7 @@ def schema(ctx: Context) -> dict[str, Any]:
 
 def document() -> dict[str, Any]:
     """Return the content of `schema/outlive.schema.json`."""
-    answering = [verb for verb in map(verbs.load, verbs.names()) if not verb.program]
+    answering = [verb for verb in map(verbs.load, verbs.names()) if verb.result or not verb.program]
     kinds = {verb.type: _answer(verb) for verb in answering}
     briefs = {f"{verb.type}_brief": _brief(verb) for verb in answering if verb.mcp}
     definitions = {**dict(sorted((kinds | briefs).items())), "error": _error()}

@@ -30,7 +30,7 @@ VERB = Verb(
     ),
     mcp=False,
     program=True,
-    detail="Streamable HTTP is served at /mcp, SSE at /sse. Every request needs a token, as `Authorization: Bearer TOKEN`. "
+    detail="Streamable HTTP is served at /mcp, SSE at /sse, the page of `outlive ui` at /ui. Every request needs a token, as `Authorization: Bearer TOKEN`. "
     "The first start makes the first token; `outlive token add NAME` makes more. Jobs outlive the server.\n\n"
     "With -v each request is logged on stderr, without its token.",
 )  # fmt: skip

@@ -18,6 +18,7 @@ from outlive.mcp.tools.offer import offered, process_verbs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
     from typing import Any
 
@@ -31,15 +32,19 @@ if TYPE_CHECKING:
     from outlive.store.root import Store
     from outlive.store.tokens import Tokens
 
+    # Takes the application for MCP, calls, store, tokens, hosts, and whether TLS is used
+    Beside = Callable[[Any, Any, Store, Tokens, Any, bool], Any]
 
-def main(values: dict[str, Any], options: dict[str, Any]) -> int:
+
+def main(values: dict[str, Any], options: dict[str, Any], beside: Beside | None = None) -> int:
     """Serve until a signal ends the process. `values` are the arguments of the verb, `options` the
-    global ones.
+    global ones. `beside` puts another application beside the one for MCP.
 
     Errors: invalid_argument, config_error, io_error, store_unsafe.
     """
     asked = _checked(values)
-    return _serve({**asked, "root": options["root"], "config": options["config"]}, verbose=bool(options.get("verbose")))
+    asked |= {"root": options["root"], "config": options["config"], "beside": beside}
+    return _serve(asked, verbose=bool(options.get("verbose")))
 
 
 def _checked(values: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +164,7 @@ def _run(
         hosts = AllowedHosts([*(name if ":" not in name else f"[{name}]" for name in LOCAL), *asked["allow_host"]])
     except ValueError as error:
         raise invalid("allow_host", str(error)) from error
-    application = app.app(
+    application: Any = app.app(
         server.build(
             calls, found, os.environ, caller_of=by_token, workdir_required=workdir is None, answers=asked["answers"]
         ),
@@ -170,6 +175,8 @@ def _run(
         log=greeting.log,
         verbose=asked["verbose"],
     )
+    if asked["beside"] is not None:
+        application = asked["beside"](application, calls, store, tokens, hosts, bool(asked["certfile"]))
     serving = _serving(asked, application)
     calls.is_stopping = lambda: serving.should_exit
     # Last of all: a token made before a fault was found would never be shown

@@ -1,0 +1,175 @@
+"""The API of the page: JSON over POST, answered by the verbs (docs/reference/page-api.md)."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import traceback
+from typing import TYPE_CHECKING
+
+import anyio
+
+from outlive import limits, verbs
+from outlive.core.records import EXEC, READ
+from outlive.errors import OutliveError, from_os, invalid
+from outlive.mcp import async_driver
+from outlive.mcp.tools.arguments import Reader
+from outlive.mcp.tools.offer import PROCESS
+from outlive.verbs import envelope
+from outlive.verbs.spelling import MCP, spelled
+from outlive.web import rows, terminal
+from outlive.web.job_list import JobList
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.mcp.caller import Caller
+    from outlive.mcp.tools.call import Calls
+
+    Method = Callable[[Caller, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+MOST_WAIT_MS = 25_000  # of one long poll: proxies cut what is silent for longer
+_LOOK_S = 1.0  # between two looks at the list while a page waits
+_PERSONS = ("approve", "deny")
+_WHOLE = {int: "a whole number", str: "a string", list: "an array", dict: "an object"}
+
+
+class Api:
+    """What the page may ask. `may_approve(caller)` returns whether a caller is the person whom
+    policy asks, as at a terminal: the holder of a token is not, nor is a job."""
+
+    def __init__(self, calls: Calls, *, may_approve: Callable[[Caller], bool] = lambda caller: False) -> None:
+        self._calls = calls
+        self._may_approve = may_approve
+        self._lists: dict[str | None, tuple[JobList, anyio.Lock]] = {}
+        self._persons = {name: Reader(verbs.load(name), name) for name in _PERSONS}
+        self.methods: dict[str, Method] = {
+            "process": self._process,
+            "jobs": self._jobs,
+            "rows": self._rows,
+            "terminal": self._terminal,
+            **{name: self._person(name) for name in _PERSONS},
+        }
+
+    async def call(self, name: str, caller: Caller, body: bytes) -> tuple[int, dict[str, Any]]:
+        """Return the HTTP status and the envelope of a call."""
+        try:
+            method = self.methods.get(name)
+            if method is None:
+                raise invalid("method", f"no such method: {name[:40]}", hint=f"There are: {', '.join(self.methods)}.")
+            return 200, await method(caller, as_object(body))
+        except OutliveError as error:
+            found = spelled(error, MCP, ())
+        except OSError as error:
+            found = from_os(f"answering {name}", error, on="store")
+        except Exception as error:  # noqa: BLE001 - the page is told, and the server outlives its own faults
+            traceback.print_exc(file=sys.stderr)
+            found = OutliveError("internal_error", f"{type(error).__name__}: {error}", hint="This is a bug in outlive.")
+        return _status(found.code), envelope.failure(found)
+
+    def observer(self, caller: Caller) -> Context:
+        return self._calls.observer(caller)
+
+    # --- methods ---
+
+    async def _process(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+        """Run an action of the tool `process`, with the arguments and the answer of that tool."""
+        verb, _ = self._calls.tools.read(PROCESS, given)
+        if verb.right == READ:  # without a read position: those belong to the clients of models
+            args = {name: value for name, value in given.items() if name not in ("action", "detail")}
+            found = await self._calls.show(verb.name, caller, **args)
+        else:
+            found = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller)
+        return envelope.sized(found, "full")
+
+    async def _jobs(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+        args = taken(given, {"after": int, "list": str, "wait_ms": int})
+        known, lock = self._lists.setdefault(caller.wall, (JobList(), anyio.Lock()))
+        deadline = time.monotonic() + _wait_ms(args) / 1000
+        after = args.get("after", 0)
+        while True:
+            ctx = self._calls.observer(caller)
+            async with lock:
+                await async_driver.drive(known.look(ctx), caller=caller.owner, slow=True)
+                found = known.changes(after, args.get("list"))
+            if found["jobs"] or found["removed"] or found["more"] or time.monotonic() >= deadline:
+                return envelope.answer("ui.jobs", {"root": ctx.store.path, **found})
+            if not after and not found["total"]:  # an empty root: told at once the first time
+                if args.get("list") != found["list"]:
+                    return envelope.answer("ui.jobs", {"root": ctx.store.path, **found})
+            await anyio.sleep(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
+
+    async def _rows(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+        kinds = {"job_id": str, "row": int, "seq": int, "line": int, "count": int, "known": dict, "wait_ms": int}
+        args = {**taken(given, kinds, "job_id")}
+        args["wait_ms"] = _wait_ms(args)
+        found = await async_driver.drive(
+            rows.rows(self._calls.observer(caller), **args), caller=caller.owner, slow=True
+        )
+        return envelope.answer("ui.rows", found)
+
+    async def _terminal(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+        args = taken(given, {"job_id": str, "seq": int, "size": list, "wait_ms": int}, "job_id")
+        args["wait_ms"] = _wait_ms(args)
+        found = await async_driver.drive(
+            terminal.terminal(self._calls.observer(caller), **args), caller=caller.owner, slow=True
+        )
+        return envelope.answer("ui.terminal", found)
+
+    def _person(self, name: str) -> Method:
+        async def answer(caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+            if not self._may_approve(caller):
+                raise OutliveError(
+                    "denied",
+                    "this browser came with a token, or with a link that a job made: it neither approves nor denies",
+                    hint="A person does that with `outlive ui` or `outlive approve` on the machine of the server.",
+                )
+            verb = verbs.load(name)
+            args = self._persons[name].read(given)
+            args.pop("detail", None)
+            ctx = self._calls.context(caller, EXEC, name)
+            ctx.verb = "ui"
+            try:
+                return envelope.answer(verb.type, await async_driver.run(verb, ctx, args))
+            except OutliveError as error:
+                raise spelled(error, MCP, verb.args) from error.__cause__
+
+        return answer
+
+
+def as_object(body: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(body or b"{}")
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise invalid("body", "the body of a call is a JSON object")
+    return found
+
+
+def taken(given: dict[str, Any], kinds: dict[str, type], *required: str) -> dict[str, Any]:
+    """Return the arguments that were given. Errors: invalid_argument."""
+    found = {name: value for name, value in given.items() if value is not None}
+    for name, value in found.items():
+        kind = kinds.get(name)
+        if kind is None:
+            raise invalid(name, f"not an argument: {name[:40]}", hint=f"There are: {', '.join(kinds)}.")
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise invalid(name, f"{name} has to be {_WHOLE[kind]}")
+        if isinstance(value, int) and not 0 <= value <= limits.MAX_QUOTA_BYTES:
+            raise invalid(name, f"{name} is out of bounds")
+    for name in required:
+        if name not in found:
+            raise invalid(name, f"{name} is missing")
+    return found
+
+
+def _wait_ms(args: dict[str, Any]) -> int:
+    return min(MOST_WAIT_MS, int(args.get("wait_ms", 0)))
+
+
+def _status(code: str) -> int:
+    return {"invalid_argument": 400, "denied": 403, "job_not_found": 404, "internal_error": 500}.get(code, 409)

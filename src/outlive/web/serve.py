@@ -1,0 +1,118 @@
+"""`outlive serve` with the page beside MCP: at /ui, for browsers that have a token."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from outlive.mcp.http import serve
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from outlive.mcp.caller import Caller
+    from outlive.mcp.http.allowed_hosts import AllowedHosts
+    from outlive.mcp.tools.call import Calls
+    from outlive.store.root import Store
+    from outlive.store.tokens import Token, Tokens
+    from outlive.web.application import Page
+    from outlive.web.sessions import Opened, Session
+
+PATH = "/ui"
+_PEERS = 1_000  # addresses with wrong tokens that are remembered
+
+
+def main(values: dict[str, Any], options: dict[str, Any]) -> int:
+    """Serve MCP and the page until a signal ends the process. Errors: those of `serve.main`."""
+    return serve.main(values, options, beside=Beside)
+
+
+class Beside:
+    """ASGI application: the page at PATH, the one for MCP elsewhere. The page is imported at its
+    first request."""
+
+    def __init__(
+        self, mcp: ASGIApp, calls: Calls, store: Store, tokens: Tokens, hosts: AllowedHosts, secure: bool
+    ) -> None:
+        self._mcp = mcp
+        self._calls = calls
+        self._store = store
+        self._tokens = tokens
+        self._hosts = hosts
+        self._secure = secure
+        self._page: Page | None = None
+        self._peers: OrderedDict[str, Any] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        root_path = scope.get("root_path", "")
+        path = scope.get("path", "").removeprefix(root_path)
+        # Without the tool `process` there is nothing that the page could ask
+        if scope["type"] != "http" or not self._calls.tools.process or not f"{path}/".startswith(f"{PATH}/"):
+            await self._mcp(scope, receive, send)
+            return
+        if path == PATH:
+            from starlette.responses import RedirectResponse
+
+            await RedirectResponse(f"{root_path}{PATH}/", 303)(scope, receive, send)
+            return
+        if self._page is None:
+            self._page = self._made()
+        await self._page.app({**scope, "root_path": root_path + PATH}, receive, send)
+
+    def _made(self) -> Page:
+        from outlive.web.api import Api
+        from outlive.web.application import Page
+        from outlive.web.sessions import Sessions
+
+        self._sessions = Sessions(self._store)
+        return Page(
+            Api(self._calls),
+            self._sessions,
+            self._hosts,
+            caller_of=self._caller_of,
+            is_valid=lambda session: self._token_of(session) is not None,
+            login=self._login,
+            secure=self._secure,
+        )
+
+    def _login(self, request: Request, secret: str) -> Opened | Response:
+        """Open a session for a token, or return a refusal. The rate limit makes guessing slow."""
+        from starlette.responses import PlainTextResponse
+
+        from outlive import limits
+        from outlive.mcp.http.quotas import RateLimit
+        from outlive.web.gate import unknown
+
+        found = self._tokens.match(secret)
+        if found is not None and not found.expired:
+            return self._sessions.open_by_token(found.hash)
+        peer = request.client.host if request.client else ""
+        bucket = self._peers.setdefault(peer, RateLimit(limits.HTTP_REFUSALS))
+        self._peers.move_to_end(peer)
+        if len(self._peers) > _PEERS:
+            self._peers.popitem(last=False)
+        wait_s = bucket.take()
+        if wait_s:
+            return PlainTextResponse("Too many wrong tokens.", 429, {"retry-after": str(max(1, round(wait_s)))})
+        return unknown("this is not a token of this server", "`outlive token add NAME` makes one.")
+
+    def _token_of(self, session: Session) -> Token | None:
+        """Return the token that a session came with, None if it was revoked or has expired."""
+        return next((one for one in self._tokens.all() if one.hash == session.token and not one.expired), None)
+
+    def _caller_of(self, session: Session) -> Caller:
+        from outlive.errors import OutliveError
+        from outlive.mcp.caller import Caller
+        from outlive.store.tokens import EVERYTHING
+
+        token = self._token_of(session)
+        if token is None:  # revoked since the check a moment ago
+            raise OutliveError("denied", "the token was revoked")
+        # Read positions and notices are those of the token's own client
+        client = f"ui:{token.name}"
+        walled = token.scope != EVERYTHING
+        return Caller(token.name, client, f"token:{token.scope}", walled=walled, program=client, rights=token.rights)

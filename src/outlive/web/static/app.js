@@ -1,0 +1,182 @@
+// The page around everything: header, addresses, keys, light and dark.
+
+import { base, begin, call, connected, forget, login, onConnection } from "./api.js";
+import { fill, h, toast } from "./dom.js";
+import { about, begin as beginJobs, jobs, onJobs } from "./jobs.js";
+import { show as showList } from "./list.js";
+import { show as showJob } from "./job.js";
+import { show as showTimeline } from "./timeline.js";
+
+const main = document.getElementById("main");
+let control = new AbortController();
+let keys = {};
+let help = null;
+
+const page = {
+  base,
+  go(path, { replace = false } = {}) {
+    const address = base + path;
+    if (replace) history.replaceState(null, "", address);
+    else history.pushState(null, "", address);
+    if (!replace) route();
+  },
+  keys(found) { keys = found; },
+  stranger,
+};
+
+function route() {
+  control.abort();
+  control = new AbortController();
+  keys = {};
+  const path = location.pathname.slice(base.length);
+  const [, job] = /^job\/([0-9A-Za-z]+)$/.exec(path) ?? [];
+  if (job) showJob(main, control.signal, page, job.toUpperCase());
+  else if (path === "timeline") showTimeline(main, control.signal, page);
+  else showList(main, control.signal, page);
+  header();
+}
+
+function header() {
+  const path = location.pathname.slice(base.length);
+  const link = (to, text, here) => h("a", { href: base + to, "aria-current": here ? "page" : null, onclick: (event) => follow(event, to) }, text);
+  fill(document.getElementById("top"),
+    h("a", { class: "brand", href: base, "aria-label": "outlive: all jobs", onclick: (event) => follow(event, "") },
+      h("img", { src: `${base}static/icon.svg`, alt: "", width: 22, height: 22 }), "outlive"),
+    h("nav", { "aria-label": "Pages" }, link("", "Jobs", path === "" || path.startsWith("job/")), link("timeline", "Timeline", path === "timeline")),
+    h("span", { class: "grow" }),
+    h("span", { id: "connection", role: "status" }),
+    h("span", { id: "counts" }),
+    h("button", { class: "quiet", id: "theme", title: "Light or dark (t)", "aria-label": "Light or dark", onclick: turnTheme }, "◐"),
+    h("button", { class: "quiet", id: "help", title: "Keys (?)", "aria-label": "Keys", onclick: showHelp }, "?"));
+  showConnection();
+  showCounts();
+}
+
+function follow(event, to) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  page.go(to);
+}
+
+function showConnection() {
+  const place = document.getElementById("connection");
+  if (place) {
+    place.textContent = connected ? "" : "no connection to the server: trying again";
+    place.className = connected ? "" : "lost-connection";
+  }
+  document.body.classList.toggle("offline", !connected);
+}
+
+function showCounts() {
+  const place = document.getElementById("counts");
+  if (!place) return;
+  let running = 0, asks = 0;
+  for (const job of jobs.values()) {
+    if (job.state === "running") running += 1;
+    if (job.waiting_for_input || job.approval?.state === "pending") asks += 1;
+  }
+  fill(place, running ? h("span", { class: "runs" }, `${running} running`) : "", asks ? h("span", { class: "asks" }, `${asks} waiting`, h("span", { class: "long" }, " for you")) : "");
+}
+
+// --- keys ---
+
+const common = {
+  "?": ["this help", () => showHelp()],
+  t: ["light or dark", () => turnTheme()],
+  g: ["all jobs", () => page.go("")],
+  l: ["timeline", () => page.go("timeline")],
+};
+
+addEventListener("keydown", (event) => {
+  if (help) {
+    if (event.key === "Escape" || event.key === "?") { help.close(); event.preventDefault(); }
+    return;
+  }
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  const where = event.target;
+  if (where.closest?.(".xterm, dialog") || /^(INPUT|TEXTAREA|SELECT)$/.test(where.tagName)) return;
+  if (where.closest?.("button, a") && (event.key === "Enter" || event.key === " ")) return;
+  const found = keys[event.key] ?? common[event.key];
+  if (!found) return;
+  event.preventDefault();
+  found[1](event);
+});
+
+const SHOWN = { ArrowDown: "↓", ArrowUp: "↑", Enter: "Enter", Escape: "Esc", " ": "Space" };
+
+function showHelp() {
+  if (help) return;
+  const rows = (found) => Object.entries(found).filter(([, [text]]) => text)
+    .map(([key, [text]]) => h("div", {}, h("dt", {}, h("kbd", {}, SHOWN[key] ?? key)), h("dd", {}, text)));
+  help = h("dialog", { class: "help", "aria-labelledby": "help-title", onclose: () => { help.remove(); help = null; } },
+    h("h2", { id: "help-title" }, "Keys"),
+    h("dl", {}, rows(keys), rows(common)),
+    h("form", { method: "dialog" }, h("button", { class: "quiet", type: "button", onclick: leave }, "Log this browser out"), h("button", {}, "Close")));
+  document.body.append(help);
+  help.showModal();
+}
+
+async function leave() {
+  try { await call("logout"); } catch { /* it has ended already */ }
+  forget();
+  location.reload();
+}
+
+function turnTheme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const now = document.documentElement.dataset.theme || (dark ? "dark" : "light");
+  const next = now === "dark" ? "light" : "dark";
+  document.documentElement.dataset.theme = next;
+  try { localStorage.setItem("outlive-theme", next); } catch { /* not remembered */ }
+  dispatchEvent(new Event("themechange"));
+}
+
+// --- begin ---
+
+function stranger(error) {
+  document.title = "outlive";
+  if (document.querySelector('meta[name="outlive-login"]').content === "token") return askToken();
+  return fill(main, h("div", { class: "empty stranger" }, h("h1", {}, "This browser has not been let in"),
+    h("p", {}, "Run this on the machine whose jobs you want to see; it opens the page with a new one-time link:"),
+    h("p", {}, h("code", {}, "outlive ui")),
+    error?.code === "denied" && location.pathname.includes("/open/") ? h("p", { class: "dim" }, "The link that you opened was used before, or is older than ten minutes.") : null));
+}
+
+function askToken() {
+  const token = h("input", { type: "password", name: "token", required: true, autocomplete: "current-password", "aria-label": "Token" });
+  const said = h("p", { class: "lost-connection", role: "alert" });
+  const enter = async (event) => {
+    event.preventDefault();
+    try {
+      await login(token.value.trim());
+      location.reload();
+    } catch (error) {
+      said.textContent = error.message === "busy" ? "Too many wrong tokens. Try again in a minute." : error.message;
+    }
+  };
+  fill(main, h("form", { class: "empty stranger", onsubmit: enter }, h("h1", {}, "Give a token of this server"), token, said,
+    h("button", {}, "Enter"), h("p", { class: "dim" }, "On the machine of the server, ", h("code", {}, "outlive token add NAME"), " makes one. This page has its rights.")));
+  token.focus();
+}
+
+try {
+  const theme = localStorage.getItem("outlive-theme");
+  if (theme) document.documentElement.dataset.theme = theme;
+} catch { /* the system's */ }
+
+const key = begin();
+onConnection((now) => { showConnection(); if (now) toast("Connected again", "good"); });
+if (!key || document.querySelector('meta[name="outlive-status"]').content !== "200") {
+  header();
+  stranger({ code: "denied" });
+} else {
+  addEventListener("popstate", route);
+  const forGood = new AbortController().signal;
+  onJobs((changes) => {
+    showCounts();
+    for (const [before, job] of changes) dispatchEvent(new CustomEvent("job", { detail: { before, job } }));
+    if (about.refused) stranger(about.refused);
+  }, forGood);
+  beginJobs();
+  route();
+}

@@ -1,0 +1,130 @@
+// Elements and texts. Whatever a job or a client wrote goes into the page as a text node, never as markup.
+
+export function h(tag, attributes = {}, ...children) {
+  const found = document.createElement(tag);
+  set(found, attributes);
+  put(found, children);
+  return found;
+}
+
+export function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "class") element.className = value;
+    else if (name === "style") Object.assign(element.style, value);
+    else if (name in PROPERTIES) element[name] = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+const PROPERTIES = { value: 1, checked: 1, disabled: 1, hidden: 1, tabIndex: 1 };
+
+function put(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+}
+
+export function fill(element, ...children) {
+  element.replaceChildren();
+  put(element, children);
+  return element;
+}
+
+// --- texts ---
+
+// Characters that are invisible, or that reorder what stands beside them, are shown as what they are
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+
+export function visible(text) {
+  return String(text).replace(HIDDEN, (char) => {
+    const code = char.codePointAt(0);
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+    if (code === 0x7f) return "\u2421";
+    return `\u27e8${code.toString(16).toUpperCase().padStart(4, "0")}\u27e9`;
+  });
+}
+
+export function one(text) {
+  return visible(String(text ?? "").replace(/\s+/g, " ").trim());
+}
+
+export function bytes(count) {
+  if (count < 1000) return `${count} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let at = -1;
+  do { count /= 1000; at += 1; } while (count >= 999.5 && at < units.length - 1);
+  return `${count < 10 ? count.toFixed(1) : Math.round(count)} ${units[at]}`;
+}
+
+export function number(count) {
+  return Number(count).toLocaleString("en-US");
+}
+
+export function duration(ms) {
+  const s = Math.max(0, ms) / 1000;
+  if (s < 1) return `${Math.round(s * 1000)} ms`;
+  if (s < 10) return `${s.toFixed(1)} s`;
+  if (s < 60) return `${Math.floor(s)} s`;
+  if (s < 3600) return `${Math.floor(s / 60)}m ${String(Math.floor(s % 60)).padStart(2, "0")}s`;
+  if (s < 86400) return `${Math.floor(s / 3600)}h ${String(Math.floor((s % 3600) / 60)).padStart(2, "0")}m`;
+  return `${Math.floor(s / 86400)}d ${Math.floor((s % 86400) / 3600)}h`;
+}
+
+export function ago(then, now = Date.now()) {
+  const s = Math.max(0, (now - then) / 1000);
+  if (s < 5) return "just now";
+  if (s < 60) return `${Math.floor(s)} s ago`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ago`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h ago`;
+  return `${Math.floor(s / 86400)} d ago`;
+}
+
+export function clock(then) {
+  const date = new Date(then);
+  const time = date.toLocaleTimeString("en-GB");
+  return date.toDateString() === new Date().toDateString() ? time : `${date.toLocaleDateString("en-CA")} ${time}`;
+}
+
+// --- how a job is doing ---
+
+// kind: the class of its colour; icon: its shape, so that nothing is told by colour alone
+export function condition(job) {
+  if (job.approval && job.approval.state === "pending") return { kind: "asks", icon: "?", text: "waits for approval" };
+  if (job.state === "running") {
+    if (job.supervisor === "unresponsive") return { kind: "bad", icon: "!", text: "supervisor stopped" };
+    if (job.waiting_for_input) return { kind: "asks", icon: "?", text: "waits for input" };
+    return { kind: "runs", icon: "▶", text: "running" };
+  }
+  if (job.state === "exited") {
+    if (job.exit_code === 0) return { kind: "good", icon: "✓", text: "done" };
+    return { kind: "bad", icon: "✕", text: `exit ${job.exit_code}` };
+  }
+  if (job.state === "killed") {
+    const why = { timeout: "time limit", idle_timeout: "silent too long", kill: "killed", oom: "out of memory" };
+    return { kind: job.reason === "kill" ? "ended" : "bad", icon: "■", text: why[job.reason] ?? job.signal ?? "killed" };
+  }
+  if (job.state === "failed") return { kind: "bad", icon: "✕", text: job.reason ?? "failed" };
+  return { kind: "idle", icon: "○", text: job.state };
+}
+
+export function badge(job, tag = "span") {
+  const found = condition(job);
+  return h(tag, { class: `badge ${found.kind}` }, h("span", { class: "icon", "aria-hidden": "true" }, found.icon), found.text);
+}
+
+export function age(job, now = Date.now()) {
+  const start = Date.parse(job.started_at ?? job.created_at);
+  const end = job.finished_at ? Date.parse(job.finished_at) : now;
+  return duration(end - start);
+}
+
+// --- telling ---
+
+export function toast(text, kind = "") {
+  const shown = h("div", { class: `toast ${kind}` }, visible(text));
+  document.getElementById("toasts").append(shown);
+  setTimeout(() => shown.remove(), kind === "bad" ? 9000 : 4000);
+}

@@ -1,0 +1,82 @@
+// The jobs as the page knows them: kept up to date by one long poll, for whatever is shown.
+
+import { call, forever } from "./api.js";
+
+export const jobs = new Map();
+export const about = { root: "", total: 0, loaded: false, refused: null };
+const listeners = new Set();
+let list = "";
+let next = 0;
+
+export function onJobs(listener, signal) {
+  listeners.add(listener);
+  signal.addEventListener("abort", () => listeners.delete(listener), { once: true });
+}
+
+export function begin() {
+  const signal = new AbortController().signal;
+  forever(async () => {
+    const found = await call("jobs", { after: next, list, wait_ms: about.loaded ? 25000 : 0 }, signal);
+    take(found);
+  }, signal, (error) => {
+    if (error.status !== 401) return true;
+    about.refused = error.error;
+    tell([]);
+    return false;
+  });
+}
+
+function take(found) {
+  if (found.list !== list) {
+    jobs.clear();
+    list = found.list;
+  }
+  const changes = [];
+  for (const job of found.jobs) {
+    const before = jobs.get(job.job_id);
+    job.text = searched(job);
+    jobs.set(job.job_id, job);
+    changes.push([before, job]);
+  }
+  for (const id of found.removed) jobs.delete(id);
+  next = found.next;
+  about.root = found.root;
+  about.total = found.total;
+  const first = !about.loaded;
+  about.loaded ||= !found.more;
+  tell(first ? [] : changes);
+}
+
+function tell(changes) {
+  for (const listener of [...listeners]) listener(changes);
+}
+
+function searched(job) {
+  return [job.name, job.command, job.job_id, job.owner, job.cwd, job.state, job.reason, ...(job.tags ?? [])]
+    .join("\n").toLowerCase();
+}
+
+// Running ones first, then the newest: ids sort by time
+export function sorted(found) {
+  const rank = (job) => (job.state === "running" || job.approval?.state === "pending" ? 1 : 0);
+  return found.sort((a, b) => rank(b) - rank(a) || (a.job_id < b.job_id ? 1 : -1));
+}
+
+// What is typed into the filter: words that all have to be found; name:value looks in one place
+export function filter(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const tests = words.map((word) => {
+    const [, place, value] = /^(state|tag|owner|cwd|name|host):(.*)$/.exec(word) ?? [];
+    if (place === "tag") return (job) => (job.tags ?? []).some((tag) => tag.toLowerCase() === value || tag.toLowerCase().startsWith(`${value}.`));
+    if (place) return (job) => String(job[place] ?? "").toLowerCase().includes(value);
+    return (job) => job.text.includes(word);
+  });
+  return (job) => tests.every((test) => test(job));
+}
+
+export const groups = {
+  all: () => true,
+  running: (job) => job.state === "running",
+  asks: (job) => job.waiting_for_input || job.approval?.state === "pending",
+  failed: (job) => job.state === "failed" || (job.state === "exited" && job.exit_code !== 0) || (job.state === "killed" && job.reason !== "kill"),
+};

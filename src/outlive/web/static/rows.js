@@ -1,0 +1,244 @@
+// The output of a job in a window: any of its rows, however many there are.
+//
+// Only the rows that are seen exist. Elements cannot be millions of pixels high, so beyond that the
+// scroll bar is a scale: a large movement goes to its place on it, a small one moves by rows.
+
+import { parts, plain, show as showParts } from "./ansi.js";
+import { h, number } from "./dom.js";
+
+const HIGHEST = 6_000_000; // pixels; Firefox draws nothing beyond 17 million
+const CHUNK = 200;
+const MOST_KEPT = 12_000; // rows in memory
+
+export class Rows {
+  // load(row, count, signal) → an answer of the server; link(seq) → the address of a row
+  constructor({ load, link, onMove = () => {} }) {
+    this.load = load;
+    this.link = link;
+    this.onMove = onMove;
+    this.total = 0;
+    this.top = 0;
+    this.atEnd = true;
+    this.wrap = false;
+    this.fold = false;
+    this.marks = null;
+    this.target = null; // the row that is pointed at
+    this.kept = new Map();
+    this.asked = new Map(); // chunk → AbortController
+    this.tail = null; // rows without numbers, while lines are being counted
+    this.layer = h("div", { class: "layer" });
+    this.space = h("div", { class: "space" });
+    this.element = h("div", { class: "rows", tabIndex: 0, role: "region", "aria-label": "Output" }, this.space, this.layer);
+    this.last = 0;
+    this.element.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    this.watch = new ResizeObserver(() => this.draw());
+    this.watch.observe(this.element);
+  }
+
+  close() {
+    this.watch.disconnect();
+    for (const one of this.asked.values()) one.abort();
+  }
+
+  get rowHeight() {
+    this.height ??= parseFloat(getComputedStyle(this.element).lineHeight) || 18;
+    return this.height;
+  }
+
+  get seen() {
+    return Math.max(1, this.element.clientHeight / this.rowHeight);
+  }
+
+  // --- what is known ---
+
+  clear() {
+    this.kept.clear();
+    for (const one of this.asked.values()) one.abort();
+    this.asked.clear();
+  }
+
+  // Take an answer of the server, which may tell of rows that grew since
+  take(found) {
+    if (found.total_rows === null) {
+      this.tail = found.rows;
+      this.draw();
+      return;
+    }
+    if (this.tail) {
+      this.tail = null;
+      this.clear();
+    }
+    if (found.total_rows < this.total) this.clear();
+    this.kept.delete(this.total - 1); // it may have been half a line
+    found.rows.forEach((row, at) => this.kept.set(found.first_row + at, row));
+    this.total = found.total_rows;
+    if (this.kept.size > MOST_KEPT) this.drop();
+    this.measure();
+  }
+
+  drop() {
+    const from = this.top - 2000, to = this.top + 2000;
+    for (const row of this.kept.keys()) if ((row < from || row > to) && row < this.total - 1000) this.kept.delete(row);
+  }
+
+  measure() {
+    const whole = this.total * this.rowHeight;
+    const digits = String(this.total).length;
+    this.element.style.setProperty("--digits", Math.max(4, digits + Math.floor((digits - 1) / 3)));
+    this.space.style.height = `${Math.min(whole, HIGHEST)}px`;
+    if (this.atEnd) this.toEnd();
+    else this.draw();
+  }
+
+  // --- moving ---
+
+  get range() {
+    return Math.max(0, this.element.scrollHeight - this.element.clientHeight);
+  }
+
+  get lastTop() {
+    return Math.max(0, this.total - this.seen);
+  }
+
+  toEnd() {
+    this.atEnd = true;
+    this.top = this.lastTop;
+    this.place(this.range);
+    this.draw();
+  }
+
+  toRow(row, { point = false } = {}) {
+    this.atEnd = false;
+    if (point) this.target = row;
+    this.top = Math.max(0, Math.min(this.lastTop, row - Math.floor(this.seen / 3)));
+    this.place(this.lastTop ? (this.top / this.lastTop) * this.range : 0);
+    this.draw();
+    this.onMove();
+  }
+
+  by(rows) {
+    const top = Math.max(0, Math.min(this.lastTop, this.top + rows));
+    this.atEnd = top >= this.lastTop && rows > 0;
+    this.top = top;
+    this.place(this.atEnd ? this.range : this.lastTop ? (top / this.lastTop) * this.range : 0);
+    this.draw();
+    this.onMove();
+  }
+
+  place(scroll) {
+    this.element.scrollTop = scroll;
+    this.last = this.element.scrollTop; // its own event finds nothing moved
+  }
+
+  scrolled() {
+    const now = this.element.scrollTop;
+    const moved = now - this.last;
+    if (Math.abs(moved) < 0.5) return;
+    this.last = now;
+    const exact = this.total * this.rowHeight <= HIGHEST;
+    if (now <= 0) this.top = 0;
+    else if (exact || Math.abs(moved) > 3 * this.element.clientHeight) this.top = this.range ? (now / this.range) * this.lastTop : 0;
+    else this.top = Math.max(0, Math.min(this.lastTop, this.top + moved / this.rowHeight));
+    this.atEnd = now >= this.range - 2;
+    this.draw();
+    this.onMove();
+  }
+
+  // --- drawing ---
+
+  draw() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.drawNow());
+  }
+
+  drawNow() {
+    if (this.tail) {
+      this.layer.replaceChildren(...this.tail.slice(-Math.ceil(this.seen) - 1).map((row) => this.row(row, null)));
+      this.layer.style.transform = `translateY(${Math.min(0, this.element.clientHeight - this.layer.offsetHeight)}px)`;
+      return;
+    }
+    const first = Math.floor(this.atEnd ? Math.max(0, this.total - this.seen - 1) : this.top);
+    const wanted = Math.ceil(this.seen) + 2;
+    this.need(first, first + wanted);
+    const found = [];
+    const style = { style: null };
+    let row = first;
+    while (row < this.total && found.length < wanted && row - first < 4000) {
+      const data = this.kept.get(row);
+      let same = 1;
+      if (this.fold && data && !data.gap) {
+        const text = plain(data[2]);
+        while (row + same < this.total && same < 3999) {
+          const next = this.kept.get(row + same);
+          if (!next || next.gap || plain(next[2]) !== text) break;
+          same += 1;
+        }
+        if (row + same < this.total && !this.kept.has(row + same)) this.need(row + same, row + same + 1);
+      }
+      const keep = this.fold && same > 2 ? same : 1;
+      found.push(this.row(data, row, style, keep));
+      row += keep;
+    }
+    this.layer.replaceChildren(...found);
+    const height = this.layer.offsetHeight;
+    const scroll = this.element.scrollTop;
+    const part = this.atEnd ? 0 : (this.top - first) * (found[0]?.offsetHeight ?? this.rowHeight);
+    const shift = this.atEnd && height > this.element.clientHeight ? this.element.clientHeight - height : -part;
+    this.layer.style.transform = `translateY(${scroll + shift}px)`;
+  }
+
+  row(data, row, style = { style: null }, same = 1) {
+    if (!data) return h("div", { class: "line loading" }, h("span", { class: "number" }, "·"), h("span", { class: "text" }, " "));
+    if (data.gap) {
+      return h("div", { class: "line gap", role: "note" }, h("span", { class: "number" }, "⋯"),
+        h("span", { class: "text" }, `${number(data.gap.lines)} lines (${number(data.gap.bytes)} bytes) are gone: the job printed more than its quota keeps`));
+    }
+    const [line, seq, runs, length] = data;
+    const text = h("span", { class: "text" });
+    showParts(text, parts(runs, style), this.marks);
+    if (length) text.append(h("span", { class: "cut" }, ` … ${number(length)} bytes in this line; Download has them all`));
+    if (same > 1) text.append(h("span", { class: "same" }, `× ${number(same)}`));
+    const errors = runs.some((value, at) => at % 2 === 0 && value === 1);
+    return h("div", { class: `line${errors ? " stderr" : ""}${row !== null && row === this.target ? " target" : ""}`, "data-seq": seq },
+      h("a", { class: "number", href: this.link(seq), tabIndex: -1, title: errors ? "stderr; link to this line" : "link to this line" }, line === null ? "" : number(line).replaceAll(",", "\u2009")), text);
+  }
+
+  need(from, to) {
+    const wanted = new Set();
+    for (let chunk = Math.floor(Math.max(0, from) / CHUNK); chunk * CHUNK < Math.min(to, this.total); chunk += 1) {
+      const start = chunk * CHUNK, stop = Math.min(start + CHUNK, this.total);
+      for (let row = Math.max(start, from); row < Math.min(stop, to); row += 1) {
+        if (!this.kept.has(row)) { wanted.add(chunk); break; }
+      }
+    }
+    for (const [chunk, one] of this.asked) if (!wanted.has(chunk) && this.asked.size > 3) { one.abort(); this.asked.delete(chunk); }
+    for (const chunk of wanted) if (!this.asked.has(chunk)) this.ask(chunk);
+  }
+
+  async ask(chunk) {
+    const control = new AbortController();
+    this.asked.set(chunk, control);
+    try {
+      const found = await this.load(chunk * CHUNK, CHUNK, control.signal);
+      if (control.signal.aborted) return;
+      this.asked.delete(chunk);
+      if (found.total_rows === null) return;
+      found.rows.forEach((row, at) => this.kept.set(found.first_row + at, row));
+      if (found.total_rows > this.total) { this.total = found.total_rows; this.measure(); }
+      this.draw();
+    } catch (error) {
+      if (control.signal.aborted) return;
+      setTimeout(() => { this.asked.delete(chunk); this.draw(); }, 1000);
+    }
+  }
+
+  // The text of the rows that are in memory from the top of the window on, as it is shown
+  text() {
+    const found = [];
+    for (let row = Math.floor(this.top); row < Math.min(this.total, this.top + this.seen); row += 1) {
+      const data = this.kept.get(row);
+      if (data && !data.gap) found.push(plain(data[2]));
+    }
+    return found.join("\n");
+  }
+}

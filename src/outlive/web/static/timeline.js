@@ -1,0 +1,92 @@
+// All jobs of a day, each on a line of its own: when it waited, when it ran, what overlapped.
+
+import { clock, condition, duration, fill, h, one } from "./dom.js";
+import { jobs, onJobs } from "./jobs.js";
+
+const DAY = 86_400_000;
+const LINE = 26;
+
+export function show(main, signal, page) {
+  let end = Date.now();
+  let span = DAY;
+  let picked = false;
+  let following = true;
+  const shown = h("div", { class: "lanes", tabIndex: 0, role: "list", "aria-label": "Jobs by time" });
+  const axis = h("div", { class: "axis", "aria-hidden": "true" });
+  const label = h("h1", {});
+  const spans = { "10 min": 600_000, "1 h": 3_600_000, "6 h": 6 * 3_600_000, "24 h": DAY, "7 d": 7 * DAY };
+  const chips = h("div", { class: "chips", role: "group", "aria-label": "How much time" });
+  fill(main, h("div", { class: "timeline-page" },
+    h("div", { class: "bar" }, label,
+      h("button", { class: "quiet", "aria-label": "Earlier", title: "Earlier (←)", onclick: () => move(-0.5) }, "←"),
+      h("button", { class: "quiet", "aria-label": "Later", title: "Later (→)", onclick: () => move(0.5) }, "→"),
+      h("button", { class: "quiet", title: "Up to now (n)", onclick: () => now() }, "Now"), chips),
+    axis, shown));
+
+  function move(by) {
+    following = false;
+    end = Math.min(Date.now(), end + by * span);
+    draw();
+  }
+
+  function now() {
+    following = true;
+    draw();
+  }
+
+  function draw() {
+    if (following) end = Date.now();
+    if (!picked) {
+      // The least that shows all jobs of the last day
+      const oldest = Math.min(...[...jobs.values()].map((job) => Date.parse(job.created_at)).filter((time) => time > end - DAY), end);
+      span = Object.values(spans).find((length) => end - length <= oldest) ?? DAY;
+    }
+    const start = end - span;
+    label.textContent = `${clock(start)} – ${following ? "now" : clock(end)}`;
+    fill(chips, Object.entries(spans).map(([name, length]) => h("button", { class: "chip", "aria-pressed": String(length === span), onclick: () => { span = length; picked = true; draw(); } }, name)));
+    const at = (time) => Math.max(0, Math.min(100, (100 * (time - start)) / span));
+    fill(axis, ticks(start, end).map((time) => h("span", { style: { left: `${at(time)}%` } }, hour(time, span))));
+    const found = [...jobs.values()].map((job) => ({ job, from: Date.parse(job.created_at), run: job.started_at ? Date.parse(job.started_at) : null, to: job.finished_at ? Date.parse(job.finished_at) : Date.now() }))
+      .filter((one) => one.to >= start && one.from <= end).sort((a, b) => a.from - b.from).slice(-2000);
+    if (!found.length) return void fill(shown, h("p", { class: "empty" }, "No job in this time."));
+    const top = shown.scrollTop;
+    const first = Math.max(0, Math.floor(top / LINE) - 10), last = Math.min(found.length, first + Math.ceil(shown.clientHeight / LINE) + 20);
+    fill(shown, h("div", { class: "space", style: { height: `${found.length * LINE}px` } }, found.slice(first, last).map((one_, offset) => lane(one_, first + offset, at))));
+    return undefined;
+  }
+
+  function lane({ job, from, run, to }, row, at) {
+    const state = condition(job);
+    const begun = run ?? to;
+    const text = `${one(job.name)}: ${state.text}, ${duration(to - begun)}`;
+    return h("div", { class: "lane", role: "listitem", style: { top: `${row * LINE}px` } },
+      begun - from > 1000 ? h("span", { class: "waited", style: { left: `${at(from)}%`, width: `${at(begun) - at(from)}%` }, title: `waited ${duration(begun - from)}` }) : null,
+      h("a", { class: `ran ${state.kind}`, href: `${page.base}job/${job.job_id}`, title: text, "aria-label": text, style: { left: `min(${at(begun)}%, calc(100% - 4px))`, width: `${at(to) - at(begun)}%` },
+        onclick: (event) => { if (!event.ctrlKey && !event.metaKey) { event.preventDefault(); page.go(`job/${job.job_id}`); } } }),
+      h("span", { class: "label", style: at(to) < 70 ? { left: `calc(${Math.max(at(to), at(begun) + 0.15)}% + 6px)` } : { right: `calc(${100 - at(run ?? from)}% + 6px)` }, "aria-hidden": "true" }, one(job.name)));
+  }
+
+  shown.addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
+  onJobs(draw, signal);
+  addEventListener("resize", draw, { signal });
+  const timer = setInterval(() => { if (following && !document.hidden) draw(); }, 5000);
+  signal.addEventListener("abort", () => clearInterval(timer));
+  page.keys({ ArrowLeft: ["earlier", () => move(-0.25)], ArrowRight: ["later", () => move(0.25)], n: ["up to now", () => now()], Escape: ["all jobs", () => page.go("")] });
+  document.title = "Timeline · outlive";
+  draw();
+}
+
+function ticks(start, end) {
+  const steps = [300, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400].map((s) => s * 1000);
+  const step = steps.find((one) => (end - start) / one <= 10) ?? DAY;
+  const shift = new Date(start).getTimezoneOffset() * 60_000;
+  const found = [];
+  for (let time = Math.ceil((start - shift) / step) * step + shift; time < end; time += step) found.push(time);
+  return found;
+}
+
+function hour(time, span) {
+  const date = new Date(time);
+  const text = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  return span > DAY ? `${date.toLocaleDateString("en-GB", { weekday: "short" })} ${text}` : text;
+}

@@ -1,0 +1,81 @@
+"""The terminal of a job for an emulator in the page: its screen first, then the bytes as they
+come."""
+
+from __future__ import annotations
+
+import base64
+import time
+from typing import TYPE_CHECKING
+
+from outlive import limits
+from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.control_client import ControlClient
+from outlive.jobs.interaction import screen, stdin
+from outlive.jobs.waiting import Pause
+from outlive.store.output.merged import Output
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.inspect import Inspection
+
+_MOST_BYTES = 1 << 18  # of one answer; a page that is further behind gets the screen anew
+_TOGETHER_S = 0.03  # what is printed within this comes in one answer: an echo must not lag
+
+
+def terminal(
+    ctx: Context, *, job_id: str, seq: int | None = None, size: list[int] | None = None, wait_ms: int = 0
+) -> Waiting[dict[str, Any]]:
+    """Return what was printed on the terminal after `seq`, waiting for something if nothing was.
+
+    Without `seq`, or where more was printed than is worth sending, `reset` is true, and the data
+    draws the screen as it is. `size`: the columns and rows that the page knows; another size is a
+    change too. Errors: job_not_found, not_a_pty.
+    """
+    with lookup.open_job(ctx, job_id) as job:
+        stdin.require_pty(adoption.inspect_and_adopt(ctx, job), running=False)
+        control = ControlClient(job, output=True)
+        deadline = time.monotonic() + wait_ms / 1000
+        late = False
+        try:
+            while True:
+                adoption.require_in_place(job)
+                found = adoption.inspect_and_adopt(ctx, job)
+                with Output(job) as output:
+                    news = seq is None or output.end != seq or size not in (None, _size(found))
+                    over = found.state.finished and not found.supervised
+                    if over or time.monotonic() >= deadline or (news and (late or seq is None)):
+                        return _answer(found, output, job.job_id, seq, over=over)
+                if news:
+                    late = True
+                    yield Pause((), time.monotonic() + _TOGETHER_S)
+                else:
+                    yield from control.pause(deadline)
+        finally:
+            control.close()
+
+
+def _answer(found: Inspection, output: Output, job_id: str, seq: int | None, *, over: bool) -> dict[str, Any]:
+    end = output.end
+    hole = output.gap.merged
+    if seq is None or seq > end or end - seq > _MOST_BYTES or hole.crossed_by(seq, end):
+        data, reset = screen.drawn(found, output).paint(), True
+    else:
+        data, reset = output.read(seq, end), False
+    return {
+        "job_id": job_id,
+        **job_answer.state_and_end(found),
+        "data": base64.b64encode(data).decode("ascii"),
+        "reset": reset,
+        "next_seq": end,
+        "size": _size(found),
+        "over": over,
+        **job_answer.waiting(found, output),
+    }
+
+
+def _size(found: Inspection) -> list[int]:
+    known = found.state.terminal or {}
+    return [known.get("cols") or limits.TERMINAL_COLS, known.get("rows") or limits.TERMINAL_ROWS]

@@ -1,0 +1,73 @@
+"""Chromium, driven by Playwright: pages that `outlive ui` serves, as a person sees them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+SHOTS = os.environ.get("TEST_SCREENSHOTS")  # a directory that keeps them
+
+
+class Unavailable(Exception):
+    """There is no browser here; the message says why."""
+
+
+@contextmanager
+def launched() -> Iterator[Any]:
+    """Yield a running browser of Playwright's. Errors: Unavailable."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        raise Unavailable("there is no Chromium (apt-get install chromium)")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise Unavailable("Playwright is not installed (pip install playwright)") from None
+    with sync_playwright() as playwright:
+        # Root may not use Chromium's sandbox, and containers of CI run as root
+        flags = ["--no-sandbox", "--disable-dev-shm-usage"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=program, args=flags)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Tab:
+    """One page, and everything that its console said or that went wrong in it."""
+
+    def __init__(self, browser: Any, *, dark: bool = False, width: int = 1280, height: int = 800, **how: Any) -> None:
+        scheme = "dark" if dark else "light"
+        size = {"width": width, "height": height}
+        self.context = browser.new_context(color_scheme=scheme, viewport=size, reduced_motion="reduce", **how)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(20_000)
+        self.wrong: list[str] = []
+        self.asked: list[str] = []  # addresses of what was loaded
+        self.page.on("console", lambda one: self._said(one.type, one.text))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("dialog", self._asked_by_script)
+        self.page.on("request", lambda one: self.asked.append(one.url))
+
+    def _said(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning") and "net::ERR_" not in text:
+            self.wrong.append(f"{kind}: {text}")
+
+    def _asked_by_script(self, dialog: Any) -> None:
+        self.wrong.append(f"a script ran: {dialog.message}")
+        dialog.dismiss()
+
+    def close(self) -> None:
+        self.context.close()
+
+    def shot(self, name: str, place: Path) -> Path:
+        """Keep a screenshot, in $TEST_SCREENSHOTS if that is set."""
+        folder = Path(SHOTS) if SHOTS else place
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{name}.png"
+        self.page.screenshot(path=path)
+        return path

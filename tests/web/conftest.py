@@ -1,0 +1,31 @@
+"""One `outlive ui` for all tests of a module, and a browser that it has let in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.cli import Cli
+from support.ui import Browser, Ui
+
+
+@pytest.fixture(scope="module")
+def shared_ui(shared_place: Path) -> Iterator[Ui]:
+    env = {"OUTLIVE_ROOT": str(shared_place / "jobs"), "HOME": str(shared_place / "home"), "XDG_CONFIG_HOME": None}
+    with Ui(shared_place / "ui.log", env=env) as found:
+        yield found
+
+
+@pytest.fixture
+def ui(shared_ui: Ui, cli: Cli) -> Iterator[Ui]:
+    yield shared_ui
+    for job in cli.ok("list", "--all", "--limit", "0")["jobs"]:
+        cli.ok("remove", job["job_id"], "--grace-ms", "0")
+
+
+@pytest.fixture
+def browser(ui: Ui) -> Iterator[Browser]:
+    with Browser(ui, ui.new_link()) as found:
+        yield found

@@ -1,0 +1,482 @@
+"""Every flow of the page in a real browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import npm
+from support import chromium
+from support.chromium import Tab
+from support.cli import Cli
+from support.ui import Ui
+from support.wait import until
+
+pytestmark = pytest.mark.slow
+AXE = "axe-core@4.14.1"
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Any]:
+    try:
+        with chromium.launched() as browser:
+            yield browser
+    except chromium.Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture
+def tab(chrome: Any, ui: Ui) -> Iterator[Tab]:
+    found = Tab(chrome)
+    found.page.goto(ui.new_link())
+    yield found
+    found.close()
+    assert not found.wrong
+    assert all(address.startswith((ui.base, "data:", "blob:")) for address in found.asked), (
+        "nothing is loaded from elsewhere"
+    )
+
+
+@pytest.fixture
+def start(cli: Cli) -> Callable[..., str]:
+    def begin(script: str, *words: str) -> str:
+        job: str = cli.ok("run", "--snapshot-after", "0", *words, "--", "sh", "-c", script)["job_id"]
+        return job
+
+    return begin
+
+
+@pytest.fixture
+def finish(cli: Cli) -> Callable[..., str]:
+    def run(script: str, *words: str) -> str:
+        job: str = cli.ok("run", "--wait", *words, "--", "sh", "-c", script)["job_id"]
+        return job
+
+    return run
+
+
+def rows(tab: Tab) -> list[str]:
+    found: list[str] = tab.page.locator("#output .line .text").all_text_contents()
+    return found
+
+
+def address(tab: Tab) -> str:
+    """The address as the page has it: Playwright's own copy is renewed only while it is asked something."""
+    found: str = tab.page.evaluate("location.href")
+    return found
+
+
+def open_job(tab: Tab, ui: Ui, job: str, hash_: str = "") -> None:
+    tab.page.goto(f"{ui.base}/job/{job}{hash_}")
+    shown = "#output .line:visible, .emulator .xterm-screen:visible, .place > .empty:visible"
+    tab.page.locator(shown).first.wait_for()
+
+
+# --- the list --------------------------------------------------------------------------------------------------------
+
+
+def test_the_list_is_live_filtered_as_one_types_and_opened_by_keys(tab: Tab, ui: Ui, start: Any, finish: Any) -> None:
+    page = tab.page
+    page.get_by_text("No jobs yet").wait_for()
+    assert page.url == f"{ui.base}/", "the link does not stay in the address"
+    finish("exit 3", "--title", "broken build", "--tag", "ci.build")
+    page.locator(".badge", has_text="exit 3").wait_for()
+    start("echo working; sleep 600", "--title", "long run")
+    page.locator(".row", has_text="working").wait_for()
+    assert page.locator(".row .name").all_text_contents() == ["long run", "broken build"], "running ones first"
+    page.keyboard.press("/")
+    page.keyboard.type("tag:ci")
+    until(lambda: page.locator(".row .name").all_text_contents() == ["broken build"])
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/job/*")
+    page.go_back()
+    page.locator("#filter").fill("")
+    page.get_by_role("button", name="Running").click()
+    until(lambda: page.locator(".row .name").all_text_contents() == ["long run"])
+
+
+def test_ten_thousand_jobs_stay_few_elements(tab: Tab, ui: Ui, finish: Any, root: Path) -> None:
+    job = finish("echo done", "--title", "the first")
+    meta = json.loads((root / job / "meta.json").read_text())
+    alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    for number in range(2_000):
+        name = job[:20] + "".join(alphabet[number // 32**place % 32] for place in (2, 1, 0)) + job[23:]
+        if name == job:
+            continue
+        folder = root / f".tmp-{name}"
+        folder.mkdir(mode=0o700)
+        for path in (root / job).iterdir():
+            if path.is_file() and path.name != "meta.json":
+                (folder / path.name).write_bytes(path.read_bytes())
+        changed = {key: value for key, value in meta.items() if key != "checksum"}
+        (folder / "meta.json").write_text(json.dumps({**changed, "job_id": name, "name": f"job {number}"}))
+        folder.rename(root / name)
+    page = tab.page
+    until(lambda: page.get_by_role("button", name="All").text_content() == "All2,001", timeout=60)
+    assert page.locator(".row").count() < 60
+    page.locator("#jobs").evaluate("element => { element.scrollTop = 60 * 1500 }")
+    until(
+        lambda: page.locator(".row").count() and int(page.locator(".row").first.get_attribute("aria-posinset")) > 1400
+    )
+    page.locator("#filter").fill("job 1234")
+    until(lambda: page.locator(".row .name").all_text_contents() == ["job 1234"])
+    for path in root.iterdir():  # much faster than a call for each
+        if path.is_dir() and len(path.name) == 26:
+            for file in path.rglob("*"):
+                if file.is_file():
+                    file.unlink()
+            for folder in [*path.rglob("*"), path]:
+                folder.rmdir()
+
+
+# --- a job -----------------------------------------------------------------------------------------------------------
+
+
+def test_output_is_live_and_follow_lets_go_on_scrolling_up(tab: Tab, ui: Ui, start: Any, cli: Cli) -> None:
+    job = start("seq 1 300; while read x; do echo got $x; done", "--stdin", "open")
+    open_job(tab, ui, job)
+    page = tab.page
+    until(lambda: rows(tab)[-1:] == ["300"])
+    cli.ok("write", job, "--data", "one\n")
+    until(lambda: rows(tab)[-1:] == ["got one"])
+    follow = page.get_by_role("button", name="Follow")
+    page.locator("#output").hover()
+    page.mouse.wheel(0, -1500)
+    until(lambda: follow.get_attribute("aria-pressed") == "false")
+    seen = rows(tab)
+    cli.ok("write", job, "--data", "two\n")
+    page.get_by_text("302", exact=False).first.wait_for()
+    assert rows(tab) == seen, "it stays where it was scrolled to"
+    page.keyboard.press("f")
+    until(lambda: rows(tab)[-1:] == ["got two"])
+
+
+def test_colours_progress_bars_and_stderr_are_shown(tab: Tab, ui: Ui, finish: Any) -> None:
+    job = finish(
+        "for i in 1 2 3; do printf '\\r%d0 %%' $i; done; echo; printf '\\033[1;31mred\\033[0m plain\\n'; sleep 0.1; "
+        "echo trouble >&2; sleep 0.1; printf 'abc\\b\\bX\\n'; printf 'a\\033[2Kb\\n'"
+    )
+    open_job(tab, ui, job)
+    until(lambda: rows(tab)[:1] == ["30 %"])
+    assert rows(tab)[1:] == ["red plain", "trouble", "aXc", " b"]
+    page = tab.page
+    assert page.locator(".line.stderr .text").all_text_contents() == ["trouble"]
+    red = page.locator(".fg-1.s-bold")
+    assert red.text_content() == "red"
+
+
+def test_any_line_of_large_output_is_reached_searched_and_linked(tab: Tab, ui: Ui, finish: Any) -> None:
+    job = finish("seq 1 3000000; echo 'error: it broke'; seq 1 1000")
+    open_job(tab, ui, job)
+    page = tab.page
+    until(lambda: rows(tab)[-1:] == ["1000"])
+    page.keyboard.press("Home")
+    until(lambda: rows(tab)[:1] == ["1"])
+    page.locator("#output").evaluate("element => { element.scrollTop = element.scrollHeight / 2 }")
+    until(lambda: rows(tab)[:1] and rows(tab)[0].isdigit() and 1_400_000 < int(rows(tab)[0]) < 1_600_000)
+    page.locator("#output").hover()
+    before = int(rows(tab)[0])
+    page.mouse.wheel(0, 190)
+    until(lambda: rows(tab)[0].isdigit() and 5 <= int(rows(tab)[0]) - before <= 15)  # a small step, at any length
+    page.keyboard.press("e")
+    until(lambda: page.locator(".line.target .text").all_text_contents() == ["error: it broke"])
+    page.locator(".line.target a.number").click()
+    link = until(lambda: "#seq=22888896" in address(tab) and address(tab))
+    page.goto("about:blank")
+    page.goto(link)
+    until(lambda: page.locator(".line.target .text").all_text_contents() == ["error: it broke"])
+    page.keyboard.press("/")
+    page.keyboard.type("^27...77$")
+    until(lambda: page.locator(".hits").text_content() == "1 of 1,000")
+    until(lambda: page.locator(".line.target mark").all_text_contents() == ["2700077"])
+    page.keyboard.press("Shift+Enter")
+    until(lambda: page.locator(".line.target mark").all_text_contents() == ["2799977"])
+
+
+def test_repeated_lines_are_folded(tab: Tab, ui: Ui, finish: Any) -> None:
+    job = finish("echo begin; for i in $(seq 1 500); do echo again; done; echo end")
+    open_job(tab, ui, job)
+    tab.page.keyboard.press("Home")
+    tab.page.keyboard.press("r")
+    until(lambda: rows(tab) == ["begin", "again× 500", "end"])
+
+
+def test_the_gap_is_shown_at_its_place(tab: Tab, ui: Ui, finish: Any, cli: Cli) -> None:
+    job = finish("seq 1 100000", "--quota-bytes", "65536")
+    gap = cli.ok("log", job, "--since-seq", "0")["gaps"][0]
+    open_job(tab, ui, job, f"#seq={gap['from_seq']}")
+    shown = tab.page.locator(".line.gap")
+    shown.wait_for()
+    assert f"{gap['lines']:,} lines" in (shown.text_content() or "")
+
+
+def test_events_lead_to_their_places(tab: Tab, ui: Ui, finish: Any) -> None:
+    job = finish("seq 1 2000; echo needle; seq 1 2000", "--watch", "needle")
+    open_job(tab, ui, job)
+    tab.page.locator(".event", has_text="needle").get_by_role("button").click()
+    until(lambda: tab.page.locator(".line.target .text").all_text_contents() == ["needle"])
+
+
+# --- actions ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_is_killed_with_its_grace_and_restarted(tab: Tab, ui: Ui, start: Any, cli: Cli) -> None:
+    job = start("sleep 600")
+    open_job(tab, ui, job)
+    page = tab.page
+    page.keyboard.press("x")
+    page.get_by_label("Grace before SIGKILL").fill("0.5")
+    page.get_by_role("dialog").get_by_role("button", name="Kill").click()
+    until(lambda: cli.ok("status", job)["state"] == "killed")
+    page.get_by_role("button", name="Restart").click()
+    until(lambda: not address(tab).endswith(job))
+    assert cli.ok("status", address(tab).rpartition("/")[2])["restarted_from"] == job
+
+
+def test_a_waiting_job_is_answered(tab: Tab, ui: Ui, start: Any) -> None:
+    job = start("printf 'name? '; read x; echo hello $x", "--stdin", "open")
+    open_job(tab, ui, job)
+    page = tab.page
+    page.keyboard.press("i")
+    page.get_by_role("dialog").get_by_label("Text").fill("world")
+    page.get_by_role("dialog").get_by_role("button", name="Write").click()
+    until(lambda: rows(tab) and rows(tab)[-1].endswith("hello world"))
+    page.locator("h1 ~ .state", has_text="done").wait_for()
+
+
+def test_a_command_is_approved_on_the_page(tab: Tab, ui: Ui, cli: Cli, place: Path) -> None:
+    config = place / "home" / ".config" / "outlive"
+    config.mkdir(parents=True, exist_ok=True)
+    (config / "config.toml").write_text('[policy]\ndefault = "ask"\n')
+    job = cli.ok("run", "--snapshot-after", "0", "--", "echo", "<b>approved</b>")["job_id"]
+    (config / "config.toml").unlink()
+    page = tab.page
+    page.get_by_text("waits for approval").wait_for()
+    page.locator(".row").click()
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("dialog").get_by_text("<b>approved</b>").wait_for()
+    page.get_by_role("dialog").get_by_role("button", name="Approve").click()
+    until(lambda: rows(tab) == ["<b>approved</b>"])
+    assert cli.ok("status", job)["approval"]["by"].endswith("(outlive ui)")
+
+
+def test_keys_go_to_the_job_once_they_were_taken(tab: Tab, ui: Ui, cli: Cli) -> None:
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", "sh", "-c", "read x; echo [$x]; read y; echo [$y]")[
+        "job_id"
+    ]
+    open_job(tab, ui, job)
+    page = tab.page
+    screen = page.locator(".xterm-rows")
+    screen.wait_for()
+    page.locator(".xterm-screen").click()
+    page.keyboard.type("watched")
+    page.get_by_role("button", name="Take the keyboard").click()
+    page.keyboard.type("hello\n")
+    until(lambda: "[hello]" in (screen.text_content() or ""))
+    page.get_by_role("button", name="Let go of the keyboard").click()
+    cli.ok("submit", job, "--text", "bye")
+    until(lambda: "[bye]" in (screen.text_content() or ""))
+
+
+def test_vim_is_typed_into_and_saves(tab: Tab, ui: Ui, cli: Cli, work: Path) -> None:
+    vim = shutil.which("vim") or shutil.which("vi")
+    if vim is None:
+        pytest.skip("there is no vim")
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", vim, "-u", "NONE", "note.txt")["job_id"]
+    open_job(tab, ui, job)
+    page = tab.page
+    until(lambda: "~" in (page.locator(".xterm-rows").text_content() or ""))
+    page.get_by_role("button", name="Take the keyboard").click()
+    page.keyboard.type("ihello from the page")
+    page.keyboard.press("Escape")
+    page.keyboard.type("yypA, again")
+    until(lambda: "hello from the page, again" in (page.locator(".xterm-rows").text_content() or ""))
+    page.keyboard.press("Escape")
+    page.keyboard.type(":wq\n")
+    until(lambda: cli.ok("status", job)["state"] == "exited")
+    assert (work / "note.txt").read_text() == "hello from the page\nhello from the page, again\n"
+
+
+# --- hostile ---------------------------------------------------------------------------------------------------------
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    "<svg onload=alert(3)>",
+    "</textarea></title></style><script>alert(4)</script>",
+    "javascript:alert(5)",
+    "\"><iframe src='javascript:alert(6)'>",
+    "{{constructor.constructor('alert(7)')()}}${alert(8)}",
+    "<a href='http://evil.example/'>click</a>",
+    "\x1b]8;;http://evil.example/\x07link\x1b]8;;\x07",
+    "\x1b]0;<script>alert(9)</script>\x07",
+    "\x1b]52;c;ZXZpbA==\x07",
+    "\x1b[31<script>m",
+    "\x1bP+q544e\x1b\\ \x1b[c \x1b[6n \x1b[?1049h",
+    "\u202eevil\u202c \u2066x\u2069 \u200b\ufeff",
+    "__proto__ constructor toString",
+    "A" * 5000,
+    "\u0041" + "\u0301" * 500,
+)
+
+
+def test_what_a_job_prints_and_is_called_is_text(tab: Tab, ui: Ui, cli: Cli, work: Path) -> None:
+    (work / "evil.txt").write_text("\n".join(HOSTILE) + "\n", encoding="utf-8")
+    folder = work / "<img src=x onerror=alert(10)>"
+    folder.mkdir()
+    for number, words in enumerate(HOSTILE[:8]):
+        cli.ok(
+            "run",
+            "--wait",
+            "--title",
+            words[:100],
+            "--cwd",
+            str(folder),
+            "--",
+            "cat",
+            str(work / "evil.txt"),
+            env={"OUTLIVE_OWNER": f"<b>{number}"},
+        )
+    page = tab.page
+    until(lambda: page.locator(".row").count() == 8)
+    assert HOSTILE[1] in page.locator(".row .name").all_text_contents()
+    for path in ("timeline", ""):
+        page.goto(f"{ui.base}/{path}")
+        page.get_by_text("<svg onload=alert(3)>").first.wait_for()
+    for job in cli.ok("list", "--all")["jobs"][:2]:
+        open_job(tab, ui, job["job_id"])
+        page.keyboard.press("Home")
+        until(lambda: rows(tab)[:2] == list(HOSTILE[:2]))
+        assert "⟨202E⟩evil⟨202C⟩" in rows(tab)[13]
+        page.keyboard.press("/")
+        page.keyboard.type("alert")
+        page.locator(".found li").nth(3).wait_for()
+        page.locator(".found li").nth(1).get_by_text("<img src=x").wait_for()
+    assert page.locator("#main img, #main iframe, #main svg, #main script, #main a[href*=evil]").count() == 0
+    assert page.evaluate("document.title").endswith("outlive")
+
+
+def test_a_hostile_terminal_neither_types_nor_links_nor_names_the_page(tab: Tab, ui: Ui, cli: Cli, work: Path) -> None:
+    (work / "evil.txt").write_text("\n".join(HOSTILE) + "\n", encoding="utf-8")
+    script = "read go; cat evil.txt; printf '\\033[c'; read x; printf '%s' \"$x\" | grep -o '\\[?' | wc -l; sleep 600"
+    words = ("--pty", "--snapshot-after", "0", "--title", "innocent")
+    job = cli.ok("run", *words, "--", "sh", "-c", script)["job_id"]
+    open_job(tab, ui, job)
+    page = tab.page
+    page.get_by_role("button", name="Take the keyboard").click()
+    page.keyboard.press("Enter")
+    until(lambda: "^[[?" in (page.locator(".xterm-rows").text_content() or ""))  # the answers, echoed
+    page.keyboard.press("Enter")
+    # Two questions, one of them in the file: the supervisor answers both, and the page none
+    until(lambda: "2" in [line.strip() for line in cli.ok("screen", job)["lines"]])
+    assert page.locator("#main a[href*=evil]").count() == 0
+    assert page.title().endswith("innocent · outlive")
+
+
+# --- all day ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_page_goes_on_when_its_server_was_killed_and_started_again(
+    chrome: Any, place: Path, start: Any, cli: Cli
+) -> None:
+    job = start("while read x; do echo got $x; done", "--stdin", "open")
+    tab = Tab(chrome)
+    try:
+        with Ui(place / "own.log") as first:
+            tab.page.goto(first.link)
+            open_job(tab, first, job)
+            cli.ok("write", job, "--data", "one\n")
+            until(lambda: rows(tab) == ["got one"])
+            first.process.kill()
+            first.process.wait()
+        tab.page.get_by_text("no connection to the server").wait_for()
+        cli.ok("write", job, "--data", "two\n")
+        with Ui(place / "own.log", port=None):
+            cli.ok("write", job, "--data", "three\n")
+            until(lambda: rows(tab) == ["got one", "got two", "got three"])
+            until(lambda: not tab.page.locator("#connection").text_content())
+            assert not tab.wrong, (place / "own.log").read_text()
+    finally:
+        tab.close()
+        cli.ok("remove", job)
+
+
+def test_the_keys_are_shown(tab: Tab) -> None:
+    tab.page.get_by_text("No jobs yet").wait_for()
+    tab.page.keyboard.press("?")
+    tab.page.get_by_role("dialog").get_by_text("this help").wait_for()
+    tab.page.keyboard.press("Escape")
+    until(lambda: tab.page.get_by_role("dialog").count() == 0)
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    folder = npm.CACHE / AXE.replace("@", "-")
+    try:
+        npm.keep(folder, ["install", "--no-save", AXE])
+    except npm.Unavailable as reason:
+        pytest.skip(str(reason))
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390], ids=["desk", "phone"])
+def test_axe_finds_nothing_serious_and_the_page_is_drawn(
+    chrome: Any, ui: Ui, axe: str, place: Path, start: Any, finish: Any, cli: Cli, dark: bool, width: int
+) -> None:
+    finish("for i in $(seq 1 400); do echo \"[$i/400] compiling module_$i.c\"; done; echo 'warning: unused variable' >&2; "
+           "echo \"error: undefined reference to 'foo'\" >&2; exit 2", "--title", "build the wheel", "--tag", "ci.build")  # fmt: skip
+    finish("printf '\\033[32m212 passed\\033[0m in 48.1 s\\n'", "--title", "pytest -q", "--tag", "ci.test")
+    job = start(
+        "i=0; while [ $i -lt 40 ]; do i=$((i+1)); printf 'epoch %d \\033[32mloss 0.%d\\033[0m\\n' $i $((900-i*7)); done; sleep 600",
+        "--title",
+        "train the model",
+        "--tag",
+        "ml",
+    )
+    pty = cli.ok("run", "--pty", "--snapshot-after", "0", "--title", "python shell", "--", "python3", "-q")["job_id"]
+    tab = Tab(chrome, dark=dark, width=width, height=800 if width > 500 else 844)
+    page = tab.page
+    page.goto(ui.new_link())
+    name = f"{'dark' if dark else 'light'}{'' if width > 500 else '-phone'}"
+    try:
+        until(lambda: page.locator(".row").count() == 4 and page.get_by_text("waits for input").count())
+        found = [("list", _axe(page, axe))]
+        tab.shot(f"list-{name}", place)
+        open_job(tab, ui, job)
+        until(lambda: rows(tab)[-1:] and rows(tab)[-1].startswith("epoch 40"))
+        page.locator("#search").fill("loss 0.7")
+        page.locator(".found li").first.wait_for()
+        found.append(("job", _axe(page, axe)))
+        tab.shot(f"job-{name}", place)
+        open_job(tab, ui, pty)
+        until(lambda: ">>>" in (page.locator(".xterm-rows").text_content() or ""))
+        found.append(("terminal", _axe(page, axe)))
+        tab.shot(f"terminal-{name}", place)
+        page.goto(f"{ui.base}/timeline")
+        page.locator(".lane").nth(3).wait_for()
+        found.append(("timeline", _axe(page, axe)))
+        tab.shot(f"timeline-{name}", place)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, "nothing stands out of the window"
+    finally:
+        tab.close()
+    assert not [(where, one) for where, some in found for one in some]
+    assert not tab.wrong
+
+
+def _axe(page: Any, source: str) -> list[str]:
+    """What axe calls serious or critical."""
+    page.evaluate(source)
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{one['id']}: {node['html'][:150]} {node['failureSummary'][:200]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"][:3]
+    ]
