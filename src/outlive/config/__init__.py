@@ -1,0 +1,203 @@
+"""The configuration: a flag wins over the environment, that over config.toml, that over the
+default. No tool lets an agent change it.
+
+Here are the keys with their defaults, and the values in force. What was written is read by `file`
+and `variables`, and checked by `checks`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive import limits
+from outlive.core.records import LOCAL, NETWORKS, SANDBOXES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from outlive.policy.decide import Policy
+
+STRINGS = "array of strings"
+PATH, PATHS = "absolute path", "array of absolute paths, or of paths below ~/"
+RULES = "array of tables"  # [[policy.rule]]: rules of policy/rules.py, in the file alone
+# section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file.
+KEYS: dict[str, dict[str, tuple[str, Any]]] = {
+    "shell": {
+        "unix": (STRINGS, None),
+        "windows": (STRINGS, None),
+    },
+    "exec": {
+        "background_ms": ("integer", limits.YIELD_MS),
+        "timeout_sec": ("number", limits.MCP_TIMEOUT_S),
+        # Not set: limits.MCP_SHOWN_BYTES over MCP, limits.SHOWN_BYTES on the command line
+        "max_output_bytes": ("integer", None),
+        "pending_max_output_bytes": ("integer", None),  # not set: as the one above
+        "cleanup_ms": ("integer", 1_800_000),
+        "quota_bytes": ("integer", limits.QUOTA_BYTES),
+        # Each job in a transient scope of its own (systemd.scope(5))
+        "systemd_scope": ("boolean", False),
+        # Where jobs run that name no host
+        "host": ("string", LOCAL),
+        # Not set: keep, or kill where exec is the only tool
+        "on_cancel": ("keep|kill", None),
+        "notify_on_exit": ("boolean", True),
+        "notify_on_exit_empty_success": ("boolean", False),
+    },
+    "serve": {
+        "workdir": ("string", None),
+    },
+    "audit": {
+        # Where it is recorded who did what: file, syslog or off. Not recorded unless asked for, because
+        # the record keeps commands when their jobs are deleted
+        "to": ("file|syslog|off", "off"),
+        "required": ("boolean", False),  # what cannot be recorded is not done
+        "max_bytes": ("integer", limits.AUDIT_BYTES),
+        "files": ("integer", limits.AUDIT_FILES),
+    },
+    "sandbox": {
+        "mode": ("|".join(SANDBOXES), None),
+        "ceiling": ("|".join(SANDBOXES), None),
+        "network": ("|".join(NETWORKS), None),
+        "network_ceiling": ("|".join(NETWORKS), None),
+        "write": (PATHS, None),
+        "hide": (PATHS, None),
+        "show": (PATHS, None),
+        "environment": (STRINGS, None),
+        "bwrap": (PATH, None),
+    },
+    "gc": {
+        "older_than": ("string", limits.GC_OLDER_THAN),
+        "max_jobs": ("integer", None),
+        "max_bytes": ("integer", None),
+        # The other settings of this section are enforced without a call of gc
+        "automatic": ("boolean", True),
+    },
+    "policy": {
+        "default": ("string", None),
+        "ask_timeout": ("string", "1h"),
+        "rule": (RULES, None),
+    },
+    "hosts": {},  # [hosts.NAME]: core/host_settings.py, in the file alone
+}
+# How the names of variables begin that configure: ours, and OpenClaw's for its own tools (PI_BASH_ is their old name)
+_PREFIXES = ("OUTLIVE_", "OPENCLAW_BASH_", "PI_BASH_")
+# Variables of ours that are not configuration: those of jobs, and the root
+_OWN = frozenset(
+    "OUTLIVE_ROOT OUTLIVE_LOG OUTLIVE_CONFIG OUTLIVE_JOB_ID OUTLIVE_SHELL OUTLIVE_EVENT_PATH OUTLIVE_EVENT_TYPE "
+    "OUTLIVE_OWNER OUTLIVE_HUMAN OUTLIVE_MACHINE OUTLIVE_CRASH_AT OUTLIVE_DEBUG_FILE".split()
+)
+
+
+class Config:
+    """The values in force: `config.get("exec", "background_ms")`, and where each came from."""
+
+    def __init__(self, values: dict[tuple[str, str], Any], path: str | None) -> None:
+        self._values = values
+        self.path = path
+
+    def get(self, section: str, key: str) -> Any:
+        return self._values.get((section, key), KEYS[section][key][1])
+
+    def has(self, section: str) -> bool:
+        """Return whether anything of this section was set."""
+        return any(one == section for one, _ in self._values)
+
+    def is_set(self, section: str, key: str) -> bool:
+        return (section, key) in self._values
+
+    def hosts(self) -> dict[str, dict[str, Any]]:
+        """Return the settings of each host by its name, without `local`, which needs none."""
+        return {key: value for (section, key), value in self._values.items() if section == "hosts"}
+
+    def bounds(self) -> dict[str, Any] | None:
+        """Return the bounds that automatic collection enforces (store/cleanup/policy.py): those
+        that were set, never a default of ours. None if none was set, so that nothing is deleted
+        without being asked for."""
+        if not self.get("gc", "automatic") or not any(
+            self.is_set("gc", key) for key in ("older_than", "max_jobs", "max_bytes")
+        ):
+            return None
+        older_than_s = None
+        if self.is_set("gc", "older_than"):
+            from outlive.core.units import duration_ms
+
+            older_than_s = duration_ms(self.get("gc", "older_than"), "gc.older_than", bare_unit=None) / 1000
+        bounds = {key: self.get("gc", key) or None for key in ("max_jobs", "max_bytes")}  # 0: no limit
+        found = {"older_than_s": older_than_s, **bounds}
+        return found if any(bound is not None for bound in found.values()) else None
+
+    def policy(self) -> Policy | None:
+        """Return the policy for commands; None where none is configured."""
+        if not self.has("policy"):
+            return None
+        from outlive.core.units import duration_ms
+        from outlive.policy.decide import Policy
+
+        ask_timeout_ms = duration_ms(self.get("policy", "ask_timeout"), "policy.ask_timeout")
+        return Policy(self.get("policy", "default"), ask_timeout_ms, self.get("policy", "rule") or ())
+
+    def audit(self, env: Mapping[str, str]) -> dict[str, Any] | None:
+        """Return where acts are recorded (store/audit/record.py), None if they are not."""
+        to = self.get("audit", "to")
+        if to == "off":
+            return None
+        bounds = {key: self.get("audit", key) for key in ("required", "max_bytes", "files")}
+        return {"to": to, "directory": state_directory(env), **bounds}
+
+
+def state_directory(env: Mapping[str, str]) -> str:
+    """Return `$XDG_STATE_HOME/outlive`, else `~/.local/state/outlive`: no job root is in it."""
+    base = env.get("XDG_STATE_HOME")
+    if not base or not os.path.isabs(base):
+        base = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "outlive")
+
+
+def default_path(env: Mapping[str, str]) -> str:
+    """Return `$XDG_CONFIG_HOME/outlive/config.toml`, else `~/.config/outlive/config.toml`."""
+    base = env.get("XDG_CONFIG_HOME")
+    if base and os.path.isabs(base):
+        return os.path.join(base, "outlive", "config.toml")
+    return os.path.join(os.path.expanduser("~"), ".config", "outlive", "config.toml")
+
+
+def load(env: Mapping[str, str], explicit: str | None = None) -> Config:
+    """Return the configuration of this process; `explicit` is the path given by a flag. Errors:
+    config_error."""
+    asked = explicit or env.get("OUTLIVE_CONFIG")
+    path = asked or default_path(env)
+    values: dict[tuple[str, str], Any] = {}
+    given = [name for name in env if name.startswith(_PREFIXES) and name not in _OWN]
+    # The modules imported below are late: most people have neither a file nor a variable
+    if given:
+        from outlive.config import variables
+
+        values |= variables.of_openclaw(env)
+    text = _text(path, must_exist=bool(asked))
+    if text is not None:
+        from outlive.config import file
+
+        values |= file.values_in(text, path)
+    if given:
+        values |= variables.of_ours(env, given)
+    found = Config(values, None if text is None else path)
+    if values:
+        from outlive.config import checks
+
+        checks.check_whole(found, path)
+    return found
+
+
+def _text(path: str, *, must_exist: bool) -> bytes | None:
+    """Return the content of the configuration file; None if there is none. Errors: config_error."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and not must_exist:
+            return None
+        from outlive.config.checks import unreadable
+
+        raise unreadable(path, error) from error

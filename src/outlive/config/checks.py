@@ -1,0 +1,129 @@
+"""Check the values of the configuration, wherever they were written, and word the errors. A process
+without a configuration does not load this module.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive import limits
+from outlive.config import KEYS, PATH, PATHS, STRINGS
+from outlive.core.records import LOCAL
+from outlive.errors import OutliveError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.config import Config
+
+_FOREVER_S = limits.MAX_DURATION_MS / 1000
+# The name that a key had before → (its name now, what the old values mean). The new name wins where
+# both are set.
+RENAMED: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
+    ("exec", "scope"): ("systemd_scope", {"none": False, "systemd": True}),
+}
+
+
+def check_whole(found: Config, path: str) -> None:
+    """Check what can be judged only when everything was read. Errors: config_error."""
+    if found.has("policy") and not found.is_set("policy", "default"):
+        raise mistake(
+            f"{path}: [policy] has no default",
+            'Say what happens to commands that no rule decides: default = "allow", "ask" or "deny".',
+        )
+    if found.is_set("exec", "host"):
+        _check_host(found, path)
+
+
+def _check_host(found: Config, path: str) -> None:
+    """Check that the host of jobs that name none exists. Errors: config_error."""
+    name, known = found.get("exec", "host"), [LOCAL, *found.hosts()]
+    if name not in known:
+        from outlive.core.nearest import nearest  # late: for a mistake alone
+
+        near = nearest(name, known)
+        hint = f"Did you mean {near}?" if near else f"Known: {', '.join(known)}. A host has a section [hosts.NAME]."
+        raise mistake(f"{path}: exec.host names no host: {name!r}", hint)
+
+
+def mistake(message: str, hint: str | None = None) -> OutliveError:
+    """Return the error of a configuration that is wrong."""
+    return OutliveError("config_error", message, hint=hint)
+
+
+def unreadable(path: str, error: OSError) -> OutliveError:
+    """Return the error about a configuration file that is missing or cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return mistake(f"no configuration file at {path}", "Name an existing file with --config.")
+    return mistake(f"while reading {path}: {error.strerror}")
+
+
+def set_renamed(values: dict[tuple[str, str], Any], section: str, key: str, value: Any, where: str) -> None:
+    """Set the key that has replaced `key`, unless it is set itself. Errors: config_error."""
+    new_key, meanings = RENAMED[section, key]
+    if not isinstance(value, str) or value not in meanings:
+        from outlive.core.nearest import nearest  # late: for a mistake alone
+
+        near = nearest(str(value), list(meanings))
+        known = " or ".join(meanings)
+        raise mistake(f"{where}: {section}.{key} is {known}, not {value!r}", near and f"Did you mean {near}?")
+    values.setdefault((section, new_key), meanings[value])
+
+
+def checked(section: str, key: str, value: Any, where: str) -> Any:
+    """Return the value of a key as it is used. Errors: config_error."""
+    kind = KEYS[section][key][0]
+    if (section, key) == ("policy", "ask_timeout") and value == 0 and not isinstance(value, bool):
+        value = "0"
+    if key.endswith("_bytes") and isinstance(value, str):
+        value = _size(value, f"{section}.{key}", where)
+    good = {
+        STRINGS: isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value),
+        "integer": isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+        "number": isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _FOREVER_S,
+        "boolean": isinstance(value, bool),
+        "string": isinstance(value, str),
+        PATH: isinstance(value, str) and os.path.isabs(value),
+        PATHS: isinstance(value, list) and all(isinstance(one, str) and one.startswith(("/", "~/")) for one in value),
+    }.get(kind, value in kind.split("|"))
+    if not good:
+        raise mistake(f"{where}: {section}.{key} must be {kind.replace('|', ' or ')}, not {value!r}")
+    if (section, key) == ("exec", "quota_bytes") and 0 < value < limits.MIN_QUOTA_BYTES:
+        raise mistake(f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}")
+    if (section, key) == ("audit", "max_bytes") and value < limits.MIN_AUDIT_BYTES:
+        raise mistake(f"{where}: audit.max_bytes is at least {limits.MIN_AUDIT_BYTES}, not {value}")
+    if (section, key) == ("audit", "files") and value < 1:
+        raise mistake(f"{where}: audit.files is at least 1, not {value}")
+    if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
+        raise mistake(f"{where}: serve.workdir is an absolute path, not {value!r}")
+    if (section, key) == ("policy", "default"):
+        from outlive.policy.rules import DECISIONS
+
+        if value not in DECISIONS:
+            raise mistake(f"{where}: policy.default is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}, not {value!r}")
+    if (section, key) in (("gc", "older_than"), ("policy", "ask_timeout")) and (key, value) != ("ask_timeout", "0"):
+        from outlive.core.units import duration_ms
+
+        try:
+            duration_ms(value, f"{section}.{key}", bare_unit=None)
+        except OutliveError as error:
+            raise mistake(f"{where}: {error.message}", error.hint) from error
+    return value
+
+
+def _size(text: str, name: str, where: str) -> int:
+    from outlive.core.units import byte_count
+
+    try:
+        return byte_count(text, name)
+    except OutliveError as error:
+        raise mistake(f"{where}: {error.message}", error.hint) from error
+
+
+def unknown(what: str, word: str, known: list[str], where: str) -> OutliveError:
+    """Return the error about a name that is not known, with the one that was probably meant."""
+    from outlive.core.nearest import nearest  # late: for a mistake alone
+
+    near = nearest(word, known)
+    return mistake(f"{where}: unknown {what}", f"Did you mean {near}?" if near else f"Known: {', '.join(known)}.")
