@@ -324,6 +324,30 @@ def test_a_plain_call_loads_nothing_of_what_is_for_a_person(verb: str, cli: Cli)
     }
 
 
+# What few jobs have, and the configuration of a user who has neither a file nor a variable
+RARE = {
+    "outlive.config.checks",
+    "outlive.config.file",
+    "outlive.config.variables",
+    "outlive.jobs.diagnosis.elsewhere",
+    "outlive.jobs.diagnosis.losses",
+    "outlive.jobs.diagnosis.use",
+    "outlive.jobs.interaction.prompt",
+    "outlive.jobs.interaction.reaction",
+    "outlive.jobs.permission.approval",
+}
+
+
+@pytest.mark.parametrize("verb", ["status", "list", "poll", "run"])
+def test_a_call_loads_nothing_of_what_its_job_does_not_have(verb: str, cli: Cli) -> None:
+    job = cli.ok("run", "--wait", "true")["job_id"]
+    names, answer = loaded("-c", COMMAND, *{"run": ("run", "true"), "list": ("list",)}.get(verb, (verb, job)))
+    assert one_object(answer)["ok"], answer
+    assert "outlive.config" in names
+    assert not names & RARE
+    assert verb == "run" or "outlive.jobs.control_client" not in names, "nothing is waited for"
+
+
 def test_a_supervisor_loads_nothing_heavy() -> None:
     modules = [path for path in MODULES if room_of(path) == "supervisor"]
     dotted = [".".join(path.relative_to(SOURCE.parent).with_suffix("").parts) for path in modules]

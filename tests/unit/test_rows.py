@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.jobs.interaction.reading import echo_of
+from outlive.jobs.interaction.reaction import echo_of
 from outlive.render.rows import folded
 
 

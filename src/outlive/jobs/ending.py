@@ -7,7 +7,7 @@ import time
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import adoption, job_answer, processes
+from outlive.jobs import adoption, processes
 from outlive.jobs.control_client import ControlClient, refused, unanswered
 from outlive.jobs.waiting import Pause
 from outlive.system import signals
@@ -160,7 +160,9 @@ def _given_up(ctx: Context, job: JobDir, found: Inspection) -> Waiting[None]:
             engine.forget(job)
         return
     if not found.state.finished and found.state.state != "created":
-        name = job_answer.machine_of(found)
+        from outlive.jobs.diagnosis import elsewhere  # late: most jobs are on this machine
+
+        name = elsewhere.machine_of(found)
         message = f"job {short_id(job.job_id)} cannot be deleted: its processes are on {name}, and may still run"
         hint = f"Repeat the call on {name}. If that machine is gone for good: rm -r {job.path}"
         raise OutliveError("invalid_state", message, hint=hint)

@@ -1,4 +1,8 @@
-"""The facts about a job that answers share."""
+"""The facts about a job that answers share.
+
+Every call loads this module. What only few jobs have is in modules of its own, which are imported
+where it is found.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,13 @@ import time
 
 from outlive import limits
 from outlive.core.ids import short_id
-from outlive.core.units import seconds_of, timestamp
-from outlive.store.job_dir import LOGS
+from outlive.core.units import seconds_of
 from outlive.store.output.merged import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from outlive.jobs.context import Context
-    from outlive.jobs.waiting import Waiting
     from outlive.render.window import Shown
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
@@ -25,17 +26,12 @@ if TYPE_CHECKING:
 _QUICK_BYTES = 32_768
 _QUICK_RUNS = 4_096  # of one stream without the other between
 
-# The fields that `describe` and `run_answer` fill, as the `result` of a verb names them.
+# The fields that `describe` fills, as the `result` of a verb names them.
 DESCRIBING = (
     "short_id name pid cwd command tags owner sandbox? exit_code? signal? reason? ended_by? errno? usage? message? damage? "
     "dropped_bytes? missing_bytes? adopted? restarted_from? resources? approval? started_at? created_at? finished_at? duration_ms? timeout_ms "
     "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? host? queue? engine? reachable? unreachable_since? "
     "machine? "
-)
-RUN = (
-    "job_id state snapshot stdout_log_path stderr_log_path waited_ms elapsed_ms env_vars output since_seq next_seq "
-    "truncated gaps? alternate_screen? cursor? fired? timed_out? requested_ms? effective_ms? deduplicated? hint? "
-    + DESCRIBING
 )
 
 
@@ -68,7 +64,7 @@ def describe(found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
         "adopted": state.adopted or None,
         "restarted_from": definition.restarted_from,
         "approval": approval_of(found, job),
-        "resources": definition.resources and resources_of(found),
+        "resources": definition.resources and _resources(found),
         "sandbox": definition.sandbox and {name: definition.sandbox[name] for name in ("mode", "network")},
     }
     return answer | {name: value for name, value in optional.items() if value is not None}
@@ -78,56 +74,24 @@ def place(found: Inspection, job: JobDir) -> dict[str, Any]:
     """Return where a job is; nothing of a job on this machine."""
     if not found.elsewhere:
         return {}
-    if found.definition.host is None:
-        return {"machine": machine_of(found)}
-    from outlive.hosts import engines  # late: most jobs run on this machine
+    from outlive.jobs.diagnosis import elsewhere
 
-    return engines.described(job, found.definition, found.state.state)
+    return elsewhere.place(found, job)
 
 
-def machine_of(found: Inspection) -> str:
-    """Return the name of the machine that has the processes of a job."""
-    record = found.state.machine or found.definition.machine or {}
-    return str(record.get("name"))
+def _resources(found: Inspection) -> dict[str, Any]:
+    from outlive.jobs.diagnosis import use
 
-
-def _place_hint(found: Inspection, job: JobDir) -> str | None:
-    """Return what to do about a job on another machine that waits or cannot be asked about here;
-    else None."""
-    if not found.elsewhere or found.state.finished:
-        return None
-    where = place(found, job)
-    if "machine" in where:
-        name = where["machine"]
-        return f"Its processes are on {name}: only there can be seen whether it still runs, and only there it takes kill and write."
-    if where.get("reachable") is False:
-        return f"Host {where['host']} is out of reach since {where['unreachable_since']}; this is what was known then."
-    if "queue" in where:
-        why = f" ({where['queue']['reason']})" if where["queue"].get("reason") else ""
-        return f"It waits for its start on {where['host']}{why}. wait tells when it ends; kill cancels it."
-    return None
+    return use.resources_of(found)
 
 
 def approval_of(found: Inspection, job: JobDir) -> dict[str, Any] | None:
     """Return what became of the approval of a job; None if none was asked for."""
     if found.definition.approval is None:
         return None
-    from outlive.store import approval  # late, as below: few jobs are asked about
+    from outlive.store import approval
 
     return approval.shown(job, found.definition)
-
-
-def resources_of(found: Inspection) -> dict[str, Any]:
-    """Return what a job was to have, and how each of it is applied once it was started."""
-    asked = {name: {"value": value} for name, value in (found.definition.resources or {}).items()}
-    return found.state.resources or asked
-
-
-def not_limited(found: Inspection) -> str | None:
-    """Return the sentence about resources that are not limited as asked; None if all are."""
-    told = found.state.resources or {}
-    left = [f"{name} ({one['why']})" for name, one in told.items() if one.get("applied") == "not_supported"]
-    return f"Not limited: {'; '.join(left)}." if left else None
 
 
 def waiting(found: Inspection, output: Output) -> dict[str, Any]:
@@ -143,9 +107,11 @@ def waiting(found: Inspection, output: Output) -> dict[str, Any]:
     ):
         return {"waiting_for_input": False}
     answer: dict[str, Any] = {"waiting_for_input": True}
-    prompt = _prompt(found, output)
-    if prompt:
-        answer["prompt"] = prompt
+    from outlive.jobs.interaction import prompt
+
+    asked = prompt.text(found, output)
+    if asked:
+        answer["prompt"] = asked
     if record["echo"] is not None:  # a program that reads key by key shows what is typed itself (an editor, a shell)
         answer["echo"] = record["echo"] or not record["canonical"]
     return answer
@@ -162,25 +128,12 @@ def unresponsive(found: Inspection) -> dict[str, Any]:
     return {} if pid is None else {"supervisor": "unresponsive", "supervisor_pid": pid}
 
 
-def input_hint(found: Inspection, answer: dict[str, Any]) -> str | None:
-    """Return how to answer a job that waits for input, or how to continue a stopped supervisor;
-    else None."""
-    if answer.get("supervisor"):
-        pid = answer["supervisor_pid"]
-        return (
-            f"Its supervisor (pid {pid}) is stopped: output is not taken, its end is not seen, and write and kill are not "
-            f"answered until it goes on. Nothing is lost. `kill -CONT {pid}` continues it."
-        )
-    if not answer.get("waiting_for_input"):
-        return None
-    if answer.get("echo") is False:
-        return (
-            "It asks for a password (what is typed is not shown). Have a person type it: "
-            f"`outlive attach {short_id(found.definition.job_id)}` in a terminal; submit types one that you were given."
-        )
-    if found.definition.pty:
-        return "Answer with submit (types text and Enter) or send-keys (C-c, Up, q); screen shows the terminal."
-    return "Answer with write (a line needs its newline); eof ends the input."
+def _stopped_hint(pid: int) -> str:
+    """Return how to continue a stopped supervisor."""
+    return (
+        f"Its supervisor (pid {pid}) is stopped: output is not taken, its end is not seen, and write and kill are not "
+        f"answered until it goes on. Nothing is lost. `kill -CONT {pid}` continues it."
+    )
 
 
 def advice(found: Inspection, job: JobDir, output: Output, answer: dict[str, Any]) -> str | None:
@@ -188,13 +141,21 @@ def advice(found: Inspection, job: JobDir, output: Output, answer: dict[str, Any
 
     `answer` holds what `waiting` and `unresponsive` say.
     """
-    hint = input_hint(found, answer)
-    if hint is None and found.definition.approval is not None:
+    if answer.get("supervisor"):
+        return _stopped_hint(answer["supervisor_pid"])
+    if answer.get("waiting_for_input"):
+        from outlive.jobs.interaction import prompt
+
+        return prompt.hint(found, answer)
+    hint = None
+    if found.definition.approval is not None:
         from outlive.jobs.permission import approval
 
         hint = approval.hint(job, found)
     if hint is None and found.elsewhere:
-        hint = _place_hint(found, job)
+        from outlive.jobs.diagnosis import elsewhere
+
+        hint = elsewhere.hint(found, job)
     if hint:
         return hint
     silent_ms = idle_ms(found, output)
@@ -207,20 +168,6 @@ def advice(found: Inspection, job: JobDir, output: Output, answer: dict[str, Any
 
         return failure.hint(found, output)
     return None
-
-
-def _prompt(found: Inspection, output: Output) -> str:
-    """Return the unfinished last line; empty for a program that fills the screen."""
-    if found.state.terminal:
-        from outlive.jobs.interaction import screen  # late, as below: most jobs have no terminal
-
-        if screen.alternate_since(found, output, output.end) is not None or screen.is_painted(found, output):
-            return ""
-    from outlive.render.decode import decode  # late, as below: `status` and `list` show no output
-    from outlive.render.plain_text import readable
-
-    text, _ = decode(output.pieces(max(0, output.end - limits.PROMPT_BYTES), output.end), more=False)
-    return readable(text).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]
 
 
 def state_and_end(found: Inspection) -> dict[str, Any]:
@@ -307,41 +254,14 @@ def snippet(found: Inspection, output: Output) -> str:
 
 
 def losses(found: Inspection, output: Output) -> dict[str, Any]:
-    """Return what is missing of the output: bytes that could not be stored, and bytes that were cut
-    from a log."""
-    found_losses = [*_missing(output), *_dropped(found, output)]
+    """Return what is missing of the output: bytes that could not be stored, bytes that were cut from
+    a log, and the end of it where it could not be searched for masked values."""
     hidden = output.hidden if found.state.finished and not found.supervised else 0
-    if not found_losses and not hidden:
+    if not output.missing_bytes and not found.state.dropped_bytes and not hidden:
         return {}
-    hints = [hint for _, _, hint in found_losses]
-    if hidden:
-        why = "the processes that knew the masked values were killed before they had searched them"
-        hints.append(f"The last {hidden:,} bytes of output are not shown, because {why}. The log files have them.")
-    return {**{name: count for name, count, _ in found_losses}, "hint": " ".join(hints)}
+    from outlive.jobs.diagnosis import losses as diagnosis
 
-
-def _missing(output: Output) -> list[tuple[str, int, str]]:
-    count = output.missing_bytes
-    if not count:
-        return []
-    where = [
-        f"bytes {start:,} to {stop:,} of {name}"
-        for name, spans in zip(LOGS, output.missing, strict=True)
-        for start, stop in spans
-    ]
-    told = ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else "")
-    how = f"a log was cut or deleted ({told}). Positions still count them."
-    return [("missing_bytes", count, f"{count:,} bytes of output are missing: {how}")]
-
-
-def _dropped(found: Inspection, output: Output) -> list[tuple[str, int, str]]:
-    lost, quota = found.state.dropped_bytes, found.definition.quota_bytes
-    if not lost:
-        return []
-    why = "the disk under the job root was full. Free some space."
-    if 0 < quota <= output.end and not output.gap.merged.stop:
-        why = f"they came after the job's quota of {quota:,} bytes, and this file system cannot punch holes into files."
-    return [("dropped_bytes", lost, f"{lost:,} bytes of output are lost, because {why}")]
+    return diagnosis.told(found, output, hidden)
 
 
 def paths(job: JobDir) -> dict[str, str]:
@@ -384,76 +304,6 @@ def retry_after_ms(found: Inspection, output: Output) -> int | None:
     return min(high, max(low, quiet // 2))
 
 
-def _budget(ctx: Context) -> int | None:
-    """Return the most bytes that an answer shows, the snapshot included; None where each view has
-    a bound of its own."""
-    found: int | None = ctx.config.get("exec", "max_output_bytes")
-    return limits.MCP_SHOWN_BYTES if found is None and ctx.face == "mcp" else found
-
-
-def run_answer(
-    ctx: Context, found: Inspection, job: JobDir, *, began: float, max_bytes: int | None, tail_lines: int, raw: bool
-) -> Waiting[dict[str, Any]]:
-    """Return the answer of run, start and restart.
-
-    `began` is when the call came (time.monotonic seconds).
-    """
-    from outlive.render import window
-
-    others = living(found, job)
-    with Output(job) as output:
-        budget = None if max_bytes else _budget(ctx)
-        room = max_bytes or budget or limits.SHOWN_BYTES
-        if takes_long(found, output, 0, room):
-            yield None
-        shown = new_output(found, job, output, 0, max_bytes=room, raw=raw)
-        left = max(0, (budget or 0) - len(shown.text.encode("utf-8", "replace"))) // 2
-        snapshot = window.tails(output, tail_lines, max_bytes or (limits.TAIL_BYTES if budget is None else left))
-        lost = losses(found, output)
-        described = describe(found, job, output)
-        advised = advice(found, job, output, described)
-    if ctx.client is not None:
-        from outlive.jobs import read_cursor
-
-        read_cursor.mark_seen(ctx, job, shown.next_seq)
-    answer = {
-        "job_id": job.job_id,
-        "state": found.state.state,
-        **shown.to_dict(),
-        **described,
-        "started_at": found.state.started_at or found.definition.created_at or timestamp(),
-        "snapshot": snapshot,
-        **paths(job),
-        "waited_ms": round((time.monotonic() - began) * 1000),
-        "elapsed_ms": elapsed_ms(found),
-        "env_vars": env_vars(found),
-        "descendants": others,
-    }
-    hint = lost.get("hint") or advised or next_step(found, others)
-    hint = hint or shell_hint(found, snapshot)
-    if found.definition.resources is not None:
-        hint = " ".join(filter(None, (not_limited(found), hint)))
-    return answer | ({"hint": hint} if hint else {})
-
-
-# What shells say of a command that was written for another one
-_SHELL_ERRORS = ("yntax error", "ad substitution", "unexpected EOF", "[[: not found", "unexpected operator",
-    "source: not found", "shopt: not found", "declare: not found", "Illegal option", "event not found")  # fmt: skip
-
-
-def shell_hint(found: Inspection, snapshot: dict[str, Any]) -> str | None:
-    """Return which shell it was, if a failed command seems to have been written for another one."""
-    shell = found.definition.shell
-    if not shell or not found.state.exit_code:
-        return None
-    name = shell[0].rpartition("/")[2]
-    lines = f"{snapshot['stderr_tail']}\n{snapshot['stdout_tail'] if found.definition.pty else ''}".splitlines()
-    errors = (line for line in lines if line.startswith((f"{name}: ", f"{shell[0]}: ")))
-    if any(error in line for line in errors for error in _SHELL_ERRORS):
-        return f"The shell was `{' '.join(shell)}`."
-    return None
-
-
 def living(found: Inspection, job: JobDir) -> int:
     """Return how many processes of the job are alive besides its command."""
     if not found.supervised:
@@ -461,27 +311,3 @@ def living(found: Inspection, job: JobDir) -> int:
     from outlive.jobs.processes import descendants
 
     return len(descendants(found, job))
-
-
-def next_step(found: Inspection, descendants: int) -> str | None:
-    """Return one sentence on what to do next, or None."""
-    state = found.state
-    if not state.finished:
-        if state.state == "created":
-            return "It was not started yet. Use wait to be told when it ends, kill to cancel it."
-        return "It still runs. Use wait to be told when it ends, poll or log to read on, kill to end it."
-    if descendants:
-        job = f"job {short_id(found.definition.job_id)}"
-        if descendants == 1:
-            return f"1 process that {job} started is still alive; kill ends it, and its output still arrives."
-        return f"{descendants} processes that {job} started are still alive; kill ends them, and their output still arrives."
-    if state.reason == "timeout":
-        return "It was ended by its time-out. Start it with a larger timeout (0: none) if it should run longer."
-    if state.reason in ("lost", "reboot"):
-        return "Its output up to then is complete. Check what it did before running it again."
-    if state.reason == "launch":
-        words = found.definition.command
-        if found.definition.shell is None and len(words[0].split()) > 1:  # ["ls -la | head"]
-            return f"No shell ran: words in an array are a program and its arguments. Give one string: {words[0]}"
-        return "The command never ran: check its name and PATH."
-    return None

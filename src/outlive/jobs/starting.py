@@ -12,7 +12,7 @@ from outlive import fastjson, limits
 from outlive.core.env_files import read_env_files
 from outlive.core.records import LOCAL, watches_of
 from outlive.errors import OutliveError, argument, from_os
-from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs import adoption, job_answer, lookup, run_answer
 from outlive.jobs.control_client import ControlClient, refused
 from outlive.jobs.waiting import Pause
 from outlive.store import atomic_file
@@ -411,7 +411,7 @@ def wait_and_answer(
             yield from control.pause(reply.deadline)
     finally:
         control.close()
-    answer = yield from job_answer.run_answer(ctx, found, job, began=reply.began, **reply.show)
+    answer = yield from run_answer.run_answer(ctx, found, job, began=reply.began, **reply.show)
     return _with_hint(hint, answer)
 
 
@@ -422,7 +422,7 @@ def _wait_and_answer(ctx: Context, job: JobDir, reply: Reply) -> Waiting[dict[st
     waited = JobWait(ctx, job, reply.conditions, output_since=0, match_since=0)
     try:
         done = yield from wait_for(ctx, [waited], began=reply.began, limit=reply.deadline)
-        answer = yield from job_answer.run_answer(ctx, waited.found, job, began=reply.began, **reply.show)
+        answer = yield from run_answer.run_answer(ctx, waited.found, job, began=reply.began, **reply.show)
         return _with_hint(waited.hint(), answer | {"fired": waited.fired, "timed_out": not done})
     finally:
         waited.close()

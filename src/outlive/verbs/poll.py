@@ -6,7 +6,6 @@ import time
 
 from outlive.core.records import READ
 from outlive.jobs import lookup, read_cursor
-from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import reading
 from outlive.verbs.spec import JOB, MAX_BYTES, MS, RAW, SINCE_SEQ, Arg, Verb
 
@@ -29,7 +28,11 @@ def poll(
     until = began + timeout_ms / 1000
     with lookup.open_job(ctx, job) as found_job:
         since, beyond = read_cursor.beginning(ctx, found_job, since_seq)
-        control = ControlClient(found_job, output=True) if timeout_ms else None
+        control = None
+        if timeout_ms:
+            from outlive.jobs.control_client import ControlClient
+
+            control = ControlClient(found_job, output=True)
         try:
             while True:
                 answer = yield from reading.read(ctx, found_job, since, max_bytes, raw)

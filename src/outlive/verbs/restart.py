@@ -10,7 +10,7 @@ from outlive.core.ids import new_id
 from outlive.core.records import LOCAL
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, job_answer, lookup, starting
+from outlive.jobs import adoption, lookup, run_answer, starting
 from outlive.jobs import definition as definition_module
 from outlive.store import atomic_file
 from outlive.store.job_dir import STDIN_DATA
@@ -115,5 +115,5 @@ VERB = Verb(
         *shared_args.WAITING,
         *shared_args.SHOWN,
     ),
-    result=job_answer.RUN,
+    result=run_answer.RUN,
 )

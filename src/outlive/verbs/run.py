@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive.core.ids import new_id
-from outlive.jobs import definition, job_answer, lookup, starting
+from outlive.jobs import definition, lookup, run_answer, starting
 from outlive.verbs import shared_args
 from outlive.verbs.spec import Verb
 
@@ -43,7 +43,7 @@ VERB = Verb(
     "Start a command as a job. Answer when it has ended, or after a while with its output so far.",
     run,
     args=(*shared_args.DEFINITION, *shared_args.WAITING, *shared_args.SHOWN),
-    result=job_answer.RUN,
+    result=run_answer.RUN,
     detail="One word is a shell string (sh -lc); two or more are a program and its arguments, run as they stand. "
     "The job goes on whatever happens to this command.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import definition as definition_module
-from outlive.jobs import job_answer, lookup, starting
+from outlive.jobs import lookup, run_answer, starting
 from outlive.store import engine_record
 from outlive.store.job_dir import Locks
 from outlive.system import fault_points
@@ -118,5 +118,5 @@ VERB = Verb(
     "Start a job that create defined.",
     start,
     args=(JOB, *shared_args.WAITING, *shared_args.SHOWN),
-    result=job_answer.RUN,
+    result=run_answer.RUN,
 )

@@ -24,8 +24,8 @@ def usage(ctx: Context, *, job: str) -> dict[str, Any]:
             used = use.of_job(found, found_job, output)
         if used is None:
             raise OutliveError("invalid_state", "its command has not run, so it used nothing")
-        resources = found.definition.resources and job_answer.resources_of(found)
-        hint = job_answer.not_limited(found)
+        resources = found.definition.resources and use.resources_of(found)
+        hint = use.not_limited(found)
         return {
             "job_id": found_job.job_id,
             **job_answer.state_and_end(found),

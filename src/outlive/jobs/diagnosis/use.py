@@ -1,4 +1,4 @@
-"""What a job uses, and what it used: the figures of `usage`, each with its source.
+"""What a job uses, what it used, and what it was to have: the figures of `usage`, each with its source.
 
 A reader adds up what lives when it is asked. The supervisor has written down what ended below it.
 """
@@ -74,3 +74,16 @@ def _add_group(found: Inspection, answer: dict[str, Any], sources: dict[str, str
     answer |= {"user_ms": times[0] // 1000, "system_ms": times[1] // 1000, "peak_memory_bytes": peak}
     sources |= {"time": CGROUP, "memory": CGROUP}
     return True
+
+
+def resources_of(found: Inspection) -> dict[str, Any]:
+    """Return what a job was to have, and how each of it is applied once it was started."""
+    asked = {name: {"value": value} for name, value in (found.definition.resources or {}).items()}
+    return found.state.resources or asked
+
+
+def not_limited(found: Inspection) -> str | None:
+    """Return the sentence about resources that are not limited as asked; None if all are."""
+    told = found.state.resources or {}
+    left = [f"{name} ({one['why']})" for name, one in told.items() if one.get("applied") == "not_supported"]
+    return f"Not limited: {'; '.join(left)}." if left else None

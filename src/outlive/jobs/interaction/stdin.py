@@ -49,7 +49,7 @@ def deliver(
     ctx.note(ctx.verb or "write", job.job_id, bytes=len(data), eof=eof or None)
     reaction = None
     if wait_ms:
-        from outlive.jobs.interaction.reading import Reaction  # late: a call that only writes shows no output
+        from outlive.jobs.interaction.reaction import Reaction  # late: a call that only writes shows no output
 
         reaction = Reaction(ctx, job, wait_ms, max_bytes)
     memory = fds.memory_file("stdin", data)

@@ -25,7 +25,7 @@ from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.units import duration_ms, seconds_of, timestamp
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, job_answer
+from outlive.jobs import adoption, job_answer, run_answer
 from outlive.jobs.waiting import drive
 from outlive.mcp.tools.text import answers
 from outlive.render import window
@@ -88,7 +88,7 @@ class TaskView:
         if status != COMPLETED:
             return {}
         try:
-            answer = drive(job_answer.run_answer(ctx, found, job, began=time.monotonic(), **self._show))
+            answer = drive(run_answer.run_answer(ctx, found, job, began=time.monotonic(), **self._show))
             told = envelope.answer("run", {**answer, "waited_ms": answer["elapsed_ms"]})  # the same at each request
         except OutliveError as error:
             told = envelope.failure(error)

@@ -3,7 +3,7 @@
 The first line tells how the job is. None of our lines is blank, and nothing of ours follows the
 output: so no client that cuts a long text hides our words, and no output can pass for them. Some
 clients show only this text, others only the structured answer, so neither may depend on the other.
-sentences.py words how a job ended; a hint comes from jobs/job_answer.py.
+sentences.py words how a job ended; hints come from jobs/job_answer.py and jobs/run_answer.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,42 @@
+"""Say where a job on another machine is, and what can be done about it from here."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+
+
+def place(found: Inspection, job: JobDir) -> dict[str, Any]:
+    """Return where the job is: its machine, or its host with what is known there."""
+    if found.definition.host is None:
+        return {"machine": machine_of(found)}
+    from outlive.hosts import engines  # late: a job of this user on another machine has no host
+
+    return engines.described(job, found.definition, found.state.state)
+
+
+def machine_of(found: Inspection) -> str:
+    """Return the name of the machine that has the processes of a job."""
+    record = found.state.machine or found.definition.machine or {}
+    return str(record.get("name"))
+
+
+def hint(found: Inspection, job: JobDir) -> str | None:
+    """Return what to do about a job that waits for its start there or cannot be asked about here;
+    else None."""
+    if found.state.finished:
+        return None
+    where = place(found, job)
+    if "machine" in where:
+        name = where["machine"]
+        return f"Its processes are on {name}: only there can be seen whether it still runs, and only there it takes kill and write."
+    if where.get("reachable") is False:
+        return f"Host {where['host']} is out of reach since {where['unreachable_since']}; this is what was known then."
+    if "queue" in where:
+        why = f" ({where['queue']['reason']})" if where["queue"].get("reason") else ""
+        return f"It waits for its start on {where['host']}{why}. wait tells when it ends; kill cancels it."
+    return None
