@@ -20,6 +20,7 @@ from support.wait import until
 
 pytestmark = pytest.mark.slow
 
+SOON_S = 240.0  # a mirror may pause for a minute, and other slow tests load the machine
 CUTS = 50
 LINES = 100_000
 # All of the lines, some of them on stderr. It waits between them until the test has cut the link often enough
@@ -54,7 +55,7 @@ def box(place: Path) -> Iterator[sshd.Machine]:
     try:
         yield machine
         # A mirror whose machine is gone would try to reach it for ever
-        until(lambda: not mirrors_below(place), what="every mirror is done", timeout=90)
+        until(lambda: not mirrors_below(place), what="every mirror is done", timeout=SOON_S)
     finally:
         machine.close()
 
@@ -72,7 +73,9 @@ def mirror_of(job: str) -> int:
     def mirrors(pid: int) -> bool:
         return processes.name(pid) == "outmirror" and processes.is_alive(pid) and job in processes.command_line(pid)[-1]
 
-    return until(lambda: next((pid for pid in processes.all_pids() if mirrors(pid)), 0), what="a mirror")
+    return until(
+        lambda: next((pid for pid in processes.all_pids() if mirrors(pid)), 0), what="a mirror", timeout=SOON_S
+    )
 
 
 def kill_pair(box: sshd.Machine, job: str) -> None:
@@ -99,8 +102,8 @@ def check_lines(cli: Cli, job: str) -> None:
 
 
 def wait_done(cli: Cli, box: sshd.Machine, job: str) -> dict[str, Any]:
-    answer = cli.ok("wait", job, "--timeout-ms", "120000", timeout=150)
-    until(lambda: not box.jobs(), what="nothing is left there", timeout=90)
+    answer = cli.ok("wait", job, "--timeout-ms", "240000", timeout=270)
+    until(lambda: not box.jobs(), what="nothing is left there", timeout=SOON_S)
     return answer
 
 
@@ -118,7 +121,7 @@ def test_every_verb_works_over_a_real_connection(cli: Cli, box: sshd.Machine) ->
     assert cli.ok("kill", job)["reason"] == "kill"
     again = cli.ok("restart", answer["job_id"], "--wait")
     assert (again["exit_code"], again["host"]) == (3, "box")
-    until(lambda: not box.jobs(), what="nothing is left there")
+    until(lambda: not box.jobs(), what="nothing is left there", timeout=SOON_S)
     assert cli.ok("remove", job)["ok"]
     assert not (box.home / ".ssh").exists()
 
@@ -156,7 +159,7 @@ def test_a_link_that_is_cut_fifty_times_loses_nothing_and_doubles_nothing(cli: C
             assert cli.ok("status", job)["state"] == "running"
         if number == 30:
             before = log.stat().st_size
-            until(lambda before=before: log.stat().st_size > before, what="output comes", timeout=90)
+            until(lambda before=before: log.stat().st_size > before, what="output comes", timeout=SOON_S)
             kill_pair(box, job)
     assert cli.ok("status", job)["state"] == "running", f"seed {seed}: the job must print while the link is cut"
     (box.home / "fast").touch()
@@ -174,7 +177,7 @@ def test_an_exit_code_survives_every_cut(cli: Cli, box: sshd.Machine) -> None:
     box.cut()
     (box.home / "end").touch()
     found = until(
-        lambda: (one := cli.ok("status", job)).get("reachable") is False and one, what="out of reach", timeout=60
+        lambda: (one := cli.ok("status", job)).get("reachable") is False and one, what="out of reach", timeout=SOON_S
     )
     assert found["state"] == "running"
     error = cli.error("kill", job, code="io_error")
@@ -189,11 +192,11 @@ def test_sshd_that_is_gone_for_a_while_costs_nothing(cli: Cli, box: sshd.Machine
     job = start(cli, "--stdin", "open", "--", "echo one; read x; echo $x; exit 5")
     cli.ok("wait", job, "--until", "regex=one")
     box.stop_sshd()
-    until(lambda: cli.ok("status", job).get("reachable") is False, what="out of reach", timeout=60)
+    until(lambda: cli.ok("status", job).get("reachable") is False, what="out of reach", timeout=SOON_S)
     assert "Connection refused" in cli.error("write", job, "--data", "x\n", code="io_error")["message"]
     assert cli.error("run", "--host", "box", "--", "true", code="io_error")["retryable"]
     box.start_sshd()
-    until(lambda: cli.run("write", job, "--data", "two\n").json["ok"], what="it is back", timeout=90)
+    until(lambda: cli.run("write", job, "--data", "two\n").json["ok"], what="it is back", timeout=SOON_S)
     assert wait_done(cli, box, job)["exit_code"] == 5
     assert cli.ok("tail", job)["stdout_tail"] == "one\ntwo\n"
 
@@ -202,7 +205,7 @@ def test_a_machine_that_reboots_ends_its_jobs_without_an_exit_code(cli: Cli, box
     job = start(cli, "--", "echo before; sleep 1000")
     cli.ok("wait", job, "--until", "regex=before")
     box.power_off()
-    until(lambda: cli.ok("status", job).get("reachable") is False, what="out of reach", timeout=60)
+    until(lambda: cli.ok("status", job).get("reachable") is False, what="out of reach", timeout=SOON_S)
     box.boot()
     answer = wait_done(cli, box, job)
     assert (answer["state"], answer["reason"], answer["exit_code"]) == ("failed", "reboot", None)
@@ -220,7 +223,7 @@ def test_a_reboot_here_costs_a_job_there_nothing(cli: Cli, box: sshd.Machine, pl
     done = subprocess.run([*shell, "status", job], capture_output=True, text=True, check=True)
     assert '"state":"running"' in done.stdout
     (box.home / "end").touch()
-    done = subprocess.run([*shell, "wait", job], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([*shell, "wait", job], capture_output=True, text=True, check=True, timeout=SOON_S)
     assert '"exit_code":9' in done.stdout
-    until(lambda: not box.jobs(), what="nothing is left there")
+    until(lambda: not box.jobs(), what="nothing is left there", timeout=SOON_S)
     assert cli.ok("tail", job)["stdout_tail"] == "before\nafter\n"

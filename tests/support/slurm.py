@@ -7,23 +7,24 @@ process does, and with them their ends of the links.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from support import processes
+from support import debian, processes
 from support.wait import until
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge", "iproute2")
 NODES = ("outlive1", "outlive2")
 _PROGRAMS = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "munged", "ip", "unshare", "nsenter")
-_START_S = 60.0
+_START_S = 180.0
 
 CONF = """
 ClusterName=outlive{number}
@@ -91,9 +92,7 @@ def missing() -> str | None:
     """Return why no cluster can be started here; None if one can. As root, install Debian's packages where that works."""
     if os.geteuid() != 0:
         return "a cluster of namespaces needs root"
-    if any(shutil.which(name) is None for name in _PROGRAMS) and shutil.which("apt-get"):
-        install()
-    lacking = [name for name in _PROGRAMS if shutil.which(name) is None]
+    lacking = debian.lacking(_PROGRAMS, PACKAGES)
     if lacking:
         return f"not installed: {', '.join(lacking)} (apt-get install {' '.join(PACKAGES)})"
     tried = subprocess.run(
@@ -102,13 +101,12 @@ def missing() -> str | None:
     return None if tried.returncode == 0 else f"no namespaces: {tried.stderr.decode().strip()}"
 
 
-def install() -> None:
-    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for words in (
-        ("-o", "DPkg::Lock::Timeout=300", "update", "-qq"),
-        ("-o", "DPkg::Lock::Timeout=300", "install", "-y", "-qq", "--no-install-recommends", *PACKAGES),
-    ):
-        subprocess.run(["apt-get", *words], env=env, capture_output=True, timeout=600, check=False)
+@contextlib.contextmanager
+def only_one() -> Iterator[None]:
+    """Wait until no other worker of the tests has a cluster, and keep it so."""
+    with Path(__file__).open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class Daemon:
@@ -259,7 +257,7 @@ class Cluster:
     def run(self, *words: str) -> str:
         """Return what one of Slurm's programs prints; "" if it fails."""
         done = subprocess.run(
-            words, env={**os.environ, **self.env}, capture_output=True, text=True, timeout=60, check=False
+            words, env={**os.environ, **self.env}, capture_output=True, text=True, timeout=120, check=False
         )
         return done.stdout if done.returncode == 0 else ""
 

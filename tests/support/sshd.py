@@ -7,18 +7,17 @@ and so does the home of those who log in; nothing reads or writes ~/.ssh.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import uuid
 from pathlib import Path
 
+from support import debian
 from support.wait import until
 
 PACKAGES = ("openssh-server", "openssh-client", "iproute2")
 _PROGRAMS = ("sshd", "ssh", "ssh-keygen", "ip", "unshare", "nsenter")
-_POLICY = Path("/usr/sbin/policy-rc.d")  # of Debian: whether an installation may start a daemon
-_START_S = 30.0
+_START_S = 120.0
 HOST = "box"
 
 SSHD = """
@@ -74,33 +73,12 @@ def missing() -> str | None:
     """Return why no machine can be started here; None if one can. As root, install Debian's packages where that works."""
     if os.geteuid() != 0:
         return "a machine of namespaces needs root"
-    if any(_path(name) is None for name in _PROGRAMS) and shutil.which("apt-get"):
-        _install()
-    lacking = [name for name in _PROGRAMS if _path(name) is None]
+    lacking = debian.lacking(_PROGRAMS, PACKAGES)
     if lacking:
         return f"not installed: {', '.join(lacking)} (apt-get install {' '.join(PACKAGES)})"
     words = ["unshare", "-n", "-m", "-p", "-u", "-f", "--mount-proc", "true"]
     tried = subprocess.run(words, capture_output=True, check=False)
     return None if tried.returncode == 0 else f"no namespaces: {tried.stderr.decode().strip()}"
-
-
-def _path(name: str) -> str | None:
-    return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
-
-
-def _install() -> None:
-    """Install without starting the server of this machine."""
-    ours = not _POLICY.exists()
-    if ours:
-        _POLICY.write_text("#!/bin/sh\nexit 101\n", encoding="utf-8")
-        _POLICY.chmod(0o755)
-    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    try:
-        for words in (("update", "-qq"), ("install", "-y", "-qq", "--no-install-recommends", *PACKAGES)):
-            subprocess.run(["apt-get", *words], env=env, capture_output=True, timeout=600, check=False)
-    finally:
-        if ours:
-            _POLICY.unlink()
 
 
 class Machine:
@@ -149,7 +127,7 @@ class Machine:
             boot=uuid.uuid4(),
             link=self._link,
             address=self.address,
-            sshd=_path("sshd"),
+            sshd=debian.path("sshd"),
         )
         env = {name: value for name, value in os.environ.items() if not name.startswith(("OUTLIVE_", "XDG_"))}
         words = ["unshare", "-n", "-m", "-p", "-u", "-f", "--kill-child", "--mount-proc", "sh", "-c", script]
