@@ -222,7 +222,7 @@ def resumed(ctx: Any, job: JobDir, found: Inspection) -> Inspection:
     found = inspect_job(ctx.store, job)
     if found.state.finished or time.time() - record["ended_seen"] < _SETTLE_S:
         return found
-    return _judged(ctx, job, record, found)
+    return _judged(ctx, job, _recalled(job, record), found)
 
 
 def _is_worth_asking(record: dict[str, Any], found: Inspection) -> bool:
@@ -274,6 +274,21 @@ def _write(job: JobDir, before: dict[str, Any], after: dict[str, Any]) -> None:
         _tell(job, history.QUEUED, state=word, reason=after["queue"].get("reason"))
     finally:
         locks.close()
+
+
+def _recalled(job: JobDir, record: dict[str, Any]) -> dict[str, Any]:
+    """Return the record; of a job that Slurm's controller has forgotten with the word of the
+    accounting, where there is one."""
+    if record["engine"]["state"] != verdict.FORGOTTEN:
+        return record
+    from outlive.hosts.slurm import accounting  # late: few jobs are forgotten before their end was seen
+
+    known = accounting.end_of(job.job_id, record)
+    if known is None:
+        return record
+    after = {**record, "engine": {**record["engine"], **known}}
+    _write(job, record, after)
+    return after
 
 
 def _judged(ctx: Any, job: JobDir, record: dict[str, Any], found: Inspection) -> Inspection:

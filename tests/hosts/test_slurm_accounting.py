@@ -1,0 +1,78 @@
+"""Jobs that Slurm's controller has forgotten, with programs that stand for Slurm's: its accounting is asked (sacct)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive.store import atomic_file
+from support.cli import Cli
+
+# It takes every job, and runs none
+TAKES = "#!/bin/sh\necho 7\n"
+FORGETS = "#!/bin/sh\nexit 0\n"
+SACCT = "#!/bin/sh\nprintf '%s\\n' \"$@\" > {place}/asked\n{then}\n"
+
+
+@pytest.fixture
+def programs(place: Path) -> Path:
+    found = place / "programs"
+    found.mkdir()
+    config = place / "home/.config/outlive/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f'[hosts.cluster]\nkind = "slurm"\nprograms = "{found}"\n', encoding="utf-8")
+    for name, script in (("sbatch", TAKES), ("squeue", FORGETS), ("scancel", FORGETS)):
+        put(found, name, script)
+    return found
+
+
+def put(programs: Path, name: str, script: str) -> None:
+    (programs / name).write_text(script, encoding="utf-8")
+    (programs / name).chmod(0o755)
+
+
+def forgotten(cli: Cli, **engine: Any) -> dict[str, Any]:
+    """Return the status of a job that was submitted long ago, and that squeue does not show."""
+    job = cli.ok("run", "--host", "cluster", "--snapshot-after", "0", "true")["job_id"]
+    path = cli.root / job / "engine.json"
+    record = atomic_file.load(path.read_bytes())
+    record["engine"] |= engine
+    path.write_bytes(atomic_file.dump(record | {"submitted": 86_400.0, "ended_seen": 86_400.0}))
+    return cli.ok("status", job)
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "reason"),
+    [("CANCELLED by 1000", "killed", "kill"), ("OUT_OF_MEMORY", "killed", "oom"), ("TIMEOUT", "killed", "timeout")],
+)
+def test_the_accounting_says_how_a_forgotten_job_ended(
+    cli: Cli, programs: Path, said: str, state: str, reason: str
+) -> None:
+    put(programs, "sacct", SACCT.format(place=programs, then=f"echo '7|{said}'"))
+    found = forgotten(cli)
+    assert (found["state"], found["reason"], found["exit_code"]) == (state, reason, None)
+    assert found["engine"] == {"name": "slurm", "job_id": "7", "state": said.split(maxsplit=1)[0]}
+    assert "--jobs=7" in (programs / "asked").read_text().split("\n")
+
+
+def test_the_accounting_finds_a_job_by_its_name_if_its_submission_was_not_recorded(cli: Cli, programs: Path) -> None:
+    put(programs, "sacct", SACCT.format(place=programs, then="echo '9|CANCELLED'"))
+    found = forgotten(cli, job_id=None)
+    assert (found["reason"], found["engine"]["job_id"]) == ("kill", "9")
+    assert f"--name={found['job_id']}" in (programs / "asked").read_text().split("\n")
+
+
+@pytest.mark.parametrize(
+    "then", ["exit 0", "echo 'Slurm accounting storage is disabled' >&2; exit 1", "echo '7|RUNNING'"]
+)
+def test_an_accounting_that_knows_no_end_makes_none_up(cli: Cli, programs: Path, then: str) -> None:
+    put(programs, "sacct", SACCT.format(place=programs, then=then))
+    found = forgotten(cli)
+    assert (found["state"], found["reason"], found["engine"]["state"]) == ("failed", "launch", "FORGOTTEN")
+
+
+def test_a_cluster_without_accounting_forgets_for_good(cli: Cli, programs: Path) -> None:
+    found = forgotten(cli)
+    assert (found["state"], found["reason"], found["engine"]["state"]) == ("failed", "launch", "FORGOTTEN")
