@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import random
@@ -352,3 +353,28 @@ def test_a_job_whose_directory_vanished_there_is_lost_and_no_code_is_made_up(cli
     assert (answer["state"], answer["reason"], answer["exit_code"]) == ("failed", "lost", None)
     assert "deleted" in answer["message"]
     os.kill(pid, signal.SIGKILL)
+
+
+def test_what_a_job_there_uses_is_not_told_as_nothing(cli: Cli, box: FakeSsh) -> None:
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo one; exec sleep 1000")["job_id"]
+    cli.ok("wait", job, "--until", "output")
+    found = cli.ok("usage", job)["usage"]
+    assert (found["processes"], found["user_ms"], found["output_bytes"]) == (None, None, 4)
+    mirrors = next(one for one in cli.ok("doctor")["checks"] if one["name"] == "processes")["details"]["mirrors"]
+    assert mirrors >= 1
+    cli.ok("kill", job)
+    box.wait_empty()
+    found = cli.ok("usage", job)["usage"]
+    assert found["processes"] == 0 and found["user_ms"] is not None
+
+
+def test_a_new_version_deletes_older_ones_that_no_connection_uses(cli: Cli, box: FakeSsh) -> None:
+    far = box.home / ".local/share/outlive/far"
+    far.unlink()
+    for name in ("0.1-old", "0.2-used", "0.1-half.77.tmp"):
+        (far / name / "outlive").mkdir(parents=True)
+    used = os.open(far / "0.2-used", os.O_RDONLY)
+    fcntl.flock(used, fcntl.LOCK_SH)
+    assert cli.ok("host", "setup", "box")["healthy"]
+    os.close(used)
+    assert {path.name for path in far.iterdir()} == {Bundle().name, "0.2-used"}

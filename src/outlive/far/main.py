@@ -14,7 +14,7 @@ import time
 from outlive import __version__, fastjson, limits
 from outlive.errors import OutliveError, from_os
 from outlive.far.source import Source
-from outlive.far.starting import context, start
+from outlive.far.starting import context, forget_marks, mark_absent, start
 from outlive.hosts.ssh import wire
 from outlive.jobs import adoption
 from outlive.store.cleanup import delete
@@ -132,6 +132,7 @@ class End:
         path = os.path.expanduser(said.get("root") or DEFAULT_ROOT)
         self._store = Store.open(path, os.environ)
         self._ctx = context(self._store, dict(os.environ))
+        forget_marks(self._store)
         self._say(opened=self._store.path)
 
     def _do_check(self, said: dict[str, Any], _data: bytes) -> None:
@@ -166,14 +167,13 @@ class End:
         """Send everything that the mirror does not have, from now on."""
         assert self._store is not None
         if self._job is None:
-            try:
-                self._job = JobDir.open(self._store, said["job"])
-                self._job.read_meta()
-            except (OSError, OutliveError) as error:
-                if isinstance(error, OSError) or error.code == "job_not_found":
-                    self._say(gone=True)
-                    return
-                raise
+            self._job = _opened(self._store, said["job"])
+        if self._job is None:
+            mark_absent(self._store, said["job"])
+            self._job = _opened(self._store, said["job"])
+        if self._job is None:
+            self._say(gone=True)
+            return
         definition = self._job.read_meta()
         self._source = Source(self._job, said["has"], definition.quota_bytes)
         self._say(followed=True, cwd=definition.cwd)
@@ -338,6 +338,20 @@ class End:
             self._hints = None
         if not self._loop.is_set("turn"):
             self._loop.after("look", 0, self._look)
+
+
+def _opened(store: Store, job_id: str) -> JobDir | None:
+    """Return the job; None if it is not there. Errors: OutliveError."""
+    try:
+        job = JobDir.open(store, job_id)
+        job.read_meta()
+    except OSError:
+        return None
+    except OutliveError as error:
+        if error.code == "job_not_found":
+            return None
+        raise
+    return job
 
 
 def _is_sent(sock: socket.socket, request: dict[str, Any], memory: int) -> bool:

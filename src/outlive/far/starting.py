@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 
 from outlive import fastjson
 from outlive.config import Config
@@ -32,6 +33,8 @@ _PRINT = f"import json,os,sys;sys.stdout.write({_MARK!r}+json.dumps(dict(os.envi
 # They lead back along the connection, which the job outlives
 _OF_CONNECTION = frozenset({"SSH_AUTH_SOCK", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY"})
 _SHELL = ("sh", "-lc")
+_ABSENT = ".absent-"  # and the id of a job of which a mirror was told that it is not here
+_KEPT_S = 86_400  # so long no connection of before lives
 
 
 def context(store: Store, env: dict[str, str], owner: str = "cli") -> Context:
@@ -79,6 +82,11 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool]) -> 
             return
         raise
     assert new.locks is not None
+    # Only now that the directory can be seen: either this sees the mark, or the one that left it saw the job
+    if _is_marked(store, wanted.job_id):
+        new.discard()
+        message = "the mirror of the job was told meanwhile that it is not there; nothing was run"
+        raise OutliveError("launch_failed", message)
     try:
         sock = waiting.drive(starting.begin(ctx, plan, new.dir, new.locks))
         try:
@@ -89,6 +97,33 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool]) -> 
         new.discard()
         raise
     new.close()
+
+
+def mark_absent(store: Store, job_id: str) -> None:
+    """Keep a job that is not here from being started from now on: a mirror that was killed may have
+    asked for it over a connection that is cut, and not ended yet. Look for the job again after
+    this. Errors: OSError."""
+    os.close(os.open(_ABSENT + job_id, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=store.fd))
+
+
+def _is_marked(store: Store, job_id: str) -> bool:
+    try:
+        os.stat(_ABSENT + job_id, dir_fd=store.fd)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def forget_marks(store: Store) -> None:
+    """Delete the marks that are older than a day."""
+    now = time.time()
+    for name in os.listdir(store.fd):
+        if name.startswith(_ABSENT):
+            try:
+                if now - os.stat(name, dir_fd=store.fd).st_mtime > _KEPT_S:
+                    os.unlink(name, dir_fd=store.fd)
+            except FileNotFoundError:  # another connection was faster
+                continue
 
 
 def is_there(store: Store, job_id: str) -> bool:

@@ -25,6 +25,7 @@ SINK_NAMES = (SINK_MARK, "OUTLIVE_EVENT_PATH")
 # one pattern ends them all; and none contains "python", because agents run `pkill -9 python`.
 GUARDIAN = "holdfast"
 SUPERVISOR = "outrunner"
+MIRROR = "outmirror"  # of a job on another machine
 FORK_SERVER = "jobforker"
 _OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, FORK_SERVER))
 

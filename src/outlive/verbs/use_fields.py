@@ -38,7 +38,7 @@ USAGE = object_of(
         ),
     },
     {
-        "processes": count("Processes that are alive now."),
+        "processes": maybe_count("Processes that are alive now; null: not known."),
         "output_bytes": count("Bytes of output, both streams."),
         "memory_bytes": count("Memory of the living processes; a page that several share counts in each."),
         "read_bytes": count("Bytes that the living processes read from disks."),

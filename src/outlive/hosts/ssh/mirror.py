@@ -30,7 +30,7 @@ from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.recorder import EventRecorder
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.supervisor import SURVIVED
-from outlive.system import daemonize, fds, prctl, signals
+from outlive.system import daemonize, fds, prctl, signals, tree
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from outlive.supervisor.control_server import Connection
 
-TITLE = "outmirror"
 AGENT = "SSH_AUTH_SOCK"
 _UNREACHABLE_S = 3.0  # a connection that is back within this was never away
 _SUBMIT_S = limits.LAUNCH_S - 5  # a start that is not known to have happened by then is reported all the same
@@ -408,7 +407,7 @@ def main() -> int:
     lock, waiter = map(int, sys.argv[1:3])
     request = fds.memory_file("request", fds.read_all(0))
     keep = {fd for fd in (request, lock, waiter) if fd >= 0}
-    daemonize.fork_away(lambda: _run(request, waiter), keep, TITLE)
+    daemonize.fork_away(lambda: _run(request, waiter), keep, tree.MIRROR)
     return 0
 
 
@@ -416,7 +415,7 @@ def _run(request_fd: int, waiter_fd: int) -> int:
     content = fastjson.loads(fds.read_all(request_fd))
     os.close(request_fd)
     request = Request.of(content["request"])
-    prctl.rename(f"{TITLE} {request.job_id}")
+    prctl.rename(f"{tree.MIRROR} {request.job_id}")
     path = os.path.join(request.root, request.job_id)
     job = JobDir(request.root, request.job_id, os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
     waiter = fds.socket_of(waiter_fd) if waiter_fd >= 0 else None

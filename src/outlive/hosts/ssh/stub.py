@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 ARGUMENTS = "-I -c 'exec(open(0,\"rb\",0,closefd=False).readline())'"
 LEAST_PYTHON = (3, 11)
 
+# A connection holds a lock on the files that it may still import: a version without that is deleted when
+# another one is unpacked. Guardians and supervisors hold their code in memory. Where the file system
+# has no locks, nothing is deleted.
 # Written for any Python from 3.0 on, so that an old one can say that it is too old
 _SOURCE = """
 import os, sys
@@ -33,6 +36,28 @@ def read(count):
         parts.append(part)
         count -= len(part)
     return b"".join(parts)
+def hold(place, exclusive=False):
+    import fcntl
+    fd = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB if exclusive else fcntl.LOCK_SH)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+def drop(place):
+    import shutil
+    try:
+        fd = hold(place, True)
+    except OSError:
+        return
+    gone = "%s.%d.tmp" % (place, os.getpid())
+    try:
+        os.rename(place, gone)
+        shutil.rmtree(gone)
+    except OSError:
+        pass
+    os.close(fd)
 def unpack(place):
     import io, shutil, zipfile
     say({need!r})
@@ -40,6 +65,10 @@ def unpack(place):
     half = "%s.%d.tmp" % (place, os.getpid())
     umask = os.umask(0o077)
     os.makedirs(half)
+    try:
+        hold(half)
+    except OSError:
+        pass
     zipfile.ZipFile(io.BytesIO(data)).extractall(half)
     os.umask(umask)
     try:
@@ -48,6 +77,10 @@ def unpack(place):
         shutil.rmtree(half)
         if not os.path.isdir(place):
             raise
+    far, name = os.path.split(place)
+    for other in os.listdir(far):
+        if other != name:
+            drop(os.path.join(far, other))
 def begin(name, least):
     if sys.version_info < least:
         import json
@@ -57,8 +90,18 @@ def begin(name, least):
     data = os.environ.get("XDG_DATA_HOME") or ""
     data = data if os.path.isabs(data) else os.path.join(os.path.expanduser("~"), ".local", "share")
     place = os.path.join(data, "outlive", "far", name)
-    if not os.path.isdir(place):
-        unpack(place)
+    while True:
+        if not os.path.isdir(place):
+            unpack(place)
+        try:
+            fd = hold(place)
+            if os.path.samestat(os.fstat(fd), os.stat(place)):
+                break
+            os.close(fd)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            break
     sys.path.insert(0, place)
     from outlive.far.main import main
     sys.exit(main())

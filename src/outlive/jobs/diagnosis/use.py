@@ -31,7 +31,9 @@ def of_job(found: Inspection, job: JobDir, output: Output) -> dict[str, Any] | N
     sources = answer.pop("source")
     if state.usage is None:
         sources = {}
-    if found.supervised:
+    if found.elsewhere and not state.finished:  # its processes can be looked at only there
+        answer["processes"] = None
+    elif found.supervised and not found.elsewhere:
         _add_living(found, job, answer, sources)
     return {**answer, "source": sources}
 

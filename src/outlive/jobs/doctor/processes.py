@@ -27,6 +27,7 @@ _LISTED = 10
 _ROLES = (
     (tree.GUARDIAN, "guardians", "guardian: goes on with the job if its supervisor is killed"),
     (tree.SUPERVISOR, "supervisors", "supervisor: stores the output and the end of a job"),
+    (tree.MIRROR, "mirrors", "mirror: copies a job that runs on another machine"),
     (tree.FORK_SERVER, "fork_servers", "fork server: starts jobs for a server"),
 )
 

@@ -1,0 +1,117 @@
+"""Our end on another machine, for itself: which jobs it starts, and which never."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive import fastjson
+from outlive.core.ids import new_id
+from outlive.core.records import Definition
+from outlive.errors import OutliveError
+from outlive.far import starting
+from outlive.hosts.ssh import wire
+from outlive.store import atomic_file
+from outlive.store.root import Store
+from support.cli import Cli
+
+MAIN = "from outlive.far.main import main; main()"
+
+
+@pytest.fixture
+def there(place: Path) -> Iterator[Store]:
+    store = Store.open(str(place / "there"), os.environ)
+    yield store
+    os.close(store.fd)
+
+
+@pytest.fixture
+def said(cli: Cli) -> dict[str, Any]:
+    """What a mirror says to start a job that would leave a file."""
+    job = cli.ok("run", "--wait", "--", "true")["job_id"]
+    known: Definition = Definition.of(atomic_file.load((cli.root / job / "meta.json").read_bytes()))
+    wanted = known.replace(job_id=new_id(), command=["touch ran"])
+    return {"definition": wanted.to_dict(), "overrides": {}, "stdin_data": None}
+
+
+def answers(place: Path, *content: bytes) -> list[dict[str, Any]]:
+    """Return what a connection answers to these messages, until it ends."""
+    words = [wire.word(do="open", root=str(place / "there")), *content]
+    done = subprocess.run([sys.executable, "-c", MAIN], input=b"".join(words), capture_output=True, check=True)
+    _, _, rest = done.stdout.partition(b"\n")
+    found = [fastjson.loads(bytes(data)) for kind, _, data in wire.Parser().feed(rest) if kind == wire.WORD]
+    return [one for one in found if "beat" not in one and "opened" not in one]
+
+
+def jobs(there: Store) -> list[str]:
+    return [name for name in os.listdir(there.path) if not name.startswith(".")]
+
+
+def test_a_job_that_was_told_to_be_absent_is_never_started(place: Path, there: Store, said: dict[str, Any]) -> None:
+    job = said["definition"]["job_id"]
+    follow = wire.word(do="follow", job=job, has={"at": 0, "records": 0, "masks": [0, 0], "gap": ""})
+    assert answers(place, follow) == [{"gone": True}]
+    # The start of a mirror that was killed, over a connection that was cut, comes only now
+    start = wire.message(wire.DATA, 0, fastjson.dumps(said).encode()) + wire.word(do="start")
+    with pytest.raises(OutliveError) as error:
+        starting.start(there, said, lambda: True)
+    assert error.value.code == "launch_failed"
+    (found,) = answers(place, start)
+    assert (found["refused"], found["error"]["code"]) == ("start", "launch_failed")
+    assert jobs(there) == [] and not (place / "work/ran").exists()
+
+
+def test_a_start_that_is_under_way_is_withdrawn_when_its_job_is_told_to_be_absent(
+    there: Store, said: dict[str, Any], place: Path
+) -> None:
+    def asked_meanwhile() -> bool:
+        starting.mark_absent(there, said["definition"]["job_id"])
+        return True
+
+    with pytest.raises(OutliveError):
+        starting.start(there, said, asked_meanwhile)
+    assert jobs(there) == [] and not (place / "work/ran").exists()
+
+
+def test_a_job_that_comes_while_it_is_looked_for_is_there(
+    there: Store, said: dict[str, Any], monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    """The second look, after the mark: a start that was too far to see the mark is seen by it."""
+    from outlive.far import main as far
+
+    job = next(iter(cli.root.glob("[0-9]*")))
+    mark: Callable[..., None] = far.mark_absent
+
+    def and_then_it_comes(store: Store, job_id: str) -> None:
+        mark(store, job_id)
+        job.rename(Path(there.path) / job_id)
+
+    monkeypatch.setattr(far, "mark_absent", and_then_it_comes)
+    source, out = os.pipe()
+    end = far.End(-1, out)
+    end._store = there
+    end._ctx = starting.context(there, dict(os.environ))
+    end._do_follow({"job": job.name, "has": {"at": 0, "records": 0, "masks": [0, 0], "gap": ""}}, b"")
+    first = next(iter(wire.Parser().feed(os.read(source, 65_536))))
+    assert fastjson.loads(bytes(first[2]))["followed"]
+    assert end._job is not None
+    end._job.close()
+    if end._hints is not None:  # its supervisor has not let go yet
+        end._hints.close()
+    os.close(source)
+    os.close(out)
+
+
+def test_marks_are_deleted_after_a_day(place: Path, there: Store) -> None:
+    old, new = new_id(), new_id()
+    for job in (old, new):
+        starting.mark_absent(there, job)
+    os.utime(Path(there.path) / f".absent-{old}", (0, 0))
+    assert answers(place) == []
+    assert [name for name in os.listdir(there.path) if name.startswith(".absent-")] == [f".absent-{new}"]
