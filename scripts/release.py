@@ -26,10 +26,7 @@ import plugins
 
 CHECKOUT = plugins.CHECKOUT
 WHEEL_BYTES = 1_500_000
-# What a wheel may hold: the package, and what describes it
-_IN_WHEEL = re.compile(
-    r"outlive/(?:[\w.-]+/)*[\w.-]+\.py\Z|outlive/py\.typed\Z|outlive/sandbox/init\.c\Z|outlive-[\w.]+\.dist-info/"
-)
+_ABOUT = re.compile(r"outlive-[\w.]+\.dist-info/")  # what a wheel holds besides the package
 _IDENTITY = "ACTIONS_ID_TOKEN_REQUEST_URL"
 
 
@@ -83,14 +80,16 @@ def check(made: list[Path]) -> None:
         raise Refused(f"{wheel.name} has {wheel.stat().st_size} bytes, more than {WHEEL_BYTES}")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    strange = [name for name in names if not _IN_WHEEL.match(name)]
     source = {f"outlive/{path.relative_to(CHECKOUT / 'src' / 'outlive')}" for path in _source()}
+    strange = [name for name in names if name not in source and not _ABOUT.match(name)]
     if strange or source - set(names):
         raise Refused(f"{wheel.name}: not wanted {strange}, missing {sorted(source - set(names))}")
 
 
 def _source() -> list[Path]:
-    return [path for path in (CHECKOUT / "src" / "outlive").rglob("*.py") if "__pycache__" not in path.parts]
+    """Return the files of the package: its modules, and what they read."""
+    found = (CHECKOUT / "src" / "outlive").rglob("*")
+    return [path for path in found if path.is_file() and "__pycache__" not in path.parts]
 
 
 def bundle(about: plugins.Project, to: Path) -> Path:

@@ -19,6 +19,8 @@ import pytest
 
 import outlive
 from support.cli import OUTLIVE, Cli, Text, one_object
+from support.pair import is_supervised
+from support.wait import until
 
 SOURCE = Path(outlive.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -341,6 +343,7 @@ RARE = {
 @pytest.mark.parametrize("verb", ["status", "list", "poll", "run"])
 def test_a_call_loads_nothing_of_what_its_job_does_not_have(verb: str, cli: Cli) -> None:
     job = cli.ok("run", "--wait", "true")["job_id"]
+    until(lambda: not is_supervised(cli.root, job), what="the end of its supervisor, which wait and poll would ask")
     names, answer = loaded("-c", COMMAND, *{"run": ("run", "true"), "list": ("list",)}.get(verb, (verb, job)))
     assert one_object(answer)["ok"], answer
     assert "outlive.config" in names

@@ -89,7 +89,8 @@ def test_a_client_gets_an_entry_that_starts_the_server_on_the_same_root(
     assert registry.environment_of(entry) == {"OUTLIVE_ROOT": str(root)}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     # As a desktop starts it: no PATH, no variable of ours but what the entry says
-    env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": os.environ.get("PYTHONPATH", ""), **entry["env"]}
+    env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    env |= registry.environment_of(entry)
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode() + b"\n"
     done = subprocess.run(words, input=asked, env=env, capture_output=True, check=False, timeout=60)

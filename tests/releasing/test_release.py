@@ -186,11 +186,14 @@ def test_the_wheel_runs_by_uvx(built: list[Path], place: Path) -> None:
         "outlive",
         "demo",
     ]
-    done = subprocess.run(words, env=env, cwd=place, capture_output=True, text=True, check=False, timeout=BOUND_S)
-    if "Failed to fetch" in done.stderr or "dns error" in done.stderr:
-        pytest.skip("the package index cannot be reached")
+    for _ in range(3):
+        done = subprocess.run(words, env=env, cwd=place, capture_output=True, text=True, check=False, timeout=BOUND_S)
+        if "Failed to fetch" in done.stderr or "dns error" in done.stderr:
+            pytest.skip("the package index cannot be reached")
+        if "too busy to show it" not in done.stdout:  # the demo has a job of three seconds
+            break
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "line" in done.stdout
+    assert "None is missing" in done.stdout
 
 
 @pytest.mark.slow
