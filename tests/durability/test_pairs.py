@@ -318,11 +318,15 @@ def test_kills_at_random_moments_of_many_jobs_of_one_server_lose_none_and_run_no
     held = server.call("exec", command="sleep 600", background=True)["job_id"]
     fork_server = pair.fork_server(held)
     chance, over, kills = random.Random(1), threading.Event(), Counter[str]()
+    # A command that is not executed yet has the name of the supervisor that forked it, and becomes a child of the
+    # guardian when that supervisor is killed: it must not be taken for a supervisor, and its guardian for one of two
+    supervisors: dict[int, int] = {}
 
     def kill() -> None:
         while not over.wait(chance.uniform(0.005, 0.06)):
             guardians = [pid for pid in tree.children(fork_server) if pair.comm(pid) == pair.GUARDIAN]
             whole = {above: below for above in guardians if (below := _living_supervisor(above))}
+            whole = {above: below for above, below in whole.items() if supervisors.setdefault(above, below) == below}
             if not whole:
                 continue
             pid = chance.choice([*whole.keys(), *whole.values()])
