@@ -37,8 +37,11 @@ class Refused(Exception):
 def obstacles(about: plugins.Project) -> list[str]:
     """Return what stands in the way, each as a sentence that says what to do."""
     found = []
-    if _run("git", "status", "--porcelain"):
-        found.append("The tree has changes: commit or remove them.")
+    try:
+        if _run("git", "status", "--porcelain"):
+            found.append("The tree has changes: commit or remove them.")
+    except Refused:
+        found.append("This is no clone with git, so it cannot be told whether it was changed: release from one.")
     try:
         wanted = plugins.published(about)
     except ValueError as error:
