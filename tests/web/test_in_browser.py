@@ -137,6 +137,13 @@ def test_ten_thousand_jobs_stay_few_elements(tab: Tab, ui: Ui, finish: Any, root
 # --- a job -----------------------------------------------------------------------------------------------------------
 
 
+def drawn(tab: Tab) -> list[str]:
+    """The rows, if two frames have not changed them; else none."""
+    before = rows(tab)
+    tab.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+    return before if rows(tab) == before else []
+
+
 def test_output_is_live_and_follow_lets_go_on_scrolling_up(tab: Tab, ui: Ui, start: Any, cli: Cli) -> None:
     job = start("seq 1 300; while read x; do echo got $x; done", "--stdin", "open")
     open_job(tab, ui, job)
@@ -148,7 +155,7 @@ def test_output_is_live_and_follow_lets_go_on_scrolling_up(tab: Tab, ui: Ui, sta
     page.locator("#output").hover()
     page.mouse.wheel(0, -1500)
     until(lambda: follow.get_attribute("aria-pressed") == "false")
-    seen = rows(tab)
+    seen = until(lambda: drawn(tab), what="the scrolling is over")
     cli.ok("write", job, "--data", "two\n")
     page.get_by_text("302", exact=False).first.wait_for()
     assert rows(tab) == seen, "it stays where it was scrolled to"
