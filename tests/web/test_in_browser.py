@@ -158,7 +158,10 @@ def test_output_is_live_and_follow_lets_go_on_scrolling_up(tab: Tab, ui: Ui, sta
     seen = until(lambda: drawn(tab), what="the scrolling is over")
     cli.ok("write", job, "--data", "two\n")
     page.get_by_text("302", exact=False).first.wait_for()
-    assert rows(tab) == seen, "it stays where it was scrolled to"
+    now = rows(tab)  # more or fewer than before, when the line that says that the job waits for input comes or goes
+    room = min(len(now), len(seen))
+    assert room > 10
+    assert now[:room] == seen[:room], "it stays where it was scrolled to"
     page.keyboard.press("f")
     until(lambda: rows(tab)[-1:] == ["got two"])
 
