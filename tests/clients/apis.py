@@ -14,7 +14,7 @@ USER, CALL, RESULT, OTHER = "user", "call", "result", "other"
 Body = dict[str, Any]
 
 
-CODE, LOOK = "code", "look"  # what Codex calls in its code mode: a program, and one that only lists the tools
+CODE, LOOK = "code", "look"  # what Codex calls in its code mode: a program, and a program that only lists the tools
 
 
 class Turn(NamedTuple):

@@ -154,10 +154,10 @@ def _messages(
             if len(found) == count:
                 enough.set()
 
-        nobody = Context.__new__(Context)
-        nobody.progress = how_far
+        context = Context.__new__(Context)
+        context.progress = how_far
         with anyio.fail_after(20):
-            async with progress.reported(report, verbs.load(verb), nobody, {} if how_far else {"job": ["x"]}):
+            async with progress.reported(report, verbs.load(verb), context, {} if how_far else {"job": ["x"]}):
                 await enough.wait()
 
     anyio.run(run)

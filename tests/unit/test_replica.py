@@ -149,7 +149,7 @@ def test_long_pieces_of_one_stream_are_copied_by_the_kernel(tmp_path: Path) -> N
 
 
 def test_a_gap_that_overtook_the_copy_is_taken_over(tmp_path: Path) -> None:
-    """The job printed more than its quota while nobody was connected: what is left is the same at both ends."""
+    """The job printed more than its quota while no mirror was connected: what is left is the same at both ends."""
     with pair(tmp_path, QUOTA) as (job, copy):
         job.put(0, numbered(1_000))
         assert copy.follow(job.dir)

@@ -122,7 +122,7 @@ def _size(text: str, name: str, where: str) -> int:
 
 
 def unknown(what: str, word: str, known: list[str], where: str) -> OutliveError:
-    """Return the error about a name that is not known, with the one that was probably meant."""
+    """Return the error about a name that is not known, with the name that was probably meant."""
     from outlive.core.nearest import nearest  # late: for a mistake alone
 
     near = nearest(word, known)

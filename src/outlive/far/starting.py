@@ -82,7 +82,7 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool]) -> 
             return
         raise
     assert new.locks is not None
-    # Only now that the directory can be seen: either this sees the mark, or the one that left it saw the job
+    # Only now that the directory can be seen: either this sees the mark, or the connection that left it saw the job
     if _is_marked(store, wanted.job_id):
         new.discard()
         message = "the mirror of the job was told meanwhile that it is not there; nothing was run"

@@ -12,7 +12,7 @@ context of the call (jobs/context.py), `host` a `Host`.
   return a socket, on which the start is reported as a supervisor does it (jobs/starting.py).
 * `resumed(ctx, job, found)`: return the inspection of a job that has not ended, with what the
   engine says of it. Every reader calls this where it would adopt a job of this machine. With
-  `TELLS_ENDS` also of one that has ended, because the engine's word for that comes later. With
+  `TELLS_ENDS` also of a job that has ended, because the engine's word for that comes later. With
   `MIRRORS` the job's directory is a copy of another one: then also of a job that has ended and is
   still marked live, because the other one is still there.
 * `connect(job)`: return a connection to the job's control socket. Errors: OutliveError, retryable

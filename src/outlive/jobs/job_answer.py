@@ -197,7 +197,7 @@ def outcome(found: Inspection) -> dict[str, Any]:
 
 
 def usage(found: Inspection, job: JobDir, output: Output) -> dict[str, Any] | None:
-    """Return what a job uses; of one that has ended, what was written down. None: nothing is known."""
+    """Return what a job uses; of an ended job, what was written down. None: nothing is known."""
     if not found.supervised:
         return None if found.state.usage is None else used(found)
     from outlive.jobs.diagnosis import use  # late: of a job that has ended no process is looked at

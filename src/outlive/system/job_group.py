@@ -37,7 +37,7 @@ class NoGroup(Exception):
 
 
 class JobGroup:
-    """The group of a job. `places` maps a controller to its directory; "" is the one that always
+    """The group of a job. `places` maps a controller to its directory; "" is the directory that always
     exists, for the processes themselves."""
 
     __slots__ = ("_places",)
@@ -68,7 +68,7 @@ class JobGroup:
         mine = cgroup.paths()
         path = mine.get(MEMORY if version == 1 else "", "")
         home = cgroup.directory(MEMORY if version == 1 else "", path)
-        # The group is below the one that this process is in, or below one above it
+        # The group is below the group of this process, or below a group above that
         while home and not place.startswith(home.rstrip("/") + "/"):
             home, path = os.path.dirname(home), os.path.dirname(path)
         return cgroup.Group(place, os.path.join(path, os.path.relpath(place, home)), version) if home else None

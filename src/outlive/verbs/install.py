@@ -111,7 +111,7 @@ def _install(
 def _install_all(
     ctx: Context, name: str, args: list[str] | tuple[str, ...], command: str | None, *, yes: bool, show: bool
 ) -> dict[str, Any]:
-    """Install for each client that is on this machine; one that fails does not stop the next."""
+    """Install for each client that is on this machine; a failure does not stop the next."""
     asked = not yes and not show and os.isatty(0) and os.isatty(2)
     told = []
     for client, evidence in installed(ctx.env, ctx.cwd).items():
@@ -125,7 +125,7 @@ def _install_all(
         told.append({"found": evidence, **{key: found[key] for key in _IN_A_LIST if key in found}})
     unwritten = [one["client"] for one in told if one["change"] not in (None, NONE) and not one["written"]]
     if not told:
-        hint = "No client was found. `outlive install CLIENT` writes the file of one that comes later."
+        hint = "No client was found. `outlive install CLIENT` writes the file of a client that comes later."
     elif unwritten and not asked and not show:
         hint = "Nothing was written: no terminal is there to ask at. --yes writes all; `outlive install CLIENT` one."
     else:

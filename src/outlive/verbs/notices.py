@@ -25,7 +25,7 @@ VERB = Verb(
     "Tell what happened to the jobs of an agent's session since it was last told.",
     notices,
     args=(
-        Arg("session", STR, "The session (default: the one that CLAUDE_CODE_SESSION_ID names).", metavar="ID"),
+        Arg("session", STR, "The session (default: what CLAUDE_CODE_SESSION_ID names).", metavar="ID"),
     ),
     result="notices",
     detail="Each is told once, here or with the next answer of the session's MCP server, whichever comes first. `outlive "

@@ -278,7 +278,7 @@ def _json(status: int, found: dict[str, Any]) -> Response:
 
 
 async def _body(request: Request) -> bytes | Response:
-    """Return the body of a request, or the answer to one that is no call of ours."""
+    """Return the body of a request, or the answer to a request that is no call of ours."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":  # what a form or a plain request of another page may send is none
         return PlainTextResponse("A call is JSON (Content-Type: application/json).", 415)

@@ -28,7 +28,7 @@ class Bundle:
     @property
     def name(self) -> str:
         """The name of the bundle, which changes with the contents of the files: another version
-        never replaces the files of one that runs."""
+        never replaces the files of a copy that runs."""
         if not self._name:
             self._files = dict(_files())
             digest = hashlib.sha256()

@@ -2,7 +2,7 @@
 there.
 
 How far the copy is stands in the lengths of its files and in nothing else. So a mirror that was
-killed at any moment is followed by one that goes on at the exact byte.
+killed at any moment is followed by another one, which goes on at the exact byte.
 """
 
 from __future__ import annotations
