@@ -381,9 +381,9 @@ def test_a_hostile_terminal_neither_types_nor_links_nor_names_the_page(tab: Tab,
     page = tab.page
     page.get_by_role("button", name="Take the keyboard").click()
     page.keyboard.press("Enter")
-    until(lambda: "^[[?" in (page.locator(".xterm-rows").text_content() or ""))  # the answers, echoed
-    page.keyboard.press("Enter")
     # Two questions, one of them in the file: the supervisor answers both, and the page none
+    until(lambda: (page.locator(".xterm-rows").text_content() or "").count("^[[?") == 2)  # as they are echoed
+    page.keyboard.press("Enter")
     until(lambda: "2" in [line.strip() for line in cli.ok("screen", job)["lines"]])
     assert page.locator("#main a[href*=evil]").count() == 0
     assert page.title().endswith("innocent · outlive")

@@ -1,5 +1,7 @@
 // Calls of the server. A page goes on by itself when the server comes back.
 
+import { Refused } from "./polling.js";
+
 const BASE = new URL("..", import.meta.url).pathname;
 const STORED = `outlive-key:${BASE}`;
 const given = document.querySelector('meta[name="outlive-key"]').content;
@@ -7,14 +9,6 @@ const given = document.querySelector('meta[name="outlive-key"]').content;
 export const base = BASE;
 export let connected = true;
 const listeners = new Set();
-
-export class Refused extends Error {
-  constructor(status, error) {
-    super(error.message);
-    this.status = status;
-    this.error = error;
-  }
-}
 
 export function begin() {
   // The key stays in storage that only pages of this origin, its port included, can read
@@ -80,48 +74,7 @@ export function run(action, given = {}, signal = undefined) {
   return call("process", { action, ...given }, signal);
 }
 
-export function sleep(ms, signal) {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
-  });
-}
-
-// Repeat a long poll until the signal comes: `turn` makes one call and takes its answer; false ends it.
-export async function forever(turn, signal, failed = () => {}) {
-  let pause = 250;
-  while (!signal.aborted) {
-    try {
-      if (document.hidden) await shown(signal);
-      if (signal.aborted || (await turn()) === false) return;
-      pause = 250;
-    } catch (error) {
-      if (signal.aborted || error.name === "AbortError") return;
-      if (error instanceof Refused) {
-        if (failed(error) !== true) return;
-      }
-      await sleep(pause, signal);
-      pause = Math.min(pause * 2, 4000);
-    }
-  }
-}
-
-// A page that is not seen asks for nothing, unless it promised to tell of the end of a job
-export let watchesHidden = 0;
-export function watchHidden(by) {
-  watchesHidden += by;
-  document.dispatchEvent(new Event("visibilitychange"));
-}
-
-function shown(signal) {
-  return new Promise((resolve) => {
-    const look = () => {
-      if (document.hidden && !watchesHidden && !signal.aborted) return;
-      document.removeEventListener("visibilitychange", look);
-      resolve();
-    };
-    document.addEventListener("visibilitychange", look);
-    signal.addEventListener("abort", look, { once: true });
-    look();
-  });
+// Add a style sheet of this folder to the document
+export function useStyles(path) {
+  document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: new URL(path, import.meta.url).href }));
 }

@@ -1,9 +1,10 @@
 // One job: its output, what happened to it, and what can be done with it.
 
-import { Refused, base, call, forever, run, watchHidden } from "./api.js";
+import { base, call, run } from "./api.js";
 import { plain } from "./ansi.js";
 import { age, badge, bytes, clock, condition, duration, fill, h, number, one, toast, visible } from "./dom.js";
 import { jobs } from "./jobs.js";
+import { Refused, forever, watchHidden } from "./polling.js";
 import { Rows } from "./rows.js";
 
 // What programs call an error; RE2

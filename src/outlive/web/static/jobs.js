@@ -1,6 +1,7 @@
 // The jobs as the page knows them: kept up to date by one long poll, for whatever is shown.
 
-import { call, forever } from "./api.js";
+import { call } from "./api.js";
+import { forever } from "./polling.js";
 
 export const jobs = new Map();
 export const about = { root: "", total: 0, loaded: false, refused: null };

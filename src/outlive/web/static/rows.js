@@ -11,10 +11,12 @@ const CHUNK = 200;
 const MOST_KEPT = 12_000; // rows in memory
 
 export class Rows {
-  // load(row, count, signal) → an answer of the server; link(seq) → the address of a row
-  constructor({ load, link, onMove = () => {} }) {
+  // load(row, count, signal) → an answer of the server; link(seq) → the address of a row, or null;
+  // whole: what has the whole of a line that is too long to be shown
+  constructor({ load, link, whole = "Download has them all", onMove = () => {} }) {
     this.load = load;
     this.link = link;
+    this.whole = whole;
     this.onMove = onMove;
     this.total = 0;
     this.top = 0;
@@ -196,7 +198,7 @@ export class Rows {
     const [line, seq, runs, length] = data;
     const text = h("span", { class: "text" });
     showParts(text, parts(runs, style), this.marks);
-    if (length) text.append(h("span", { class: "cut" }, ` … ${number(length)} bytes in this line; Download has them all`));
+    if (length) text.append(h("span", { class: "cut" }, ` … ${number(length)} bytes in this line; ${this.whole}`));
     if (same > 1) text.append(h("span", { class: "same" }, `× ${number(same)}`));
     const errors = runs.some((value, at) => at % 2 === 0 && value === 1);
     return h("div", { class: `line${errors ? " stderr" : ""}${row !== null && row === this.target ? " target" : ""}`, "data-seq": seq },

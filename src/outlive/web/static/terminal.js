@@ -1,7 +1,8 @@
 // The terminal of a job: to watch, or to type into.
 
-import { call, forever, run } from "./api.js";
+import { call, run, useStyles } from "./api.js";
 import { h } from "./dom.js";
+import { forever } from "./polling.js";
 import { Terminal as Emulator } from "./vendor/xterm.mjs";
 
 let styled = false;
@@ -23,7 +24,7 @@ export class Terminal {
 
   begin() {
     if (!styled) {
-      document.head.append(h("link", { rel: "stylesheet", href: new URL("vendor/xterm.css", import.meta.url).href }));
+      useStyles("vendor/xterm.css");
       styled = true;
     }
     this.emulator = new Emulator({

@@ -1,0 +1,56 @@
+// Long polls: calls again and again, until there is no more to ask.
+
+// What the server refused, with its error object
+export class Refused extends Error {
+  constructor(status, error) {
+    super(error.message);
+    this.status = status;
+    this.error = error;
+  }
+}
+
+export function sleep(ms, signal) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+  });
+}
+
+// Repeat a long poll until the signal comes: `turn` makes one call and takes its answer; false ends it.
+export async function forever(turn, signal, failed = () => {}) {
+  let pause = 250;
+  while (!signal.aborted) {
+    try {
+      if (document.hidden) await shown(signal);
+      if (signal.aborted || (await turn()) === false) return;
+      pause = 250;
+    } catch (error) {
+      if (signal.aborted || error.name === "AbortError") return;
+      if (error instanceof Refused) {
+        if (failed(error) !== true) return;
+      }
+      await sleep(pause, signal);
+      pause = Math.min(pause * 2, 4000);
+    }
+  }
+}
+
+// A page that is not seen asks for nothing, unless it promised to tell of the end of a job
+export let watchesHidden = 0;
+export function watchHidden(by) {
+  watchesHidden += by;
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+
+function shown(signal) {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden && !watchesHidden && !signal.aborted) return;
+      document.removeEventListener("visibilitychange", look);
+      resolve();
+    };
+    document.addEventListener("visibilitychange", look);
+    signal.addEventListener("abort", look, { once: true });
+    look();
+  });
+}
