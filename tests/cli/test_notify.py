@@ -277,6 +277,27 @@ def test_setting_a_sink_of_a_finished_job_executes_nothing(cli: Cli, root: Path,
     assert not (root / job / "completion_event.json").exists()
 
 
+def test_a_sink_set_right_after_the_end_is_not_told_that_end(cli: Cli, root: Path, work: Path) -> None:
+    job = cli.ok("run", "true", env={"OUTLIVE_CRASH_AT": "stop:end_reaped"})["job_id"]
+    supervisor = cli.ok("status", job)["supervisor_pid"]
+    sinks = ("--command", "touch told", "--file", "events")
+    setting = cli.spawn("notify", "set", job, *sinks)
+    try:
+        until(lambda: setting.poll() is not None or _has_socket(setting.pid), what="it asks the supervisor, or ends")
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+    assert json.loads(setting.communicate(timeout=30)[0])["hint"]
+    until(lambda: not cli.ok("status", job)["supervised"], what="its supervisor ends")
+    assert list(work.iterdir()) == []
+
+
+def _has_socket(pid: int) -> bool:
+    try:
+        return any(os.readlink(fd).startswith("socket:") for fd in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:  # it has ended, or has just closed the file
+        return False
+
+
 def test_a_wrong_notify_set_changes_nothing(cli: Cli) -> None:
     job = cli.ok("create", "--notify-command", "old", "true")["job_id"]
     cli.error("notify", "set", job, "--command", "", code="invalid_argument")

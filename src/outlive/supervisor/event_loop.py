@@ -59,8 +59,9 @@ class EventLoop:
     def after(self, name: str, seconds: float, call: Callable[[], None]) -> None:
         self.at(name, time.monotonic() + seconds, call)
 
-    def cancel(self, name: str) -> None:
-        self._timers.pop(name, None)
+    def cancel(self, name: str) -> bool:
+        """Take a timer away. Return whether it was set."""
+        return self._timers.pop(name, None) is not None
 
     def is_set(self, name: str) -> bool:
         return name in self._timers

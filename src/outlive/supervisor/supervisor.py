@@ -48,8 +48,7 @@ _USED_AFTER_S = 1.0  # what reaped orphans have used is written down at most so 
 _SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to disk
 
 RUNNING, LINGERING = "running", "lingering"
-# What must not end a supervisor: a terminal that closes, a shutdown that ends the job first, a
-# write without a reader
+# What must not end a supervisor: a terminal's end, a shutdown (it ends the job first), a broken pipe
 SURVIVED = (
     signal.SIGHUP,
     signal.SIGINT,
@@ -433,6 +432,8 @@ class Supervisor:
             self._kill_request(request)
             connection.answer(ok=True)
         elif request["op"] == "reload":
+            if self._loop.cancel("after_end"):
+                self._after_end()
             self._recorder.look_for(self._definition_now())
             connection.answer(ok=True)
         else:
@@ -458,7 +459,7 @@ class Supervisor:
         self._recorder.tell(kind, **content)
 
     def _definition_now(self) -> Definition:
-        """Return the definition, which `notify set` may have changed since the start."""
+        """Return the definition with what `notify set` has changed."""
         try:
             return self._job.read_meta()
         except (OSError, OutliveError):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
+from outlive import limits
 from outlive.core.records import CONTROL, MATCH_TYPES
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup, watch_spec
 from outlive.jobs import definition as definition_module
 from outlive.jobs.interaction import stdin
+from outlive.jobs.waiting import Pause
+from outlive.store.inspect import is_elsewhere
 from outlive.store.output.merged import Output
 from outlive.verbs import shared_args
 from outlive.verbs.spec import JOB, PATH, STR, STRS, Arg, Verb
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
+_RETRY_S = 0.02
 _MATCH = ("output_pattern", "output_match_type", "output_stream", "output_command", "output_file")
 
 
@@ -38,6 +44,7 @@ def notify_set(
     """
     match = {name.removeprefix("output_"): args.pop(name) for name in _MATCH if args.get(name) is not None}
     with lookup.open_job(ctx, job) as found_job:
+        yield from _have_end_told(ctx, found_job)
         end = _end(found_job)
 
         def changed(old: dict[str, Any]) -> dict[str, Any]:
@@ -71,6 +78,21 @@ def notify_set(
         if found.state.finished:
             answer["hint"] = "The job has ended: this takes effect only for a restart."
         return answer
+
+
+def _have_end_told(ctx: Context, job: JobDir) -> Waiting[None]:
+    """Have a supervisor whose job has just ended read the sinks to tell, before they change."""
+    deadline = time.monotonic() + limits.CONTROL_S
+    while (found := adoption.inspect_and_adopt(ctx, job)).state.finished and found.supervised:
+        if is_elsewhere(found.definition, found.state):  # it cannot be asked for anything after the end
+            return
+        try:
+            yield from stdin.ask(job, {"op": "reload"})
+            return
+        except OutliveError as error:  # the supervisor is starting or has just gone
+            if not error.retryable or time.monotonic() > deadline:
+                raise
+        yield Pause((), time.monotonic() + _RETRY_S)
 
 
 def _end(job: JobDir) -> int:
