@@ -355,13 +355,22 @@ def test_a_job_whose_directory_vanished_there_is_lost_and_no_code_is_made_up(cli
     os.kill(pid, signal.SIGKILL)
 
 
-def test_what_a_job_there_uses_is_not_told_as_nothing(cli: Cli, box: FakeSsh) -> None:
-    job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo one; exec sleep 1000")["job_id"]
+def test_what_a_job_there_uses_is_asked_for_there_and_never_told_as_nothing(cli: Cli, box: FakeSsh) -> None:
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo one; sleep 1000 & exec sleep 1000")[
+        "job_id"
+    ]
     cli.ok("wait", job, "--until", "output")
     found = cli.ok("usage", job)["usage"]
-    assert (found["processes"], found["user_ms"], found["output_bytes"]) == (None, None, 4)
+    assert (found["processes"], found["output_bytes"], found["source"]["processes"]) == (2, 4, "sampled")
+    assert found["user_ms"] is not None and found["memory_bytes"] > 0
+    found = cli.ok("status", job)
+    assert (found["descendants"], found["usage"]["processes"]) == (1, 2)
     mirrors = next(one for one in cli.ok("doctor")["checks"] if one["name"] == "processes")["details"]["mirrors"]
     assert mirrors >= 1
+    box.down()
+    found = until(lambda: (one := cli.ok("status", job)).get("reachable") is False and one, what="out of reach")
+    assert found["descendants"] is None and found["usage"]["processes"] is None
+    box.up()
     cli.ok("kill", job)
     box.wait_empty()
     found = cli.ok("usage", job)["usage"]

@@ -16,9 +16,11 @@ from outlive.errors import OutliveError, from_os
 from outlive.far.source import Source
 from outlive.far.starting import context, forget_marks, mark_absent, start
 from outlive.hosts.ssh import wire
-from outlive.jobs import adoption
+from outlive.jobs import adoption, job_answer
+from outlive.jobs.diagnosis import use
 from outlive.store.cleanup import delete
 from outlive.store.job_dir import CONTROL, LOGS, JobDir
+from outlive.store.output.merged import Output
 from outlive.store.root import Store
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fds, machine
@@ -181,6 +183,9 @@ class End:
 
     def _do_request(self, said: dict[str, Any], data: bytes) -> None:
         """Pass a request on to the supervisor of the job, and its answer back."""
+        if said["request"]["op"] == "usage":
+            self._say(answer=said["id"], content=self._used())
+            return
         self._pass_on(said["id"], said["request"], data, _TRIES)
 
     def _do_forget(self, _said: dict[str, Any], _data: bytes) -> None:
@@ -195,6 +200,15 @@ class End:
             raise OutliveError("invalid_state", "the job is still held there", retryable=True) from error
         self._say(forgotten=True)
         self._loop.stop()
+
+    def _used(self) -> dict[str, Any]:
+        """Return what the job uses now."""
+        found = self._inspect()
+        if found is None or self._job is None:
+            return {"ok": True}
+        with Output(self._job) as output:
+            usage = use.of_job(found, self._job, output)
+        return {"ok": True, "usage": usage, "descendants": job_answer.living(found, self._job)}
 
     # --- requests to the supervisor ---
 

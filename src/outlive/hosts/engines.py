@@ -17,6 +17,7 @@ context of the call (jobs/context.py), `host` a `Host`.
   still marked live, because the other one is still there.
 * `connect(job)`: return a connection to the job's control socket. Errors: OutliveError, retryable
   if the host is out of reach.
+  With `TELLS_USE` it also takes `usage`, and answers with {usage, descendants} as they are there.
 * `cancelled(ctx, job, found)`: end a job that waits, as a generator; return its inspection.
 * `forget(job)`: give up what the engine holds of a job whose directory is about to be deleted.
   Errors: OutliveError if the directory must stay.
@@ -105,6 +106,12 @@ def resumed(ctx: Any, job: JobDir, found: Inspection) -> Inspection:
 def tells_ends(job: JobDir, definition: Definition) -> bool:
     """Return whether the engine of a job knows ends that no process of ours has seen."""
     return bool(getattr(of_job(job, definition), "TELLS_ENDS", False))
+
+
+def tells_use(job: JobDir, definition: Definition) -> bool:
+    """Return whether the host of a job can be asked now what the job uses."""
+    known = not (engine_record.read(job) or {}).get("unreachable_since")
+    return known and bool(getattr(of_job(job, definition), "TELLS_USE", False))
 
 
 def described(job: JobDir, definition: Definition, state: str) -> dict[str, Any]:

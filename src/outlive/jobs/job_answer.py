@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.jobs.waiting import Waiting
     from outlive.render.window import Shown
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
@@ -205,6 +206,16 @@ def usage(found: Inspection, job: JobDir, output: Output) -> dict[str, Any] | No
     return use.of_job(found, job, output)
 
 
+def looked_elsewhere(found: Inspection, job: JobDir) -> Waiting[dict[str, Any]]:
+    """Ask another host about the processes of its job. Return {usage, descendants}, each only if it
+    is known; nothing for a job of this machine."""
+    if not found.elsewhere:
+        return {}
+    from outlive.jobs.diagnosis import elsewhere
+
+    return (yield from elsewhere.looked(found, job))
+
+
 def used(found: Inspection) -> dict[str, Any]:
     """Return what the ended processes of a job used, as its supervisor wrote it down."""
     known = found.state.usage or {}
@@ -304,8 +315,11 @@ def retry_after_ms(found: Inspection, output: Output) -> int | None:
     return min(high, max(low, quiet // 2))
 
 
-def living(found: Inspection, job: JobDir) -> int:
-    """Return how many processes of the job are alive besides its command."""
+def living(found: Inspection, job: JobDir) -> int | None:
+    """Return how many processes of the job are alive besides its command; None where they are on
+    another machine, which alone can tell."""
+    if found.elsewhere and (found.supervised or not found.state.finished):
+        return None
     if not found.supervised:
         return 0
     from outlive.jobs.processes import descendants

@@ -98,7 +98,7 @@ def shell_hint(found: Inspection, snapshot: dict[str, Any]) -> str | None:
     return None
 
 
-def next_step(found: Inspection, descendants: int) -> str | None:
+def next_step(found: Inspection, descendants: int | None) -> str | None:
     """Return one sentence on what to do next, or None."""
     state = found.state
     if not state.finished:

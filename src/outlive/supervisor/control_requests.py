@@ -53,6 +53,7 @@ _OPS: dict[str, dict[str, tuple[Check, *tuple[Any, ...]]]] = {
     "reload": {},
     "write": {"eof": (_is_flag, False), "wait_s": (_is_seconds, 0.0)},
     "terminal": {},
+    "usage": {},
     "resize": {
         "cols": (_is_whole(1, limits.MAX_TERMINAL_COLS),),
         "rows": (_is_whole(1, limits.MAX_TERMINAL_ROWS),),

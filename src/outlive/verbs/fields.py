@@ -159,7 +159,7 @@ FIELDS: dict[str, Schema] = {
     "alternate_screen": flag("Does a program fill the whole screen, as editors do?"),
     "cols": count("Columns of the terminal."),
     "rows": count("Rows of the terminal."),
-    "descendants": count("Processes it started that are alive besides the command itself."),
+    "descendants": maybe_count("Processes it started that are alive besides the command itself; null: not known here."),
     "supervised": flag("Does a process of outlive look after it?"),
     "supervisor": string("There if it stands still (SIGSTOP): output waits, requests fail.", enum=["unresponsive"]),
     "supervisor_pid": of("integer", "Its pid: `kill -CONT PID` continues it."),

@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
     from outlive.store.job_dir import JobDir
 
 
-def status(ctx: Context, *, job: str) -> dict[str, Any]:
+def status(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
     """Return what is true of a job now."""
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
+        there = yield from job_answer.looked_elsewhere(found, found_job)
         notification = found.definition.notification
         with Output(found_job) as output:
             idle = job_answer.idle_ms(found, output)
@@ -26,7 +28,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             gaps = _gaps(output)
             lost = job_answer.losses(found, output)
             described = job_answer.describe(found, found_job, output)
-            used = job_answer.usage(found, found_job, output)
+            used = there.get("usage") or job_answer.usage(found, found_job, output)
             hint = job_answer.advice(found, found_job, output, described) or lost.get("hint")
         return {
             "job_id": found_job.job_id,
@@ -45,7 +47,7 @@ def status(ctx: Context, *, job: str) -> dict[str, Any]:
             "quota_bytes": found.definition.quota_bytes,
             **({"gaps": gaps} if gaps else {}),
             **({"faults": faults} if (faults := _faults(found_job)) else {}),
-            "descendants": job_answer.living(found, found_job),
+            "descendants": there.get("descendants", job_answer.living(found, found_job)),
             **({"usage": used} if used else {}),
             "supervised": found.supervised,
             "env_vars": job_answer.env_vars(found),

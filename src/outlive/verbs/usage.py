@@ -14,14 +14,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
 
 
-def usage(ctx: Context, *, job: str) -> dict[str, Any]:
+def usage(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
     """Return what a job uses now, or what it used."""
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
+        there = yield from job_answer.looked_elsewhere(found, found_job)
         with Output(found_job) as output:
-            used = use.of_job(found, found_job, output)
+            used = there.get("usage") or use.of_job(found, found_job, output)
         if used is None:
             raise OutliveError("invalid_state", "its command has not run, so it used nothing")
         resources = found.definition.resources and use.resources_of(found)

@@ -7,7 +7,7 @@ import time
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL, READ
-from outlive.jobs import awaited, job_answer, processes, read_cursor
+from outlive.jobs import awaited, job_answer, read_cursor
 from outlive.jobs.conditions import job_wait, parse
 from outlive.render import window
 from outlive.store.output.merged import Output
@@ -135,7 +135,7 @@ class _Waited:
         }
         if found.state.finished:
             answer |= job_answer.outcome(found)
-            answer["descendants"] = len(processes.descendants(found, self.job))
+            answer["descendants"] = job_answer.living(found, self.job)
         hint = " ".join(part for part in (self.wait.hint(), advised) if part)
         answer |= ({"hint": hint} if hint else {}) | lost
         answer |= {"message": found.state.message} if found.state.message else {}

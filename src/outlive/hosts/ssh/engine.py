@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir, Locks
 
-SHARES_FILES, MIRRORS = False, True
+SHARES_FILES, MIRRORS, TELLS_USE = False, True, True
 _CHECK_S = 60.0
 _LISTENS_S = 5.0
 _HOME = "~"

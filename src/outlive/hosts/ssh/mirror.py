@@ -339,7 +339,7 @@ class Mirror:
         if request["op"] == "kill" and request["removing"]:
             self._recorder.silence()
         if self._ended and self._over:
-            connection.answer(ok=True, written=0, closed=True, eof=False)
+            connection.answer(ok=True, written=0, closed=True, eof=False, usage=None, descendants=0)
             return
         data = fds.read_all(files[0]) if files else b""
         self._relay.take(connection, request, data)

@@ -37,6 +37,9 @@ class Relay:
         if self._is_open:
             self._pass_on(connection, request, data)
             return
+        if self._why and request["op"] == "usage":  # a look is no reason to try sooner
+            _refuse(connection, f"host {self._name!r} cannot be reached: {self._why}", "Try again later.")
+            return
         self._held.append((connection, request, data))
         self._loop.after("held", _HELD_S, self._refuse_held)
         self._link.connect()

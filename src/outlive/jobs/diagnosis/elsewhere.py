@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from outlive.errors import OutliveError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from outlive.jobs.waiting import Waiting
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
@@ -23,6 +26,24 @@ def machine_of(found: Inspection) -> str:
     """Return the name of the machine that has the processes of a job."""
     record = found.state.machine or found.definition.machine or {}
     return str(record.get("name"))
+
+
+def looked(found: Inspection, job: JobDir) -> Waiting[dict[str, Any]]:
+    """Ask the host of a job what the job uses now. Return {usage, descendants}, each only if it is
+    known."""
+    if not found.supervised or found.definition.host is None:
+        return {}
+    from outlive.hosts import engines
+
+    if not engines.tells_use(job, found.definition):
+        return {}
+    from outlive.jobs.interaction import stdin
+
+    try:
+        answer = yield from stdin.ask(job, {"op": "usage"})
+    except OutliveError:  # the connection broke, or the job has ended meanwhile
+        return {}
+    return {name: answer[name] for name in ("usage", "descendants") if answer.get(name) is not None}
 
 
 def hint(found: Inspection, job: JobDir) -> str | None:

@@ -194,6 +194,8 @@ class Input:
             self._tell(connection)
         elif request["op"] == "resize":
             self._resize(connection, request["cols"], request["rows"])
+        else:
+            raise BadRequest(f"only the mirror of a job on another machine takes {request['op']}")
 
     def _take(self, connection: Connection, request: dict[str, Any], files: list[int]) -> None:
         data = _data(files[0]) if files else b""
