@@ -108,10 +108,19 @@ def bundle(about: plugins.Project, to: Path) -> Path:
 
 
 def entry(about: plugins.Project, to: Path) -> Path:
-    """Write server.json, for the MCP registry."""
+    """Write server.json, for the MCP registry. Errors: Refused if the registry's schema refuses it."""
     path = to / "server.json"
     path.write_text(json.dumps(plugins.server_json(about), indent=2) + "\n", encoding="utf-8")
+    lint(to)
     return path
+
+
+def lint(tree: Path) -> None:
+    """Check the forms below a directory: entry of the registry, plugin, skill. Errors: Refused.
+
+    skillsaw holds the published schemas of them all, the registry's of 2025-12-11 included.
+    """
+    _run(sys.executable, "-m", "skillsaw", "lint", str(tree))
 
 
 def sign(made: list[Path]) -> str:

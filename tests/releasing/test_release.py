@@ -104,6 +104,31 @@ def test_the_entry_of_the_registry_names_the_package_as_the_owner(scripts: Modul
 
 
 @pytest.mark.slow
+def test_the_entry_of_the_registry_keeps_the_schema_of_the_registry(scripts: ModuleType, place: Path) -> None:
+    needs("skillsaw")
+    path = scripts.entry(scripts.plugins.project(URL), place)
+    path.write_text(path.read_text(encoding="utf-8").replace('"transport"', '"transport_"'), encoding="utf-8")
+    with pytest.raises(scripts.Refused, match="'transport' is a required property"):
+        scripts.lint(place)
+
+
+@pytest.mark.slow
+def test_the_plugin_and_its_skill_keep_the_published_schemas(scripts: ModuleType) -> None:
+    needs("skillsaw")
+    scripts.lint(CHECKOUT / "plugins")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ci", "release"])
+def test_a_workflow_is_one_that_github_would_read(name: str) -> None:
+    needs("check_jsonschema")
+    words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows"]
+    words.append(str(CHECKOUT / ".github" / "workflows" / f"{name}.yml"))
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=BOUND_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
 def test_the_manifest_of_the_bundle_keeps_the_schema_of_its_vendor(scripts: ModuleType, place: Path) -> None:
     at = npm.CACHE / "mcpb-2.1.2"
     try:
