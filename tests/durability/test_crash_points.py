@@ -96,14 +96,20 @@ def by_cli(cli: Cli, env: dict[str, str | None], *words: str) -> Started:
     return Started(one_object(Text(call.returncode, stdout.decode(), stderr.decode())))
 
 
+def told_to_guardian(env: dict[str, str | None]) -> dict[str, str]:
+    """The arguments of a job that the guardian has to be woken for, at the point where it was."""
+    return {"stdin": "open"} if env[fault_points.VARIABLE] == "guardian_told" else {}
+
+
 def run_by_cli(cli: Cli, env: dict[str, str | None]) -> Started:
     flags = [word for name, value in SINKS.items() for word in (f"--{name.replace('_', '-')}", value)]
+    flags += [word for name, value in told_to_guardian(env).items() for word in (f"--{name}", value)]
     return by_cli(cli, env, "run", "--wait", *flags, COMMAND)
 
 
 def run_by_mcp(raw_mcp: Callable[..., RawMcp], env: dict[str, str | None]) -> Started:
     server = raw_mcp(env=env)
-    request = server.begin_call("exec", command=COMMAND, yield_ms=20_000, **SINKS)
+    request = server.begin_call("exec", command=COMMAND, yield_ms=20_000, **SINKS, **told_to_guardian(env))
     while server.read_one(30):
         if not server.others or "method" not in server.others[-1]:
             break

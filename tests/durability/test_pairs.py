@@ -15,12 +15,10 @@ from typing import Any
 
 import pytest
 
-from outlive.launch import fork_server, fork_server_client
-from outlive.store.root import Store
-from outlive.supervisor import guardian as guardian_module
+from outlive.launch import fork_server
 from outlive.supervisor import worker
 from outlive.supervisor.escrow import Escrow
-from outlive.supervisor.fork_protocol import AHEAD, LEND, Pair
+from outlive.supervisor.fork_protocol import FREE, LEND, Pair
 from outlive.system import fault_points, fds, tree
 from support import pair, processes
 from support.cli import Cli
@@ -42,10 +40,6 @@ def is_let_go(root: Path, job: str) -> bool:
 def waits(pid: int) -> bool:
     """Does this supervisor wait for a job? Its name in the process table has no job then."""
     return pair.comm(pid) == pair.SUPERVISOR and " ".join(processes.command_line(pid)).split() == [pair.SUPERVISOR]
-
-
-def blanks(root: Path) -> list[Path]:
-    return list(root.glob(".tmp-*"))
 
 
 class Server:
@@ -154,84 +148,89 @@ def test_a_pair_is_not_free_before_what_its_job_left_behind_has_ended(server: Se
     assert server.settled(job) == busy
 
 
-def test_a_pair_that_has_had_many_jobs_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No leak of any library may grow for weeks. It never says that it is free and then is not there."""
-    monkeypatch.setattr(worker, "PAIR_JOBS", 3)
-    for name, stand_in in {"_see_through": True, "_forget": None}.items():
+class Lines:
+    """What a supervisor is reached by, in this process, and the worker that has it."""
+
+    def __init__(self) -> None:
+        self.guardian, guard = fds.pair()
+        self.supervisor, sock = fds.pair()
+        self.line, line = fds.pair()
+        escrows = Escrow(), Escrow()
+        self._all = (self.guardian, guard, self.supervisor, sock, self.line, line, *escrows)
+        self.guard, self.sock = guard, sock
+        self.worker = worker.Worker(sock, guard, line, *escrows)
+
+    def close(self) -> None:
+        for one in self._all:
+            one.close()
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
+    """The lines of a worker that sees its jobs through without doing anything, and closes no file of this process."""
+    for name, stand_in in {"_see_through": True, "_collect": False, "_let_go": None}.items():
         monkeypatch.setattr(worker.Worker, name, lambda *_, found=stand_in: found)
     monkeypatch.setattr(worker.signals, "survive", lambda _: None)
     monkeypatch.setattr(worker.prctl, "become_subreaper", lambda: None)
     monkeypatch.setattr(worker.tree, "children", lambda _: [])
-    (here, sock), (line, line_there) = fds.pair(), fds.pair()
-    escrows = Escrow(), Escrow()
+    with contextlib.closing(Lines()) as found:
+        yield found
+
+
+def test_a_pair_that_has_had_many_jobs_ends(monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
+    """No leak of any library may grow for weeks. It never says that it is free and then is not there."""
+    monkeypatch.setattr(worker, "PAIR_JOBS", 3)
     for _ in range(5):
-        fds.send(here, b"job")
-    assert worker.Worker(sock, line_there, *escrows).run(lasting=True) == 0
-    line_there.close()
-    assert [fds.receive(line, 16)[0] for _ in range(5)] == [b"over", b"free"] * 2 + [b""]
-    for one in (here, sock, line, *escrows):
-        one.close()
+        fds.send(lines.supervisor, b"job")
+    assert lines.worker.run(lasting=True) == 0
+    lines.guard.close()
+    assert [fds.receive(lines.guardian, 16)[0] for _ in range(3)] == [FREE, FREE, b""]
 
 
-@contextlib.contextmanager
-def guard(sock: Any, line: Any) -> Iterator[guardian_module.Guardian]:
-    escrows = Escrow(), Escrow()
-    yield guardian_module.Guardian(sock, line, os.spawnv(os.P_NOWAIT, "/bin/true", ["true"]), *escrows)
-    for escrow in escrows:
-        escrow.close()
-
-
-def test_a_pair_that_waits_for_long_ends_and_whoever_gives_it_a_job_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guardian_module, "PAIR_IDLE_S", 0.0)
-    monkeypatch.setattr(guardian_module.Request, "from_file", lambda _: guardian_module.Request())
-    (server, sock), (line, supervisor) = fds.pair(), fds.pair()
-    with guard(sock, line) as guardian, Path("/dev/null").open() as file:
-        fds.send(server, b"request", (file.fileno(),))
-        for word in (b"over", b"free"):
-            fds.send(supervisor, word)
-        guardian.run(lasting=True)
-    assert fds.receive(server, 16)[0] == b"free"
+def test_a_pair_that_waits_for_long_ends_and_a_launcher_that_gives_it_a_job_is_told(
+    monkeypatch: pytest.MonkeyPatch, lines: Lines
+) -> None:
+    monkeypatch.setattr(worker, "PAIR_IDLE_S", 0.0)
+    fds.send(lines.supervisor, b"job")
+    assert lines.worker.run(lasting=True) == 0
+    assert Pair(lines.guardian, lines.supervisor).is_free()
     with pytest.raises(BrokenPipeError):
-        fds.send(server, b"request")
-    assert fds.receive(supervisor, 16)[0] == b"end"
-    for one in (server, sock, line, supervisor):
-        one.close()
+        fds.send(lines.guardian, b"request")
 
 
 @pytest.mark.parametrize("first", ["job", "death"])
 def test_a_job_that_was_sent_to_both_is_seen_through_though_the_guardian_is_killed_at_once(
-    monkeypatch: pytest.MonkeyPatch, first: str
+    lines: Lines, first: str
 ) -> None:
     """Its supervisor may learn of the death before it learns of the job."""
-    monkeypatch.setattr(worker.signals, "survive", lambda _: None)
-    monkeypatch.setattr(worker.prctl, "become_subreaper", lambda: None)
-    (server, sock), (line, supervisor) = fds.pair(), fds.pair()
-    escrows = Escrow(), Escrow()
-    jobs = worker.Worker(sock, supervisor, *escrows)
-    later = threading.Timer(0.2, fds.send, (server, b"job"))
-    line.close()
-    later.start() if first == "death" else fds.send(server, b"job")
-    assert not jobs._is_to_end()
-    assert fds.receive(sock, 16)[0] == b"job"
+    fds.send(lines.guardian, b"request")
+    later = threading.Timer(0.2, fds.send, (lines.supervisor, b"job"))
+    lines.line.close()
+    later.start() if first == "death" else fds.send(lines.supervisor, b"job")
+    assert lines.worker._next(None) == (b"job", [])
     later.cancel()
-    server.close()
-    assert not jobs._is_to_end()
-    assert fds.receive(sock, 16)[0] == b"", "no server can give it another one"
-    for one in (sock, supervisor, *escrows):
-        one.close()
 
 
-def test_a_job_that_is_sent_in_the_moment_a_pair_stops_to_wait_is_seen_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guardian_module, "ready", lambda *_: [])  # the wait is over, and then it comes
-    (server, sock), (line, supervisor) = fds.pair(), fds.pair()
-    with guard(sock, line) as guardian:
-        guardian._idle_s = 0.0
-        fds.send(server, b"request")
-        assert guardian._next() == (b"request", [])
-        assert guardian._next() == (b"", [])
-        os.waitpid(guardian._child, 0)
-    for one in (server, sock, line, supervisor):
-        one.close()
+def test_a_pair_whose_guardian_was_killed_while_it_waited_takes_no_job(lines: Lines) -> None:
+    lines.line.close()
+    assert lines.worker._next(None) == (b"", [])
+    with pytest.raises(BrokenPipeError):
+        fds.send(lines.guardian, b"request")
+
+
+def test_a_job_that_is_sent_in_the_moment_a_pair_stops_to_wait_is_seen_through(
+    monkeypatch: pytest.MonkeyPatch, lines: Lines
+) -> None:
+    monkeypatch.setattr(worker, "ready", lambda *_: [])  # the wait is over, and then it comes
+    fds.send(lines.guardian, b"request")
+    fds.send(lines.supervisor, b"job")
+    assert lines.worker._next(0.0) == (b"job", [])
+
+
+def test_a_launcher_that_is_killed_between_its_two_messages_starts_nothing(lines: Lines) -> None:
+    fds.send(lines.guardian, b"request")
+    lines.supervisor.close()
+    assert lines.worker._next(0.0) == (b"", [])
 
 
 def test_a_server_that_asks_for_a_pair_to_use_again_is_answered_though_there_is_none() -> None:
@@ -241,7 +240,7 @@ def test_a_server_that_asks_for_a_pair_to_use_again_is_answered_though_there_is_
         Pair.borrowed(server)
     fork_server._lend(None, [LEND], lender)
     fork_server._lend(None, [], lender)
-    fork_server._lend(Pair(*pair_), [AHEAD, LEND], lender)
+    fork_server._lend(Pair(*pair_), [LEND], lender)
     assert Pair.borrowed(server) is None
     found = Pair.borrowed(server)
     assert found is not None
@@ -255,16 +254,29 @@ def test_a_server_that_asks_for_a_pair_to_use_again_is_answered_though_there_is_
         one.close()
 
 
-def test_a_mark_is_made_where_no_file_can_become_it(root: Path) -> None:
-    """The marks may lie on another file system, or in a directory that is not there yet."""
-    root.mkdir(mode=0o700)
-    store = Store.open(str(root), {})
-    store.mark_live("first", "not-there")
-    (root / "spare").mkdir()  # rename(2): ENOTDIR or EISDIR over the file that is there, as EXDEV an OSError
-    (root / ".live" / "second").touch()
-    store.mark_live("second", "spare")
-    assert sorted(os.listdir(root / ".live")) == ["first", "second"]
-    store.close()
+def _switches(pid: int) -> list[str]:
+    """How often a process was put on a core, and taken off it (proc_pid_status(5))."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    return [line for line in status if "ctxt_switches" in line]
+
+
+def test_from_the_start_to_the_end_of_a_job_nothing_wakes_its_guardian(server: Server) -> None:
+    until(lambda: processes.state(server.guardian) == "S", what="its sleep")
+    before, jobs = _switches(server.guardian), 0
+    kinds: list[dict[str, Any]] = [{}, {"env": {"NAME": "value"}}, {"workdir": "/"}]
+    while jobs < len(kinds):
+        job = server.run("echo out; echo err >&2", **kinds[jobs])
+        jobs += server.settled(job) == server.supervisor
+    assert _switches(server.guardian) == before
+
+
+@pytest.mark.parametrize("given", first(1, [{"stdin": "open"}, {"mask": ["HOME"]}]), ids=str)
+def test_a_guardian_is_woken_for_a_job_that_needs_more_code(server: Server, given: dict[str, Any]) -> None:
+    """An update of outlive may have replaced that code when a takeover comes to need it."""
+    until(lambda: processes.state(server.guardian) == "S", what="its sleep")
+    before = _switches(server.guardian)
+    until(lambda: server.settled(server.run("true", **given)) == server.supervisor, what="a job of this pair")
+    until(lambda: _switches(server.guardian) != before, what="a look of the guardian")
 
 
 # --- deaths ---------------------------------------------------------------------------------------------------------
@@ -360,8 +372,7 @@ def test_kills_at_random_moments_of_many_jobs_of_one_server_lose_none_and_run_no
 
 
 @pytest.mark.parametrize("how", first(1, ["killed", "closed"]))
-def test_pairs_that_wait_end_with_their_server_and_leave_no_directory(server: Server, how: str) -> None:
-    until(lambda: blanks(server.root), what="a directory that was made ahead")
+def test_pairs_that_wait_end_with_their_server(server: Server, how: str) -> None:
     if how == "closed":
         server.mcp.close_stdin()
     else:
@@ -369,73 +380,3 @@ def test_pairs_that_wait_end_with_their_server_and_leave_no_directory(server: Se
     server.mcp.wait()
     for pid in (server.supervisor, server.guardian):
         until(lambda pid=pid: not processes.is_alive(pid), what=f"the end of {pid}")
-    until(lambda: not blanks(server.root), what="the end of what was made ahead")
-
-
-# --- directories that are made ahead --------------------------------------------------------------------------------
-
-
-def test_a_directory_that_was_made_ahead_becomes_the_next_jobs(server: Server, cli: Cli) -> None:
-    (ahead,) = until(lambda: blanks(server.root), what="a directory that was made ahead")
-    inode = ahead.stat().st_ino
-    found = until(
-        lambda: [job for job in [server.run("echo here")] if _inode(server.root, job) == inode], what="its job"
-    )
-    made, usual = server.root / found[0], server.root / cli.ok("run", "echo here")["job_id"]
-    until(lambda: is_let_go(server.root, made.name) and is_let_go(server.root, usual.name), what="the end of both")
-    assert {name: _mode(made / name) for name in os.listdir(made)} == {
-        name: _mode(usual / name) for name in os.listdir(usual)
-    } | {".seen": 0o40700}
-    assert cli.ok("status", made.name)["job_id"] == made.name
-
-
-def _inode(root: Path, job: str) -> int:
-    return (root / job).stat().st_ino
-
-
-def _mode(path: Path) -> int:
-    return path.stat().st_mode
-
-
-def test_few_directories_are_made_ahead_however_many_jobs_there_are(server: Server) -> None:
-    asked = [server.mcp.begin_call("exec", command="sleep 0.5") for _ in range(2 * fork_server_client.LENT_PAIRS)]
-    assert {server.mcp.tool_answer(one)["exit_code"] for one in asked} == {0}
-    for _ in range(2 * fork_server_client.LENT_PAIRS):
-        server.run("true")
-        assert len(blanks(server.root)) <= fork_server_client.PREALLOCATED
-    until(lambda: blanks(server.root), what="a directory that was made ahead")
-
-
-@pytest.mark.parametrize("how", first(1, ["link", "deleted", "other"]))
-def test_a_directory_made_ahead_that_somebody_took_is_not_used(server: Server, work: Path, how: str) -> None:
-    (ahead,) = until(lambda: blanks(server.root), what="a directory that was made ahead")
-    ahead.rename(work / "taken")
-    if how == "link":
-        ahead.symlink_to(work / "taken")
-    elif how == "other":
-        ahead.mkdir(mode=0o700)
-        (ahead / "mine").touch()
-    for turn in range(3):
-        assert server.output(server.run(f"echo {turn}")) == f"{turn}\n"
-    assert not (work / "taken" / "meta.json").read_bytes()
-    assert how != "other" or (ahead / "mine").exists()
-
-
-def test_a_root_that_was_moved_away_takes_what_was_made_ahead_along(server: Server) -> None:
-    until(lambda: blanks(server.root), what="a directory that was made ahead")
-    moved = server.root.with_name("moved")
-    server.root.rename(moved)
-    before = sorted(path.name for path in moved.iterdir() if not path.name.startswith("."))
-    job = server.run("echo in the new one")
-    assert server.output(job) == "in the new one\n"
-    assert sorted(path.name for path in moved.iterdir() if not path.name.startswith(".")) == before
-
-
-def test_gc_leaves_a_directory_alone_that_is_held_for_the_next_job(server: Server, cli: Cli) -> None:
-    until(lambda: blanks(server.root), what="a directory that was made ahead")
-    for path in blanks(server.root):
-        os.utime(path, (0, 0))
-    held = blanks(server.root)
-    cli.ok("gc")
-    assert blanks(server.root) == held
-    assert server.output(server.run("echo next")) == "next\n"

@@ -224,7 +224,9 @@ def test_a_process_that_an_exception_ends_leaves_its_traceback(
     points: list[str], processes: list[str], cli: Cli, work: Path
 ) -> None:
     env = {"OUTLIVE_CRASH_AT": ",".join(f"raise:{point}" for point in points)}
-    job = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", f"{GATE}; exit 7", env=env)["job_id"]
+    # A guardian is woken only for a job that needs more code than others
+    words = ("run", "--snapshot-after", "0", "--stdin", "open", "--", "sh", "-c", f"{GATE}; exit 7")
+    job = cli.ok(*words, env=env)["job_id"]
     (work / "go").touch()
     ended = cli.ok("wait", job)
     assert ended["exit_code"] in ((7, None) if len(processes) > 1 else (7,))

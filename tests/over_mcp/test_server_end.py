@@ -3,56 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 
-from support import pair, processes
 from support.cli import Cli
-from support.mcp_client import RawMcp
 from support.serve import Served
 from support.tiers import first
-from support.wait import until
-
-# Its pairs stop while they make a directory for the next job, and it waits for them as long as this test needs
-STOPS = (
-    "from outlive.launch import fork_server_client; fork_server_client._END_S = 600; "
-    "from outlive.system import fault_points; "
-    "fault_points.carried = lambda: {fault_points.VARIABLE: 'stop:make_files'}"
-)
-START = f"import sys; {STOPS}; from outlive.__main__ import main; sys.exit(main())"
-
-
-def temporary(root: Path) -> list[str]:
-    return [path.name for path in root.iterdir() if path.name.startswith(".tmp-")]
-
-
-def supervisor_of(guardians: list[int]) -> int:
-    """The supervisor that stopped, once one has."""
-    found = [pid for one in guardians for pid in processes.descendants(one) if pair.is_stopped(pid)]
-    return found[0] if found else 0
-
-
-@pytest.mark.parametrize("ending", first(2, ["closed", "SIGTERM", "SIGINT"]))
-def test_a_server_waits_for_a_pair_that_makes_a_directory(ending: str, place: Path, root: Path, work: Path) -> None:
-    server = RawMcp(log=place / "mcp.log", command=[sys.executable, "-c", START, "mcp"])
-    with server:
-        server.start()
-        job = server.call("exec", command="until [ -e go ]; do sleep 0.01; done", background=True)["job_id"]
-        guardian, fork_server = pair.guardian(job), pair.fork_server(job)
-        (work / "go").touch()
-        stopped = until(lambda: supervisor_of([guardian]), what="a supervisor that stops while it makes a directory")
-        try:
-            assert temporary(root)
-            server.close_stdin() if ending == "closed" else server.kill(getattr(signal, ending))
-            until(lambda: not processes.is_alive(fork_server), what="the server to let go of its fork server")
-        finally:
-            os.kill(stopped, signal.SIGCONT)
-        assert server.wait() == (0 if ending == "closed" else -getattr(signal, ending))
-        assert not temporary(root)
 
 
 @pytest.mark.parametrize("number", first(1, [signal.SIGTERM, signal.SIGINT]))

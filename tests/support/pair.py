@@ -74,21 +74,16 @@ def end(*pids: int) -> None:
 
 
 def borrowed(pid: int) -> list[str]:
-    """The open files of a server, as /proc has them, that belong to its line to the fork server, to pairs that it may use
-    again, and to directories that those have made ahead; never more than the limits allow."""
+    """The open files of a server, as /proc has them, that belong to its line to the fork server and to pairs that it may
+    use again; never more than the limit allows."""
     seqpacket = {
         line.split()[6] for line in Path("/proc/net/unix").read_text().splitlines() if line.split()[4] == "0005"
     }
-    sockets, blanks = [], []
+    sockets = []
     for name in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
             target = os.readlink(f"/proc/{pid}/fd/{name}")
             if target.removeprefix("socket:[").rstrip("]") in seqpacket:
                 sockets.append(target)
-            elif "/.tmp-" in target:
-                blanks.append(target)
     assert len(sockets) <= 1 + 2 * fork_server_client.LENT_PAIRS, f"{len(sockets)} lines: {sockets}"
-    assert len(blanks) <= 3 * fork_server_client.LENT_PAIRS, (
-        f"{len(blanks)} open files of directories that were made ahead"
-    )
-    return [*sockets, *blanks]
+    return sockets

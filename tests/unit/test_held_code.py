@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import outlive
-from outlive.supervisor.guardian import LATE, LATE_IN_GUARDIAN
+from outlive.supervisor.guardian import LATE
 from outlive.system import held_code
 
 SOURCE = Path(outlive.__file__).parent
@@ -119,13 +119,7 @@ def test_a_pair_holds_everything_that_it_may_import_late() -> None:
         *("outlive.supervisor.resources", "outlive.system.spawn_limited", "outlive.system.job_group"),
         *("outlive.system.process_use", "outlive.core.resources", "outlive.core.nearest"),
     )
-    # Of the fork server alone, which holds every room
-    spare = ("outlive.store.preallocated", "outlive.store.new_job")
-    missing = [
-        name
-        for name in seen - loaded
-        if not any(f"{name}.".startswith(f"{one}.") for one in (*LATE, *LATE_IN_GUARDIAN, *ready, *spare))
-    ]
+    missing = [name for name in seen - loaded if not any(f"{name}.".startswith(f"{one}.") for one in (*LATE, *ready))]
     assert not missing
 
 

@@ -50,15 +50,13 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
     new: NewJob | None = None
     ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
     try:
-        ahead = ctx.launcher.preallocated() if live else None
-        new = None if ahead is None else ahead.claimed(ctx.store, plan.definition.job_id)
-        new = new or NewJob(ctx.store, plan.definition.job_id)
+        new = NewJob(ctx.store, plan.definition.job_id)
         if plan.stdin_data is not None:
             _write_new(new.dir, STDIN_DATA, plan.stdin_data)
         _write_new(new.dir, META, atomic_file.dump(plan.definition.to_dict()))
         fault_points.at("make_meta")
         if live:
-            ctx.store.mark_live(plan.definition.job_id, new.spare())
+            ctx.store.mark_live(plan.definition.job_id)
         if not live or request is not None or plan.definition.host is not None:
             from outlive.core.records import State
 
@@ -69,7 +67,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
             approval.record_asked(new.dir, request)
         if ctx.inbox is not None:
             watched = bool(watches_of(plan.definition.notification))
-            ctx.inbox.add(plan.definition.job_id, new.spare(), watched=watched)
+            ctx.inbox.add(plan.definition.job_id, watched=watched)
         fault_points.at("make_live")
         new.publish()
     except OSError as error:

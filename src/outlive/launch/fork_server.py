@@ -9,8 +9,7 @@ import os
 import select
 
 from outlive import fastjson, limits
-from outlive.store import preallocated  # noqa: F401 - for the pairs, which are forked from here
-from outlive.supervisor.fork_protocol import AHEAD, LEND, NOT_LENT, Pair, read
+from outlive.supervisor.fork_protocol import LEND, NOT_LENT, Pair, read
 from outlive.supervisor.guardian import fork_pair
 from outlive.supervisor.request import Request, report_fault
 from outlive.system import fault_points, fds, prctl, process, signals, tree
@@ -127,7 +126,7 @@ def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: s
 
 
 def _send(pair: Pair, files: dict[str, int], words: list[str], server: socket.socket | None) -> None:
-    pair.send(files, ahead=AHEAD in words)
+    pair.send(files)
     _lend(pair, words, server)
 
 

@@ -15,8 +15,7 @@ import threading
 import time
 
 from outlive import limits
-from outlive.store.preallocated import PreallocatedJob
-from outlive.supervisor.fork_protocol import AHEAD, FREE, LEND, Pair
+from outlive.supervisor.fork_protocol import LEND, Pair
 from outlive.system import fault_points, fds, held_code
 
 TYPE_CHECKING = False
@@ -24,16 +23,13 @@ if TYPE_CHECKING:
     import socket
 
 LENT_PAIRS = 16  # idle pairs of a server that wait for another job
-PREALLOCATED = 2  # directories made ahead; each pair that made one waits without limit, to delete it
 
 _SOCKET_FD = 3
-_END_S = 5.0  # a server that ends waits this long for pairs that delete what they made; they need milliseconds
 # The fork server leaves the server's process tree before it imports anything
 _CODE = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
 # What a fork server and its pairs may import. It is read at once: an update may replace the files
 # before they need them
 _ROOMS = tuple("errors limits fastjson core system sandbox store render supervisor launch".split())
-_PREALLOCATED_FILES = 3  # open files that come with a directory that was made ahead
 _code = -1
 _PADDING = " " * 64  # argv is where the name in the process table is written
 
@@ -48,10 +44,7 @@ class Launcher:
         self._middle: int | None = None  # the process between this one and the fork server
         self._lent: list[Pair] = []  # their jobs run
         self._free: list[Pair] = []
-        self._preallocated: list[PreallocatedJob] = []
-        self._asked: list[
-            bool
-        ] = []  # for each pair that was asked for and not lent yet: is it to make a directory ahead?
+        self._asked = 0  # pairs that were asked for and not lent yet
         self._lock = threading.Lock()
         self._start()
 
@@ -73,14 +66,6 @@ class Launcher:
             there.close()
         self._sock = here
 
-    def preallocated(self) -> PreallocatedJob | None:
-        """Return a directory that a pair has made ahead, None if there is none. It belongs to the
-        caller from here on.
-        """
-        with self._lock:
-            self._look()
-            return self._preallocated.pop() if self._preallocated else None
-
     def send(self, files: dict[str, int]) -> None:
         """Hand a job to a pair, a free one if possible. `files` as in `Pair.send`. Errors: OSError."""
         with self._lock:
@@ -89,7 +74,7 @@ class Launcher:
             while self._free:
                 pair = self._free.pop()
                 try:
-                    pair.send(files, ahead=self._wants_directory())
+                    pair.send(files)
                 except OSError as error:
                     pair.close()
                     if not isinstance(error, BrokenPipeError | ConnectionResetError):
@@ -100,20 +85,14 @@ class Launcher:
             self._ask(files)
 
     def _look(self) -> None:
-        """Take note of what lent pairs have said: which are free for another job, and which
-        directories they made ahead.
-        """
+        """Take note of lent pairs that are free for another job, and of those that ended."""
         self._borrow()
         for pair in list(self._lent):
-            found = pair.said()
-            if found is None:
+            free = pair.is_free()
+            if free is None:
                 continue
             self._lent.remove(pair)
-            said, numbers = found
-            free, _, name = said.partition(" ")
-            if name and len(numbers) == _PREALLOCATED_FILES:
-                self._preallocated.append(PreallocatedJob(name, numbers))
-            if free == FREE:
+            if free:
                 self._free.append(pair)
             else:
                 pair.close()
@@ -123,19 +102,13 @@ class Launcher:
         with contextlib.suppress(OSError):  # no answer yet; or the fork server was killed, and the next request notices
             while self._sock is not None and self._asked:
                 pair = Pair.borrowed(self._sock)
-                ahead = self._asked.pop(0)
+                self._asked -= 1
                 if pair is not None:
-                    pair.ahead = ahead
                     self._lent.append(pair)
-
-    def _wants_directory(self) -> bool:
-        return len(self._preallocated) + sum(pair.ahead for pair in self._lent) + sum(self._asked) < PREALLOCATED
 
     def _ask(self, files: dict[str, int]) -> None:
         # No pair is free now
-        lend = [LEND] if len(self._lent) + len(self._asked) < LENT_PAIRS else []
-        ahead = bool(lend) and self._wants_directory()
-        lend += [AHEAD] if ahead else []
+        lend = [LEND] if len(self._lent) + self._asked < LENT_PAIRS else []
         message, numbers = ",".join([*files, *lend]).encode(), tuple(files.values())
         for last in (False, True):
             if self._sock is None:
@@ -144,14 +117,14 @@ class Launcher:
             assert self._sock is not None
             try:
                 fds.send(self._sock, message, numbers)
-                self._asked += [ahead] if lend else []
+                self._asked += len(lend)
                 return
             except (
                 BrokenPipeError,
                 ConnectionResetError,
             ):  # the fork server was killed: nothing was taken, so try once more
                 self._sock.close()
-                self._sock, self._asked = None, []
+                self._sock, self._asked = None, 0
                 if last:
                     raise
 
@@ -173,24 +146,13 @@ class Launcher:
         self._middle = None
 
     def close(self) -> None:
-        """Let the fork server and the pairs that wait end; jobs do not notice.
-
-        Pairs that have made a directory for the next job, or make one now, are waited for: they
-        delete it, and the caller of the server may delete the root next.
-        """
-        self._look()
+        """Let the fork server and the pairs that wait end; jobs do not notice."""
         if self._sock is not None:
             self._sock.close()
             self._sock = None
-        for made in self._preallocated:
-            made.close()
-        left = [pair for pair in (*self._free, *self._lent) if pair.leave() or pair in self._free]
-        deadline = time.monotonic() + _END_S
-        for pair in left:
-            pair.wait(deadline)
         for pair in (*self._lent, *self._free):
             pair.close()
-        self._preallocated, self._lent, self._free = [], [], []
+        self._lent, self._free = [], []
         self._reap_middle()
 
 

@@ -45,9 +45,6 @@ class Launcher:
         supervisor_there.close()
         self._early = middle, Pair(guardian_here, supervisor_here)
 
-    def preallocated(self) -> None:
-        """Return None: for one job no directory is made ahead."""
-
     def send(self, files: dict[str, int]) -> None:
         """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be
         made).

@@ -2,7 +2,7 @@
 
 A process that ends by an exception writes `fault-<process>.txt`: what a bug report needs.
 <process> is supervisor, guardian, fork-server, cursor (the fork that looks for a terminal's
-cursor) or gc (a guardian that deletes what the configuration does not keep). Of each only the
+cursor) or gc (a supervisor that deletes what the configuration does not keep). Of each only the
 newest is kept. The event `fault` is told by the process that holds the job's lock then.
 """
 

@@ -36,8 +36,6 @@ MASKS = (".mask0", ".mask1")  # where values of masked variables stand in the lo
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
 # How far each log was searched for the patterns of watches: for the history, and for the sinks
 WATCHED, DELIVERED = ".watched", ".delivered"
-# Empty files of a preallocated directory: they become the job's marks elsewhere
-SPARES = (".spare0", ".spare1")
 FAULT = "fault-"  # <process>.txt: the traceback of a process of ours (store/fault_report.py)
 SEEN = ".seen"  # a directory: <hash of a client> holds where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
@@ -333,13 +331,6 @@ class Locks:
         except BaseException:
             self.close()
             raise
-
-    @classmethod
-    def of(cls, fds: list[int]) -> Locks:
-        """Wrap locks that another process took and handed on."""
-        locks = cls.__new__(cls)
-        locks.fds = fds
-        return locks
 
     def close(self) -> None:
         """Close this process's fds. Copies in other processes keep the locks held."""

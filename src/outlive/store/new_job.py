@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive.store import atomic_file
-from outlive.store.job_dir import LOCK, LOGS, NEW, ORDER, RESERVE, SPARES, JobDir, Locks
+from outlive.store.job_dir import LOCK, LOGS, NEW, ORDER, RESERVE, JobDir, Locks
 from outlive.store.root import TEMPORARY
 from outlive.system import fault_points
 
@@ -32,8 +32,6 @@ class NewJob:
         self.job_id = job_id
         self.temporary = TEMPORARY + job_id
         self.locks: Locks | None = None
-        self._ahead = False
-        self._spares: list[str] = []
         os.mkdir(self.temporary, 0o700, dir_fd=store.fd)
         fault_points.at("make_directory")
         fd = -1
@@ -47,20 +45,6 @@ class NewJob:
             self._remove()
             raise
 
-    @classmethod
-    def of(cls, store: Store, temporary: str, directory: JobDir, locks: Locks) -> NewJob:
-        """Wrap a directory that was made ahead (store/preallocated.py)."""
-        new = cls.__new__(cls)
-        new.store, new.job_id, new.temporary = store, directory.job_id, temporary
-        new.dir, new.locks = directory, locks
-        new._ahead, new._spares = True, list(SPARES)
-        return new
-
-    def spare(self) -> str | None:
-        """Return the name of an empty file below the root, to be renamed to whatever is needed;
-        None if none is left."""
-        return f"{self.temporary}/{self._spares.pop()}" if self._spares else None
-
     def _make_files(self) -> None:
         for name in (LOCK, ORDER, *LOGS):
             os.close(os.open(name, NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
@@ -71,11 +55,6 @@ class NewJob:
 
     def publish(self) -> None:
         """Rename into place: from here on readers see the job."""
-        for spare in SPARES if self._ahead else ():
-            try:
-                os.unlink(spare, dir_fd=self.dir.fd)
-            except FileNotFoundError:
-                continue
         os.rename(self.temporary, self.dir.job_id, src_dir_fd=self.store.fd, dst_dir_fd=self.store.fd)
         self.temporary = self.dir.job_id
         fault_points.at("make_visible")

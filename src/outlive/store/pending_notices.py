@@ -219,15 +219,11 @@ class Inbox:
         self.key = mark_of(self._home.name)
         self._took = True
 
-    def add(self, job_id: str, spare: str | None = None, *, watched: bool) -> None:
-        """Add a job. `spare`: an empty file below the root that becomes the entry."""
+    def add(self, job_id: str, *, watched: bool) -> None:
+        """Add a job."""
         for again in (False, True):
             self._home.hold(again=again)
             with suppress(OSError):
-                if spare is not None:
-                    to = f"{self._home.place}/{job_id}"
-                    with suppress(FileNotFoundError):
-                        os.rename(spare, to, src_dir_fd=self._store.fd, dst_dir_fd=self._store.fd)
                 self._home.write(job_id, Entry(watched=watched, unanswered=True), os.O_CREAT)
                 self._unanswered.add(job_id)
                 return

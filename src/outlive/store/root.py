@@ -127,15 +127,8 @@ class Store:
         finally:
             os.close(fd)
 
-    def mark_live(self, job_id: str, spare: str | None = None) -> None:
-        """List the job among those that may run. `spare`: an empty file below the root that becomes
-        the mark."""
-        if spare is not None:
-            try:
-                os.rename(spare, f"{LIVE}/{job_id}", src_dir_fd=self.fd, dst_dir_fd=self.fd)
-                return
-            except OSError:  # the directory does not exist yet, or is on another file system
-                pass
+    def mark_live(self, job_id: str) -> None:
+        """List the job among those that may run."""
         for _ in range(2):
             try:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -1,5 +1,8 @@
 """The supervisor process of a pair: it waits for a job, sees it to its end, and waits for the next
 one.
+
+A lasting pair, which a fork server forks, takes another job when one is over and left nothing
+behind: forking and ending two processes takes as long as a short job.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from outlive.errors import OutliveError
 from outlive.store import atomic_file
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import adopt_socket
-from outlive.supervisor.fork_protocol import AHEAD, END, FREE, MAKING, OVER, read, ready
+from outlive.supervisor.fork_protocol import FREE, PREPARE, read, ready
 from outlive.supervisor.input.stdin import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import start
@@ -27,7 +30,10 @@ if TYPE_CHECKING:
 
     from outlive.supervisor.escrow import Escrow
 
+PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job
 PAIR_JOBS = 500  # a pair ends after this many jobs: no leak of a library may grow for weeks
+_GC_NICE = 10  # a collection runs behind everything else (nice(2))
+_SHUT_RD = 0  # sys/socket.h
 
 
 def rehearse() -> None:
@@ -48,19 +54,20 @@ def rehearse() -> None:
 class Worker:
     """The jobs of one supervisor process, one after the other.
 
-    They come through `sock`. `line` leads to the guardian.
+    They come through `sock`. `guard` is the guardian's end of its socket, which has what the
+    guardian would need of the present job. `line` leads to the guardian.
     """
 
-    def __init__(self, sock: socket.socket, line: socket.socket, escrow: Escrow, stdin_escrow: Escrow) -> None:
+    def __init__(
+        self, sock: socket.socket, guard: socket.socket, line: socket.socket, escrow: Escrow, stdin_escrow: Escrow
+    ) -> None:
         self._sock = sock
+        self._guard = guard
         self._line = line
         self._escrow = escrow
         self._stdin_escrow = stdin_escrow
-        self._own = {sock.fileno(), line.fileno()} | escrow.filenos() | stdin_escrow.filenos()
+        self._own = {one.fileno() for one in (sock, guard, line)} | escrow.filenos() | stdin_escrow.filenos()
         self._request: Request | None = None
-        self._ahead = False
-        self._guarded = True
-        self._made: list[tuple[str, str]] = []  # (root, name) of each directory that was made ahead and not used yet
         signals.survive(SURVIVED)
         prctl.become_subreaper()
 
@@ -69,52 +76,63 @@ class Worker:
         one may come.
         """
         try:
-            return self._all() if lasting else self._one()
+            self._all() if lasting else self._one()
         except Exception as error:
             report_fault(self._request, "supervisor", error)
             raise
+        return 0
 
-    def _one(self) -> int:
+    def _one(self) -> None:
         message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
+        self._own.discard(self._sock.fileno())
         self._sock.close()
         if message:
             self._see_through(message, numbers)
-        return 0
+            self._collect()
 
-    def _all(self) -> int:
+    def _all(self) -> None:
+        idle_s = None  # a pair that had no job is the one that its fork server keeps ready
         for number in range(1, PAIR_JOBS + 1):
-            if self._is_to_end():
-                break
+            message, numbers = self._next(idle_s)
+            if not message:
+                return
+            plain = self._see_through(message, numbers)
+            if self._collect() or not plain or number == PAIR_JOBS or tree.children(os.getpid()):
+                return
+            self._let_go()
+            fault_points.at("free_cleared")
             try:
-                message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
-            except ConnectionResetError:  # the server was killed, and had not read what was said to it
-                break
-            if not message or not self._see_through(message, numbers):
-                break
-            if number == PAIR_JOBS or tree.children(os.getpid()):
-                break
-            try:
-                # Said first: the escrow may be emptied only when no takeover needs it any more
-                fds.send(self._line, OVER)
-                self._forget()
-                fault_points.at("free_cleared")
-                self._offer()
-            except OSError:  # the guardian has ended
-                break
-        if self._made:
-            fds.close_others(self._own)  # the job's lock among them: no process is to wait for what comes now
-            self._discard()
-        return 0
+                fds.send(self._guard, FREE)
+            except OSError:  # the launcher has ended, or keeps no pair
+                return
+            fault_points.at("free_said")
+            idle_s = PAIR_IDLE_S
+
+    def _next(self, idle_s: float | None) -> tuple[bytes, list[int]]:
+        """Wait for the next job, and return its message; an empty one if none will come.
+
+        None will come when the launcher has closed its end. After `idle_s`, and when the guardian
+        was killed, this pair stops waiting: what a launcher sends from then on fails, and goes to
+        another pair. What it sent to the guardian before is on its way to this process too.
+        """
+        if self._sock.fileno() not in ready(idle_s, self._sock, self._line):
+            self._guard.shutdown(_SHUT_RD)
+            if not fds.has_message(self._guard):
+                return b"", []
+        try:
+            return fds.receive(self._sock, limits.CONTROL_BYTES)
+        except ConnectionResetError:  # the launcher was killed
+            return b"", []
 
     def _see_through(self, message: bytes, numbers: list[int]) -> bool:
         """See a job to its end. Return whether this process keeps nothing of it but open files and
         garbage.
         """
-        files, words = read(message, numbers)
+        files, _ = read(message, numbers)
         self._request = request = Request.from_file(files["request"])
-        self._ahead = AHEAD in words
         waiter = adopt_socket(files["waiter"])
-        preload(request)  # before anything depends on it
+        if preload(request):  # before anything depends on it
+            self._tell_guardian(files["request"])
         # lock0 stays open until the job is over: that is the sign of life
         if request.mode == "adopt":
             from outlive.supervisor import takeover  # late: few supervisors adopt a job
@@ -123,64 +141,84 @@ class Worker:
             return False
         return start(request, files.get("stdin"), waiter, self._escrow, self._stdin_escrow)
 
-    def _offer(self) -> None:
-        """Say that this pair waits, and hand over a directory for the next job: there is time to
-        make one now.
-        """
-        from outlive.store import preallocated  # late: a command line's pair has one job. The fork server has it loaded
-
-        self._made = [made for made in self._made if preallocated.is_there(*made)]
-        new = None
-        if self._ahead and not self._made and self._may_make():
-            assert self._request is not None
-            try:
-                new = preallocated.PreallocatedJob.made(self._request.root)
-                self._made.append((self._request.root, new.name))
-            except (OSError, OutliveError):  # the next launcher makes one itself, and reports what is wrong
-                pass
-        word = " ".join([FREE, *(name for _, name in self._made)])
-        fds.send(self._line, word.encode(), () if new is None else (new.fd, *new.locks))
-        if new is not None:
-            new.close()
-
-    def _may_make(self) -> bool:
-        """Tell the server that a directory is being made. Return False if the server has ended, or
-        is about to.
-        """
+    def _tell_guardian(self, request: int) -> None:
         try:
-            fds.send(self._sock, MAKING, wait=False)
-        except OSError:
+            fds.send(self._line, PREPARE, (request,))
+        except OSError:  # it was killed
+            return
+
+    def _collect(self) -> bool:
+        """Collect if it is time, and return whether it was: this process takes no other job then."""
+        assert self._request is not None
+        if not is_time_to_collect(self._request):
             return False
-        return not ready(0, self._sock)
+        self._let_go()
+        collect(self._request)
+        return True
 
-    def _discard(self) -> None:
-        from outlive.store import preallocated
-
-        for made in self._made:
-            preallocated.discard(*made)
-
-    def _is_to_end(self) -> bool:
-        """Wait for a job, or for the guardian's word that none will come. Return whether it was the
-        word.
-
-        End of file instead of the word means that the guardian was killed. It may have been told of
-        a job that is on its way to this process too, so its end alone ends nothing. A launcher
-        without a job for this pair, or one that finds the guardian dead, closes its connection to
-        this process, and `fds.receive` then returns an empty message.
-        """
-        heard = ready(None, self._sock, *([self._line] if self._guarded else []))
-        if self._sock.fileno() in heard:
-            return False
-        self._guarded = fds.receive(self._line, len(END))[0] == END
-        return self._guarded or self._is_to_end()
-
-    def _forget(self) -> None:
-        """Be as before the job. Objects go first: one that is collected later would close a file of
-        the next job.
-        """
+    def _let_go(self) -> None:
+        """Be as before the job, which is over, and whose directory may be deleted from here on."""
+        # What a takeover would go on with is first: the escrow may be emptied only when none comes
+        try:
+            fds.receive(self._guard, limits.CONTROL_BYTES, wait=False)  # its files are closed below
+        except OSError:  # the launcher was killed, and had not read what was said to it
+            pass
         self._escrow.empty()
         self._stdin_escrow.empty()
-        gc.collect()
+        gc.collect()  # an object that is collected later would close a file of the next job
         signals.forget_wakeup()
         fds.close_others(self._own)
         prctl.rename(tree.SUPERVISOR)
+
+
+def last_message(sock: socket.socket) -> tuple[bytes, list[int]]:
+    """Return what was sent through `sock` and not received, an empty message if there is nothing.
+    What is sent from here on fails at the sender.
+    """
+    sock.shutdown(_SHUT_RD)
+    try:
+        return fds.receive(sock, limits.CONTROL_BYTES)
+    except ConnectionResetError:  # told once, of a launcher that was killed with an unread message
+        return fds.receive(sock, limits.CONTROL_BYTES)
+
+
+def is_time_to_collect(request: Request) -> bool:
+    """Return whether to look for jobs that the configuration of the caller does not keep. Never
+    raises.
+    """
+    if request.bounds is None:
+        return False
+    try:
+        from outlive.store.cleanup.automatic import is_time  # late, as below: few jobs end in this
+        from outlive.store.cleanup.policy import Bounds
+        from outlive.store.root import Store
+
+        store = Store.existing(request.root)
+        try:
+            return is_time(store, Bounds.of(request.bounds))
+        finally:
+            store.close()
+    except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others
+        _report_collection(request, error)
+        return False
+
+
+def collect(request: Request) -> None:
+    """Delete these jobs, now that the job of `request` is over and no caller waits for this process.
+    Never raises.
+    """
+    try:
+        from outlive.store.cleanup import automatic
+        from outlive.store.cleanup.policy import Bounds
+        from outlive.store.root import Store
+
+        assert request.bounds is not None
+        os.nice(_GC_NICE)  # for good: only root may go back
+        automatic.collect(Store.existing(request.root), Bounds.of(request.bounds))
+    except Exception as error:  # noqa: BLE001
+        _report_collection(request, error)
+
+
+def _report_collection(request: Request, error: Exception) -> None:
+    if not isinstance(error, (OSError, OutliveError)):
+        report_fault(request, "gc", error)

@@ -27,7 +27,7 @@ POINTS = {
     "make_visible": "the directory is in its place; no supervisor knows of it",
     "start_taken": "the locks of a job that was created before are held",
     "send_request": "the request is ready to be sent",
-    "send_guardian": "the guardian has the job, its supervisor not yet",
+    "send_guardian": "the job is there for the guardian, for its supervisor not yet",
     "send_done": "the job was handed over; the launcher still holds its copies of the locks",
     "send_answered": "the supervisor has said that the job runs; the caller has no answer yet",
     # Fork server of a long-lived server
@@ -42,7 +42,7 @@ POINTS = {
     "pair_unforked": "it has left the session of the command line, and forked nothing",
     "pair_forked": "the guardian is forked; it has not ended",
     # Guardian, while all is well
-    "guardian_told": "the guardian has the request; its supervisor lives",
+    "guardian_told": "the guardian has imported what this job needs; its supervisor lives",
     # Supervisor: the start
     "start_told": "the supervisor has the request",
     "start_ends": "FIFOs or terminal and the control socket are open, and in escrow",
@@ -76,8 +76,8 @@ POINTS = {
     "end_done": "that all sinks were told is on disk",
     "end_unlinked": "FIFOs and control socket are removed; the locks are still held",
     # A pair that waits for another job
-    "free_cleared": "the supervisor has released all that was the job's, and said so; it has not said that it waits for another job",
-    "free_said": "the guardian has told the server that the pair waits",
+    "free_cleared": "the supervisor has released all that was the job's; it has not said that it waits for another one",
+    "free_said": "the supervisor has told the server that the pair waits",
     # Guardian that takes over, after a supervisor was killed
     "takeover_seen": "the death of the supervisor was seen",
     "takeover_locked": "the guardian holds the lock of the supervisor",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import struct
@@ -9,6 +10,7 @@ import struct
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
 else:
     try:
         # The C half: what `socket` adds to it loads `selectors` and `enum`, 3 ms of every start,
@@ -142,11 +144,30 @@ def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait
     """Send one message with fds (unix(7), SCM_RIGHTS), without SIGPIPE. Errors: BlockingIOError if
     it may not wait."""
     flags = socket.MSG_NOSIGNAL | (0 if wait else _DONTWAIT)
-    if fds:
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(fds)}i", *fds))]
-        sock.sendmsg([message], rights, flags)
-    else:
+    if not fds:
         sock.send(message, flags)
+        return
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(fds)}i", *fds))]
+    try:
+        sock.sendmsg([message], rights, flags)
+    except OSError as error:
+        if error.errno != errno.ETOOMANYREFS:
+            raise
+        _send_beyond_limit(lambda: sock.sendmsg([message], rights, flags))
+
+
+def _send_beyond_limit(send: Callable[[], object]) -> None:
+    """Send under the hard limit of open files: so many may a user have in flight, counted over all
+    processes and compared with the limit of the sender (unix(7), ETOOMANYREFS). Errors: OSError.
+    """
+    import resource  # late: it takes hundreds of jobs at once
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        send()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = True) -> tuple[bytes, list[int]]:
@@ -166,6 +187,14 @@ def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = T
             os.close(fd)
         return b"\0", []
     return message, fds
+
+
+def has_message(sock: socket.socket) -> bool:
+    """Return whether a message waits to be received."""
+    try:
+        return bool(sock.recv(1, socket.MSG_PEEK | _DONTWAIT))
+    except OSError:
+        return False
 
 
 def waiting_bytes(fd: int) -> int:

@@ -1,6 +1,6 @@
 """Automatic gc: finished jobs beyond the configured bounds are deleted without a call of `gc`.
 
-The guardian of a job does it after the job is over, all sinks were notified and the locks are
+The supervisor of a job does it after the job is over, all sinks were notified and the locks are
 released: no caller waits for that process, it knows the bounds of the caller that started the job,
 and where no jobs end nothing grows. One process at a time collects in a root, and not too often: it
 holds a lock on `.collected`, whose time says when the last one did.

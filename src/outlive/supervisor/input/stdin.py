@@ -32,11 +32,15 @@ if TYPE_CHECKING:
     from outlive.system import blocked_reads
 
 
-def preload(request: Request) -> None:
-    """Import what the job of this request will need: later the files on disk may be another
-    version's.
+def preload(request: Request) -> bool:
+    """Import what the job of this request will need beyond what every job needs: later the files on
+    disk may be another version's. Return whether that was anything.
     """
     definition = request.definition
+    watched = _is_watched(definition)
+    given = any(definition.get(name) for name in ("pty", "sandbox", "resources", "mask"))
+    if not (given or watched or request.audit is not None or definition.get("stdin") == "open"):
+        return False
     if request.audit is not None:
         held_code.hold("outlive.store.audit")
     if definition.get("pty") or definition.get("stdin") == "open":
@@ -54,10 +58,6 @@ def preload(request: Request) -> None:
         held_code.hold("outlive.render")  # for the fork that looks for the cursor
     if definition.get("mask"):
         import outlive.supervisor.output.masking
-    try:
-        watched = watches_of(definition.get("notification") or {})
-    except (KeyError, TypeError, AttributeError):  # the job has spoilt its own definition, which an event says later
-        return
     if watched:
         try:
             import re2  # noqa: F401
@@ -65,7 +65,15 @@ def preload(request: Request) -> None:
             import outlive.supervisor.events.delivery
             import outlive.supervisor.events.hits  # noqa: F401
         except ImportError:  # then the job runs without its watches, which an event says
-            return
+            pass
+    return True
+
+
+def _is_watched(definition: dict[str, Any]) -> bool:
+    try:
+        return bool(watches_of(definition.get("notification") or {}))
+    except (KeyError, TypeError, AttributeError):  # the job has spoilt its own definition, which an event says later
+        return False
 
 
 class Input:
