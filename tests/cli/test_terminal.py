@@ -404,6 +404,52 @@ def test_a_person_and_a_model_share_one_terminal(cli: Cli) -> None:
     assert ended(cli, job)["exit_code"] == 3
 
 
+def test_one_person_holds_the_keyboard_and_another_takes_it(cli: Cli) -> None:
+    job = start(cli, "--", "bash", "--norc", "-i")["job_id"]
+    with person(job) as one:
+        one.sees(b"attached to")
+        held = cli.ok("status", job)["keyboard"]
+        assert held["held_by"].endswith("(outlive attach)")
+        assert "type nothing" in cli.ok("screen", job)["hint"]
+        with person(job, cols=70, rows=20) as two:
+            two.sees(b"(outlive attach) types; Ctrl-] k takes the keyboard")
+            two.types(b"echo nev''er\r")
+            two.types(b"\x1dk")
+            two.sees(b"the keyboard is yours")
+            one.sees(b"(outlive attach) types; Ctrl-] k takes the keyboard")
+            assert cli.ok("screen", job)["cols"] == 70
+            one.types(b"echo too-la''te\r")
+            two.types(b"echo ye''s\r")
+            sees(cli, job, "yes")
+            assert cli.ok("status", job)["keyboard"] != held
+            two.types(b"\x1dd")
+            assert two.leaves() == 0
+        assert "keyboard" not in cli.ok("status", job)
+        one.types(b"echo fr''ee\r")  # the keyboard is free: the first key takes it
+        sees(cli, job, "free")
+        shown = screen(cli, job)
+        assert "never" not in shown and "too-late" not in shown
+        one.process.kill()  # its keyboard ends with it
+        one.process.wait()
+        until(lambda: "keyboard" not in cli.ok("status", job), what="the keyboard that is free")
+    cli.ok("kill", job)
+
+
+def test_a_model_is_told_that_a_person_holds_the_keyboard(cli: Cli) -> None:
+    job = start(cli, "--", "cat")["job_id"]
+    with person(job) as somebody:
+        somebody.sees(b"attached to")
+        for action in ("status", "screen", "poll"):
+            found = cli.ok(action, job)
+            assert found["keyboard"]["held_by"].endswith("(outlive attach)")
+            assert "type nothing" in found["hint"]
+        assert "holds the keyboard" in cli.ok("write", job, "--data", "x\n")["warnings"][0]
+        somebody.types(b"\x1dd")
+        assert somebody.leaves() == 0
+    assert "warnings" not in cli.ok("write", job, "--data", "x\n")
+    cli.ok("kill", job)
+
+
 def test_what_a_job_prints_asks_nothing_of_the_terminal_of_a_person(cli: Cli, work: Path) -> None:
     (work / "asks").write_bytes(
         b"\x1b]52;c;cHduZWQ=\x07\x1b]4;1;?\x07\x1b[21t\x05\xc2\x9b6n\x1b[32mgreen\x1b[0m \x1b]2;the title\x07all of it\n"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from outlive.jobs.interaction import keyboard
+from outlive.store.job_dir import JobDir
 from support.cli import Cli
 from support.mcp_client import McpSession
 from support.wait import until
@@ -47,6 +50,23 @@ def test_a_password_is_left_to_a_person(session: McpSession) -> None:
     assert found["echo"] is False
     assert f"outlive attach {found['short_id']}" in found.text
     session.call("process", action="kill", job_id=found["job_id"])
+
+
+def test_a_model_is_told_to_leave_the_keyboard_to_the_person_who_holds_it(session: McpSession, cli: Cli) -> None:
+    job = session.call("exec", command="cat", pty=True, background=True)["job_id"]
+    with JobDir(str(cli.root), job, os.open(cli.root / job, os.O_RDONLY)) as folder:
+        held = keyboard.take(folder, "alice (outlive attach)", None)
+        assert held is not None
+        for action in ("status", "screen", "poll"):
+            found = session.call("process", action=action, job_id=job)
+            assert found["keyboard"]["held_by"] == "alice (outlive attach)"
+            assert "alice (outlive attach) holds the keyboard" in found.text
+            assert "type nothing" in found.text
+        written = session.call("process", action="submit", job_id=job, text="x")
+        assert "went between what that person types" in written.text
+        held.release()
+    assert session.call("process", action="screen", job_id=job).result.get("keyboard") is None
+    session.call("process", action="kill", job_id=job)
 
 
 def test_vim_is_driven_through_the_tools_alone(session: McpSession, place: Path) -> None:

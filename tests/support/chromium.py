@@ -45,7 +45,7 @@ class Tab:
         size = {"width": width, "height": height}
         self.context = browser.new_context(color_scheme=scheme, viewport=size, reduced_motion="reduce", **how)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(60_000)
         self.wrong: list[str] = []
         self.asked: list[str] = []  # addresses of what was loaded
         self.page.on("console", lambda one: self._said(one.type, one.text))

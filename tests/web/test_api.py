@@ -298,6 +298,50 @@ def test_a_terminal_is_its_screen_and_then_what_comes(browser: Browser, cli: Cli
         assert not more["over"] or b"got it" in data
 
 
+def test_a_tab_that_holds_the_keyboard_is_seen_by_all_and_types(browser: Browser, cli: Cli) -> None:
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", "cat")["job_id"]
+    status, error = browser.refused("type", job_id=job, tab="one", data="too early\n")
+    assert (status, error["code"]) == (409, "invalid_state")
+    assert browser.call("keyboard", job_id=job, tab="one", take=True, size=[100, 40])["mine"]
+    told = cli.ok("screen", job)
+    assert told["keyboard"]["held_by"].endswith("(outlive ui)")
+    assert (told["cols"], told["rows"]) == (100, 40), "the terminal has the size of the window"
+    browser.call("type", job_id=job, tab="one", data="hello\n")
+    until(lambda: "hello" in cli.ok("screen", job)["lines"])
+    seen = browser.call("terminal", job_id=job, tab="one")
+    assert seen["mine"] and seen["keyboard"] == told["keyboard"]
+    assert not browser.call("terminal", job_id=job, tab="two")["mine"]
+    browser.call("keyboard", job_id=job, tab="one", take=False)
+    assert "keyboard" not in cli.ok("screen", job)
+    until(lambda: cli.ok("screen", job)["cols"] == 120)
+
+
+def test_a_tab_takes_the_keyboard_from_another_only_on_purpose(browser: Browser, cli: Cli) -> None:
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", "cat")["job_id"]
+    assert browser.call("keyboard", job_id=job, tab="one", take=True, size=[100, 40])["mine"]
+    seen = browser.call("terminal", job_id=job, tab="one")
+    assert not browser.call("keyboard", job_id=job, tab="two", take=True, size=[90, 20])["mine"]
+    answers: list[dict[str, Any]] = []
+    known = {"seq": seen["next_seq"], "keyboard": seen["keyboard"]["since"], "tab": "one", "wait_ms": 20_000}
+    waiting = threading.Thread(target=lambda: answers.append(browser.call("terminal", job_id=job, **known)))
+    waiting.start()
+    assert browser.call("keyboard", job_id=job, tab="two", take=True, force=True, size=[90, 20])["mine"]
+    waiting.join()
+    assert not answers[0]["mine"], "the other tab is told"
+    assert browser.refused("type", job_id=job, tab="one", data="x")[1]["code"] == "invalid_state"
+    browser.call("keyboard", job_id=job, tab="one", take=False)  # of what it does not hold
+    assert cli.ok("screen", job)["keyboard"]
+    browser.call("keyboard", job_id=job, tab="two", take=False)
+    until(lambda: cli.ok("screen", job)["cols"] == 120, what="the size before the first of them")
+
+
+def test_a_tab_that_is_gone_lets_go_of_the_keyboard(browser: Browser, cli: Cli) -> None:
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", "cat")["job_id"]
+    assert browser.call("keyboard", job_id=job, tab="one", take=True, size=[100, 40])["mine"]
+    until(lambda: "keyboard" not in cli.ok("status", job), timeout=60)
+    assert cli.ok("screen", job)["cols"] == 120
+
+
 def test_a_job_without_a_terminal_has_none_to_show(browser: Browser, cli: Cli) -> None:
     status, error = browser.refused("terminal", job_id=finished(cli, "true"))
     assert (status, error["code"]) == (409, "not_a_pty")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ from support import chromium
 from support.chromium import Tab
 from support.cli import Cli
 from support.ui import Ui
-from support.wait import until
+from support.wait import until as so_within
 
 pytestmark = pytest.mark.slow
 AXE = "axe-core@4.14.1"
+until = partial(so_within, timeout=60)  # a browser shares the machine with the rest of the tests
 
 
 @pytest.fixture(scope="module")
@@ -292,6 +294,33 @@ def test_keys_go_to_the_job_once_they_were_taken(tab: Tab, ui: Ui, cli: Cli) -> 
     page.get_by_role("button", name="Let go of the keyboard").click()
     cli.ok("submit", job, "--text", "bye")
     until(lambda: "[bye]" in (screen.text_content() or ""))
+
+
+def test_a_page_shows_who_holds_the_keyboard_and_takes_it_on_a_click(chrome: Any, tab: Tab, ui: Ui, cli: Cli) -> None:
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", "cat")["job_id"]
+    other = Tab(chrome, width=800, height=600)
+    try:
+        other.page.goto(ui.new_link())
+        open_job(tab, ui, job)
+        open_job(other, ui, job)
+        tab.page.get_by_role("button", name="Take the keyboard").click()
+        tab.page.get_by_role("button", name="Let go of the keyboard").wait_for()
+        wide = until(lambda: (now := cli.ok("screen", job))["cols"] != 120 and now)["cols"]
+        other.page.get_by_text("(outlive ui) holds the keyboard").wait_for()
+        other.page.get_by_role("button", name="Take the keyboard from them").click()
+        tab.page.get_by_text("(outlive ui) holds the keyboard").wait_for()
+        until(lambda: cli.ok("screen", job)["cols"] < wide)  # a smaller window
+        other.page.keyboard.type("mine\n")
+        until(lambda: "mine" in (tab.page.locator(".xterm-rows").text_content() or ""))
+        rows_before = cli.ok("screen", job)["rows"]
+        other.page.set_viewport_size({"width": 800, "height": 450})
+        until(lambda: cli.ok("screen", job)["rows"] < rows_before)  # the program follows the window
+        other.page.get_by_role("button", name="Let go of the keyboard").click()
+        tab.page.get_by_text("You watch. What you type goes nowhere.").wait_for()
+        until(lambda: cli.ok("screen", job)["cols"] == 120)
+        assert not other.wrong
+    finally:
+        other.close()
 
 
 def test_vim_is_typed_into_and_saves(tab: Tab, ui: Ui, cli: Cli, work: Path) -> None:

@@ -1,6 +1,6 @@
 """`outlive attach JOB`: join a person's terminal to the job's.
 
-Others can use it at the same time.
+Several people can watch at the same time; one of them holds the keyboard.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup, waiting
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.interaction import stdin
+from outlive.jobs.interaction import keyboard, stdin
+from outlive.jobs.permission.approval import person
 from outlive.launch.from_cli import Launcher
 from outlive.render.emulator import RESET
 from outlive.render.for_terminals import ForTerminals
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 
     from outlive.store.job_dir import JobDir
 
-PREFIX, DETACH = b"\x1d", b"d"  # Ctrl-] as in telnet(1)
-CHORD = "Ctrl-] d"
-_NOTE_S = 3.0  # how long a note about the chord covers the last row
+PREFIX, DETACH, TAKE = b"\x1d", b"d", b"k"  # Ctrl-] as in telnet(1)
+CHORD, TAKES = "Ctrl-] d", "Ctrl-] k"
+_NOTE_S = 3.0  # how long a note covers the last row
 _INSPECT_S = 1.0  # the job is inspected at least this often, in case a hint is lost
 _WRITE_S = 30.0  # input that the job does not read within this is dropped
 
@@ -113,14 +114,14 @@ class Session:
         self._prefixed = False
         self._detached = False
         self._note_until: float | None = None
-        self._size_before: tuple[int, int] | None = None
+        self._keyboard: keyboard.Keyboard | None = None
         self._size = (0, 0)
 
     def run(self) -> None:
         wakeup = signals.wakeup_pipe((signal.SIGWINCH,))
         try:
-            self._follow_size()
-            self._paint(note=True)
+            held = self._take()
+            self._paint(self._greeting(held=held))
             while not self._detached:
                 # Inspect first: what was printed before the end is then shown below
                 found = adoption.inspect_and_adopt(self._ctx, self._job)
@@ -129,7 +130,7 @@ class Session:
                     return
                 self._wait(wakeup)
         finally:
-            self._give_back_size()
+            self._give_back()
             self._control.close()
 
     def epitaph(self) -> str:
@@ -151,6 +152,7 @@ class Session:
             if 0 in ready:
                 self._type(os.read(0, 4096))
         self._control.forget_answers()
+        self._look_at_keyboard()
         if self._note_until is not None and time.monotonic() >= self._note_until:
             self._paint()
 
@@ -165,20 +167,60 @@ class Session:
                 self._shown = begin + len(data)
                 stdio.write(self._shown_part.feed(data))
 
-    def _paint(self, *, note: bool = False) -> None:
-        """Draw the job's screen; with `note`, also a note about the chord on the last row."""
+    def _paint(self, note: str = "") -> None:
+        """Draw the job's screen, and a `note` on the last row."""
         state = adoption.inspect_and_adopt(self._ctx, self._job).state
         sizes = [(seq, cols, rows) for seq, cols, rows in (state.terminal or {}).get("sizes", [])]
         with Output(self._job) as out:
-            sizes = sizes or [(0, *self._size)]
+            sizes = sizes or [(0, *pty.size(1))]
             screen = out.steady(lambda: render(out.read, out.end, sizes, out.gap.merged.stop))
             self._shown = out.end
         stdio.write(ForTerminals().feed(screen.paint()))
         self._note_until = time.monotonic() + _NOTE_S if note else None
         if note:
-            how = "watching" if self._read_only else "attached to"
-            text = f" {how} job {short_id(self._job.job_id)}; {CHORD} detaches "
-            stdio.write(f"\x1b7\x1b[{pty.size(1)[1]};1H\x1b[7m{text}\x1b[0m\x1b8".encode())
+            cols, rows = pty.size(1)
+            stdio.write(f"\x1b7\x1b[{rows};1H\x1b[7m {note[: max(1, cols - 2)]} \x1b[0m\x1b8".encode())
+
+    def _greeting(self, *, held: bool) -> str:
+        if not held and not self._read_only:
+            return f"{self._whose()}, {CHORD} detaches"
+        return f"{'attached to' if held else 'watching'} job {short_id(self._job.job_id)}; {CHORD} detaches"
+
+    # --- the keyboard ---
+
+    def _take(self, *, force: bool = False) -> bool:
+        """Take the keyboard, and let the job's terminal have the size of this one. Return False if
+        another person holds it."""
+        if self._read_only:
+            return False
+        size, before = self._size_of_job(), self._keyboard
+        self._keyboard = keyboard.take(self._job, person("outlive attach"), size, force=force)
+        if before is not None:
+            before.release()
+        if self._keyboard is not None:
+            self._follow_size()
+        return self._keyboard is not None
+
+    def _look_at_keyboard(self) -> None:
+        """Tell the person that another one has taken the keyboard."""
+        if self._keyboard is not None and not self._keyboard.is_held:
+            self._keyboard.release()
+            self._keyboard = None
+            self._paint(self._whose())
+
+    def _whose(self) -> str:
+        found = keyboard.holder(self._job)
+        who = "no person types" if found is None else f"{found['held_by']} types"
+        return f"{who}; {TAKES} takes the keyboard"
+
+    def _give_back(self) -> None:
+        """Let go of the keyboard, and set the size from before."""
+        held, self._keyboard = self._keyboard, None
+        if held is None:
+            return
+        if held.is_held and held.free_size and self._size_of_job() == [*self._size]:
+            self._resize((held.free_size[0], held.free_size[1]))
+        held.release()
 
     # --- what goes ---
 
@@ -186,22 +228,32 @@ class Session:
         if not keys:  # the terminal is gone
             self._detached = True
             return
-        sent = b""
+        sent, taken = b"", False
         for key in (keys[at : at + 1] for at in range(len(keys))):
             if self._prefixed:
                 self._prefixed = False
                 if key == DETACH:
                     self._detached = True
                     break
+                if key == TAKE:
+                    if self._keyboard is None:
+                        sent = b""  # it was typed while another person held the keyboard
+                    taken = self._take(force=True)
+                    continue
                 sent += key if key == PREFIX else PREFIX + key
             elif key == PREFIX:
                 self._prefixed = True
             else:
                 sent += key
-        if self._note_until is not None:
-            self._paint()
-        if sent and not self._read_only:
+        if self._note_until is not None or taken:
+            self._paint("the keyboard is yours" if taken else "")
+        if not sent or self._read_only:
+            return
+        self._look_at_keyboard()
+        if self._keyboard is not None or self._take():
             self._send(sent)
+        else:
+            self._paint(self._whose())
 
     def _send(self, data: bytes) -> None:
         memory = fds.memory_file("keys", data)
@@ -217,23 +269,18 @@ class Session:
 
     def _follow_size(self) -> None:
         cols, rows = pty.size(1)
-        if self._read_only or not cols or not rows:
+        if self._keyboard is None or not cols or not rows:
             return
-        if self._size_before is None:
-            known = (adoption.inspect_and_adopt(self._ctx, self._job).state.terminal or {}) or {
-                "cols": cols,
-                "rows": rows,
-            }
-            self._size_before = (known["cols"], known["rows"])
         self._resize((cols, rows))
         self._size = (cols, rows)
 
-    def _give_back_size(self) -> None:
-        """Set the size from before, unless it was changed by another terminal since."""
+    def _size_of_job(self) -> list[int] | None:
+        """Return columns and rows of the job's terminal; None if it has ended."""
         found = adoption.inspect_and_adopt(self._ctx, self._job)
         known = found.state.terminal or {}
-        if self._size_before and not found.state.finished and (known.get("cols"), known.get("rows")) == self._size:
-            self._resize(self._size_before)
+        if found.state.finished or not known.get("cols") or not known.get("rows"):
+            return None
+        return [known["cols"], known["rows"]]
 
     def _resize(self, size: tuple[int, int]) -> None:
         with contextlib.suppress(OutliveError):  # it is ending

@@ -31,7 +31,7 @@ _QUICK_RUNS = 4_096  # of one stream without the other between
 DESCRIBING = (
     "short_id name pid cwd command tags owner sandbox? exit_code? signal? reason? ended_by? errno? usage? message? damage? "
     "dropped_bytes? missing_bytes? adopted? restarted_from? resources? approval? started_at? created_at? finished_at? duration_ms? timeout_ms "
-    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? descendants? host? queue? engine? reachable? unreachable_since? "
+    "waiting_for_input? prompt? echo? keyboard? supervisor? supervisor_pid? descendants? host? queue? engine? reachable? unreachable_since? "
     "machine? "
 )
 
@@ -97,7 +97,8 @@ def approval_of(found: Inspection, job: JobDir) -> dict[str, Any] | None:
 
 def waiting(found: Inspection, output: Output) -> dict[str, Any]:
     """Return whether the job waits for input, and if so its prompt and, on a terminal, whether
-    typing is shown."""
+    typing is shown; and which person holds the keyboard of its terminal."""
+    held = _keyboard(found, output) if found.definition.pty else {}
     record = found.state.waiting
     # The supervisor clears the record, but a reader may be faster
     if (
@@ -106,8 +107,8 @@ def waiting(found: Inspection, output: Output) -> dict[str, Any]:
         or not (found.supervised or found.elsewhere)
         or output.end != record["seq"]
     ):
-        return {"waiting_for_input": False}
-    answer: dict[str, Any] = {"waiting_for_input": True}
+        return {"waiting_for_input": False, **held}
+    answer: dict[str, Any] = {"waiting_for_input": True, **held}
     from outlive.jobs.interaction import prompt
 
     asked = prompt.text(found, output)
@@ -116,6 +117,16 @@ def waiting(found: Inspection, output: Output) -> dict[str, Any]:
     if record["echo"] is not None:  # a program that reads key by key shows what is typed itself (an editor, a shell)
         answer["echo"] = record["echo"] or not record["canonical"]
     return answer
+
+
+def _keyboard(found: Inspection, output: Output) -> dict[str, Any]:
+    """Return which person holds the keyboard of a terminal; nothing if no person does."""
+    if found.state.finished or not output.job.has_keyboard():
+        return {}
+    from outlive.jobs.interaction import keyboard  # late: few terminals have a person
+
+    holder = keyboard.holder(output.job)
+    return {} if holder is None else {"keyboard": holder}
 
 
 def unresponsive(found: Inspection) -> dict[str, Any]:
@@ -144,6 +155,10 @@ def advice(found: Inspection, job: JobDir, output: Output, answer: dict[str, Any
     """
     if answer.get("supervisor"):
         return _stopped_hint(answer["supervisor_pid"])
+    if answer.get("keyboard"):
+        from outlive.jobs.interaction import keyboard
+
+        return keyboard.hint(answer["keyboard"])
     if answer.get("waiting_for_input"):
         from outlive.jobs.interaction import prompt
 

@@ -37,6 +37,7 @@ IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
 # How far each log was searched for the patterns of watches: for the history, and for the sinks
 WATCHED, DELIVERED = ".watched", ".delivered"
 FAULT = "fault-"  # <process>.txt: the traceback of a process of ours (store/fault_report.py)
+KEYBOARD = ".keyboard"  # who types into the terminal; the holder locks its byte 0 (jobs/interaction/keyboard.py)
 SEEN = ".seen"  # a directory: <hash of a client> holds where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 
@@ -139,6 +140,10 @@ class JobDir:
     def has_missing(self) -> bool:
         """Return whether another program has cut out parts of the logs while the job ran."""
         return self._has(MISSING)
+
+    def has_keyboard(self) -> bool:
+        """Return whether a person has ever held the keyboard of the terminal."""
+        return self._has(KEYBOARD)
 
     def _has(self, name: str) -> bool:
         try:

@@ -11,7 +11,8 @@ VERB = Verb(
     mcp=False,
     program=True,
     detail="What you type goes to the job, and what the job prints comes to you; the size of its terminal follows yours. "
-    "Ctrl-] d detaches, and the job goes on; Ctrl-] twice sends one Ctrl-]. Several people can attach at once. What a "
+    "Ctrl-] d detaches, and the job goes on; Ctrl-] twice sends one Ctrl-]. Several people can attach at once: one holds "
+    "the keyboard, and Ctrl-] k takes it. What a "
     "program reads with echo off, such as a password, is not stored anywhere. Of a job that waits for approval, with or "
     "without a terminal, attach shows the command and takes your answer.",
 )

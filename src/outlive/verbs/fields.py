@@ -149,6 +149,10 @@ FIELDS: dict[str, Schema] = {
     "waiting_for_input": flag("Is it blocked reading its input?"),
     "prompt": string("The unfinished last line of its output."),
     "echo": flag("Does its terminal show what is typed? false at a prompt: a password."),
+    "keyboard": object_of(
+        "There while a person types into its terminal.",
+        {"held_by": string("Who, and how: attach or the page."), "since": string("Since when.", **_TIME)},
+    ),
     "lines": strings("The rows of the terminal, without the blanks at their ends."),
     "first_row": count("The first of the rows shown, from 0, where not all are."),
     "cursor": object_of(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from outlive.core.records import READ
 from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.interaction import screen as of_job
-from outlive.jobs.interaction import stdin
 from outlive.render import truncate
 from outlive.store.output.merged import Output
 from outlive.verbs.spec import BUDGET, INT, JOB, Arg, Verb
@@ -48,11 +48,12 @@ def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int 
             "next_seq": end,
             **waiting,
         }
+    if waiting.get("keyboard"):
+        answer["hint"] = keyboard.hint(waiting["keyboard"])
     if first or stop < len(shown.lines):
         answer["first_row"] = first
-        answer["hint"] = (
-            f"Rows {first} to {stop - 1} of 0 to {shown.rows - 1} are shown: offset shows those from a row on."
-        )
+        rows = f"Rows {first} to {stop - 1} of 0 to {shown.rows - 1} are shown: offset shows those from a row on."
+        answer["hint"] = f"{answer['hint']} {rows}" if "hint" in answer else rows
     if not shown.exact:
         why = ": the output passed the job's quota, and what came before is gone" if gone else ""
         answer["warnings"] = [f"drawn from output position {shown.since} on; what was drawn before may be missing{why}"]
@@ -80,6 +81,6 @@ VERB = Verb(
         BUDGET,
     ),
     right=READ,
-    result="job_id state timeout_ms lines first_row? hint? cursor title alternate_screen cols rows next_seq waiting_for_input prompt? echo? warnings?",
+    result="job_id state timeout_ms lines first_row? hint? cursor title alternate_screen cols rows next_seq waiting_for_input prompt? echo? keyboard? warnings?",
     slow=True,
 )

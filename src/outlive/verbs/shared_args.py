@@ -132,6 +132,6 @@ WRITING = (
 )  # fmt: skip
 WRITE_RESULT = (
     "job_id state timeout_ms bytes_written stdin warnings? output? since_seq? next_seq? truncated? gaps? alternate_screen? cursor? "
-    "waiting_for_input? prompt? echo? supervisor? supervisor_pid? idle_ms? exit_code? signal? reason? ended_by? errno? usage? finished_at? "
+    "waiting_for_input? prompt? echo? keyboard? supervisor? supervisor_pid? idle_ms? exit_code? signal? reason? ended_by? errno? usage? finished_at? "
     "duration_ms? descendants? message? dropped_bytes? missing_bytes? host? queue? engine? reachable? unreachable_since? machine? waited_ms? hint? requested_ms? effective_ms?"
 )

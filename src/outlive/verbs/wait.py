@@ -202,7 +202,7 @@ VERB = Verb(
         RAW,
     ),
     right=READ,
-    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated gaps? alternate_screen? cursor? idle_ms waiting_for_input prompt? echo? supervisor? supervisor_pid? host? queue? engine? reachable? unreachable_since? machine? snippet? "
+    result="job_id state exit_code fired elapsed_ms waited_ms timed_out output since_seq next_seq truncated gaps? alternate_screen? cursor? idle_ms waiting_for_input prompt? echo? keyboard? supervisor? supervisor_pid? host? queue? engine? reachable? unreachable_since? machine? snippet? "
     "timeout_ms signal? reason? ended_by? errno? usage? finished_at? duration_ms? descendants? message? approval? dropped_bytes? missing_bytes? hint? name? jobs? "
     "requested_ms? effective_ms?",
     detail="The job's exit code is in the answer; the exit status of this command is 0 whatever it was.\n\n"

@@ -20,6 +20,7 @@ from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
 from outlive.web import rows, terminal
 from outlive.web.job_list import JobList
+from outlive.web.keyboards import Keyboards
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 MOST_WAIT_MS = 25_000  # of one long poll: proxies cut what is silent for longer
 _LOOK_S = 1.0  # between two looks at the list while a page waits
 _PERSONS = ("approve", "deny")
-_WHOLE = {int: "a whole number", str: "a string", list: "an array", dict: "an object"}
+_WHOLE = {bool: "true or false", int: "a whole number", str: "a string", list: "an array", dict: "an object"}
 
 
 class Api:
@@ -44,6 +45,7 @@ class Api:
     def __init__(self, calls: Calls, *, may_approve: Callable[[Caller], bool] = lambda caller: False) -> None:
         self._calls = calls
         self._may_approve = may_approve
+        self._keyboards = Keyboards(calls)
         self._lists: dict[str | None, tuple[JobList, anyio.Lock]] = {}
         self._persons = {name: Reader(verbs.load(name), name) for name in _PERSONS}
         self.methods: dict[str, Method] = {
@@ -51,6 +53,8 @@ class Api:
             "jobs": self._jobs,
             "rows": self._rows,
             "terminal": self._terminal,
+            "keyboard": self._keyboard,
+            "type": self._type,
             **{name: self._person(name) for name in _PERSONS},
         }
 
@@ -112,12 +116,37 @@ class Api:
         return envelope.answer("ui.rows", found)
 
     async def _terminal(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
-        args = taken(given, {"job_id": str, "seq": int, "size": list, "wait_ms": int}, "job_id")
+        kinds = {"job_id": str, "seq": int, "size": list, "keyboard": str, "tab": str, "wait_ms": int}
+        args = taken(given, kinds, "job_id")
         args["wait_ms"] = _wait_ms(args)
-        found = await async_driver.drive(
-            terminal.terminal(self._calls.observer(caller), **args), caller=caller.owner, slow=True
-        )
-        return envelope.answer("ui.terminal", found)
+        tab = args.pop("tab", None)
+        with self._keyboards.asking(caller, args["job_id"], tab):
+            steps = terminal.terminal(self._calls.observer(caller), **args)
+            found = await async_driver.drive(steps, caller=caller.owner, slow=True)
+        return envelope.answer("ui.terminal", {**found, "mine": self._keyboards.holds(caller, args["job_id"], tab)})
+
+    async def _keyboard(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+        kinds = {"job_id": str, "tab": str, "take": bool, "force": bool, "size": list}
+        args = taken(given, kinds, "job_id", "tab", "take")
+        job, tab, mine = args["job_id"], args["tab"], False
+        if args["take"]:
+            force = args.get("force", False)
+            mine = await self._keyboards.take(caller, job, tab, args.get("size", []), force=force)
+        else:
+            await self._keyboards.release(caller, job, tab)
+        return envelope.answer("ui.keyboard", {"job_id": job, "mine": mine})
+
+    async def _type(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+        """Write what a person types, if the tab holds the keyboard."""
+        args = taken(given, {"job_id": str, "tab": str, "data": str}, "job_id", "tab", "data")
+        if not self._keyboards.holds(caller, args["job_id"], args.pop("tab")):
+            raise OutliveError("invalid_state", "this page does not hold the keyboard", hint="Take it first.")
+        found = await self._calls.run(PROCESS, {"action": "write", **args, "wait_ms": 0}, caller)
+        return envelope.answer("ui.type", {"job_id": found["job_id"], "bytes_written": found["bytes_written"]})
+
+    async def close(self) -> None:
+        """Let go of what pages hold."""
+        await self._keyboards.close()
 
     def _person(self, name: str) -> Method:
         async def answer(caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +186,7 @@ def taken(given: dict[str, Any], kinds: dict[str, type], *required: str) -> dict
         kind = kinds.get(name)
         if kind is None:
             raise invalid(name, f"not an argument: {name[:40]}", hint=f"There are: {', '.join(kinds)}.")
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise invalid(name, f"{name} has to be {_WHOLE[kind]}")
         if isinstance(value, int) and not 0 <= value <= limits.MAX_QUOTA_BYTES:
             raise invalid(name, f"{name} is out of bounds")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from outlive.config import Config
     from outlive.mcp.caller import Caller
     from outlive.store.root import Store
+    from outlive.web.api import Api
     from outlive.web.sessions import Session
 
 _SERVER = ".ui.server"  # in the root: the address of the server that runs, which holds a lock on it
@@ -140,8 +141,9 @@ def _serve(
     me = _person()
     job = me._replace(client="ui-job", program="ui-job")  # a link that a job made for itself
     hosts = AllowedHosts([name if ":" not in name else f"[{name}]" for name in LOCAL])
+    api = Api(calls, may_approve=lambda caller: caller is me)
     page = Page(
-        Api(calls, may_approve=lambda caller: caller is me),
+        api,
         sessions,
         hosts,
         caller_of=lambda session: me if session.person else job,
@@ -171,15 +173,16 @@ def _serve(
     os.pwrite(note, address.encode("ascii"), 0)
     _tell(store, address, sessions.new_link(person=not is_in_job()), values, serves=True)
     try:
-        anyio.run(_until_stopped, server, listener)
+        anyio.run(_until_stopped, server, listener, api)
     finally:
         calls.close()
         launcher.close()
     return server.ended_by
 
 
-async def _until_stopped(server: Any, listener: socket.socket) -> None:
+async def _until_stopped(server: Any, listener: socket.socket, api: Api) -> None:
     await server.serve(sockets=[listener])
+    await api.close()
 
 
 def _came_by_link(session: Session) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from outlive import limits
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.control_client import ControlClient
+from outlive.jobs.interaction import keyboard as of_job
 from outlive.jobs.interaction import screen, stdin
 from outlive.jobs.waiting import Pause
 from outlive.store.output.merged import Output
@@ -20,19 +21,28 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
     from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
 
 _MOST_BYTES = 1 << 18  # of one answer; a page that is further behind gets the screen anew
+_KEYBOARD_S = 1.0  # between two looks at who holds the keyboard
 _TOGETHER_S = 0.03  # what is printed within this comes in one answer: an echo must not lag
 
 
 def terminal(
-    ctx: Context, *, job_id: str, seq: int | None = None, size: list[int] | None = None, wait_ms: int = 0
+    ctx: Context,
+    *,
+    job_id: str,
+    seq: int | None = None,
+    size: list[int] | None = None,
+    keyboard: str | None = None,
+    wait_ms: int = 0,
 ) -> Waiting[dict[str, Any]]:
     """Return what was printed on the terminal after `seq`, waiting for something if nothing was.
 
     Without `seq`, or where more was printed than is worth sending, `reset` is true, and the data
-    draws the screen as it is. `size`: the columns and rows that the page knows; another size is a
-    change too. Errors: job_not_found, not_a_pty.
+    draws the screen as it is. `size`: the columns and rows that the page knows; `keyboard`: since
+    when a person has held the keyboard, as far as the page knows. Another size or another holder is
+    a change too. Errors: job_not_found, not_a_pty.
     """
     with lookup.open_job(ctx, job_id) as job:
         stdin.require_pty(adoption.inspect_and_adopt(ctx, job), running=False)
@@ -45,6 +55,7 @@ def terminal(
                 found = adoption.inspect_and_adopt(ctx, job)
                 with Output(job) as output:
                     news = seq is None or output.end != seq or size not in (None, _size(found))
+                    news = news or keyboard not in (None, _held_since(job))
                     over = found.state.finished and not found.supervised
                     if over or time.monotonic() >= deadline or (news and (late or seq is None)):
                         return _answer(found, output, job.job_id, seq, over=over)
@@ -52,7 +63,8 @@ def terminal(
                     late = True
                     yield Pause((), time.monotonic() + _TOGETHER_S)
                 else:
-                    yield from control.pause(deadline)
+                    # No hint tells of the keyboard
+                    yield from control.pause(min(deadline, time.monotonic() + _KEYBOARD_S))
         finally:
             control.close()
 
@@ -74,6 +86,11 @@ def _answer(found: Inspection, output: Output, job_id: str, seq: int | None, *, 
         "over": over,
         **job_answer.waiting(found, output),
     }
+
+
+def _held_since(job: JobDir) -> str:
+    held = of_job.holder(job)
+    return "" if held is None else held["since"]
 
 
 def _size(found: Inspection) -> list[int]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # The fields of `read` besides the job's id and state, as the `result` of a verb names them.
 READ = (
-    "output since_seq next_seq truncated gaps? alternate_screen? cursor? waiting_for_input prompt? echo? supervisor? supervisor_pid? "
+    "output since_seq next_seq truncated gaps? alternate_screen? cursor? waiting_for_input prompt? echo? keyboard? supervisor? supervisor_pid? "
     "idle_ms exit_code? signal? reason? ended_by? errno? usage? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? "
     "host? queue? engine? reachable? unreachable_since? machine? "
 )

@@ -76,7 +76,7 @@ def deliver(
         **said,
         "bytes_written": written,
         "stdin": "closed" if answer["closed"] else "open",
-        **_warnings(written, len(data), eof and not answer["eof"]),
+        **_warnings(job, found, written, len(data), eof and not answer["eof"]),
     }
 
 
@@ -147,12 +147,15 @@ def _closed(written: int) -> OutliveError:
     )
 
 
-def _warnings(written: int, wanted: int, not_ended: bool) -> dict[str, Any]:
-    if written == wanted:
-        return {}
-    lost = "; its input was not ended either" if not_ended else ""
-    return {
-        "warnings": [
+def _warnings(job: JobDir, found: Inspection, written: int, wanted: int, not_ended: bool) -> dict[str, Any]:
+    told = []
+    if written != wanted:
+        lost = "; its input was not ended either" if not_ended else ""
+        told = [
             f"the job read {written} of {wanted} bytes in time{lost}: write the rest, from byte {written} on, later"
         ]
-    }
+    if found.definition.pty and job.has_keyboard():
+        from outlive.jobs.interaction import keyboard  # late: few terminals have a person
+
+        told += keyboard.warning(job)
+    return {"warnings": told} if told else {}

@@ -88,7 +88,7 @@ class Output:
 
     def __init__(self, job: JobDir, *, stored: bool = False) -> None:
         """`stored`: show the bytes as they are stored, values of masked variables too."""
-        self._job = job
+        self.job = job
         # Sizes first, records second: a record may be newer than a size, never the other way round.
         # (Records first contradicted the final stream in 143 of 9,776 reads, sizes first in none of
         # 9,775.)
@@ -237,7 +237,7 @@ class Output:
         times = []
         for name in LOGS:
             try:
-                times.append(os.stat(name, dir_fd=self._job.fd, follow_symlinks=False).st_mtime)
+                times.append(os.stat(name, dir_fd=self.job.fd, follow_symlinks=False).st_mtime)
             except FileNotFoundError:
                 continue
         return max(times, default=None)
@@ -388,7 +388,7 @@ class Output:
         pieces, first, wanted = [], offset, count
         try:
             if self._logs[stream] < 0:
-                self._logs[stream] = self._job.open_file(LOGS[stream])
+                self._logs[stream] = self.job.open_file(LOGS[stream])
             while count > 0:
                 piece = os.pread(self._logs[stream], min(count, _BLOCK), offset)
                 if not piece:
