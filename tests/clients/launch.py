@@ -36,6 +36,7 @@ class Place(NamedTuple):
     work: Path
     url: str
     prompt: str = PROMPT
+    outlive: Path = Path(OUTLIVE[0]).with_name("outlive")
 
     def write(self, name: str, text: str) -> None:
         path = self.home / name
@@ -44,13 +45,8 @@ class Place(NamedTuple):
 
     def install(self, name: str) -> None:
         """Put outlive into the client's configuration, as a user would."""
-        subprocess.run(
-            [*OUTLIVE, "install", name, "--command", str(self.command())],
-            env=self.env(), cwd=self.work, check=True, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-
-    def command(self) -> Path:
-        return Path(OUTLIVE[0]).with_name("outlive")
+        words = [str(self.outlive), "install", name, "--command", str(self.outlive)]
+        subprocess.run(words, env=self.env(), cwd=self.work, check=True, stdout=subprocess.DEVNULL)
 
     def native(self, pattern: str) -> str:
         """Return the program that npm has for this machine. Errors: Unavailable."""
@@ -60,7 +56,7 @@ class Place(NamedTuple):
         return str(found[0])
 
     def env(self) -> dict[str, str]:
-        path = f"{Path(OUTLIVE[0]).parent}:/usr/local/bin:/usr/bin:/bin"
+        path = f"{self.outlive.parent}:/usr/local/bin:/usr/bin:/bin"
         return {"HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8", "TERM": "xterm-256color", "NO_COLOR": "1"}
 
 

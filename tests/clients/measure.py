@@ -47,7 +47,7 @@ def loopback() -> None:
 
 
 def measured(name: str, modules: Path, folder: Path | None = None) -> dict[str, Any]:
-    """Return what the model was shown in this client, see `_found`. Requests, settings and the client's own output stay
+    """Return what the model was shown in this client, see `shown_in`. Requests, settings and the client's own output stay
     in `folder`; without one they are deleted."""
     with contextlib.ExitStack() as stack:
         if folder is None:
@@ -59,9 +59,9 @@ def measured(name: str, modules: Path, folder: Path | None = None) -> dict[str, 
         place = Place(modules, home, work, model.url)
         start = CLIENTS[name].start(place)
         env = {**place.env(), **start.env}
-        status = _ran(start.command, env, work, folder)
+        status = ran(start.command, env, work, folder)
         _end_jobs(place.env(), work)
-        return {"client": name, "status": status, **_found(log)}
+        return {"client": name, "status": status, **shown_in(log)}
 
 
 def conversed(name: str, modules: Path, rounds: list[list[str]], folder: Path) -> dict[str, dict[str, str]]:
@@ -78,7 +78,7 @@ def conversed(name: str, modules: Path, rounds: list[list[str]], folder: Path) -
                 for script, start in starts.items():
                     out = folder / f"{number}-{script}"
                     out.mkdir()
-                    threads.submit(_ran, start.command, {**places[script].env(), **start.env}, work, out)
+                    threads.submit(ran, start.command, {**places[script].env(), **start.env}, work, out)
         _end_jobs(places[script].env(), work)
     return _told(log)
 
@@ -95,7 +95,7 @@ def _told(log: Path) -> dict[str, dict[str, str]]:
     return told
 
 
-def _ran(command: list[str], env: dict[str, str], work: Path, folder: Path) -> int | None:
+def ran(command: list[str], env: dict[str, str], work: Path, folder: Path) -> int | None:
     """Return the exit status of the client, None if it was ended with all that it started."""
     with (folder / "client.out").open("wb") as out, (folder / "client.err").open("wb") as error:
         client = subprocess.Popen(
@@ -119,7 +119,7 @@ def _end_jobs(env: dict[str, str], work: Path) -> None:
             subprocess.run([*OUTLIVE, "kill", job["job_id"]], env=env, cwd=work, capture_output=True, check=False)
 
 
-def _found(log: Path) -> dict[str, Any]:
+def shown_in(log: Path) -> dict[str, Any]:
     """Return from the requests: `shown` (by step: the characters, whether exit code 3 and the line of stderr are among
     them, the text), `schemas`, the input schemas of our tools as the model gets them, and `meta`: whether it gets what is
     for programs alone."""

@@ -52,6 +52,7 @@ FAILING = f"{until('second')}; echo broke >&2; touch ended; exit 4"
 LONGEST = {"yield_ms": 45_000}
 SCRIPTS = {
     "measure": STEPS,
+    "first": (Step("first", "exec", {"command": "echo the first job"}),),
     # The server is killed in the middle of a session, and the next session goes on
     "lose": (
         Step("start", "exec", {"command": f"echo begun; {until('go')}; echo over; exit 4", "background": True}),

@@ -6,7 +6,6 @@ import base64
 import importlib.util
 import json
 import os
-import re
 import subprocess
 import sys
 import zipfile
@@ -18,6 +17,7 @@ import jsonschema
 import pytest
 
 from conformance import npm
+from support.package_index import for_uv
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 URL = "https://github.com/someone/outlive"
@@ -156,21 +156,6 @@ def needs(*modules: str) -> None:
             pytest.skip(f"{name} is not installed: pip install -e '.[release]'")
 
 
-def index() -> dict[str, str]:
-    """What uv needs in order to use the package index that pip is configured for."""
-    told = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
-    ).stdout
-    found = dict(re.findall(r"^[\w.]+\.([\w-]+)='(.*)'$", told, re.MULTILINE))
-    names = {
-        "index-url": "UV_DEFAULT_INDEX",
-        "extra-index-url": "UV_INDEX",
-        "find-links": "UV_FIND_LINKS",
-        "cert": "SSL_CERT_FILE",
-    }
-    return {names[key]: value.replace("\\n", " ").strip() for key, value in found.items() if key in names}
-
-
 @pytest.fixture(scope="module")
 def built(scripts: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     needs("build", "twine")
@@ -196,7 +181,7 @@ def test_the_wheel_runs_by_uvx(built: list[Path], place: Path) -> None:
         "UV_CACHE_DIR": str(place / "uv"),
         "LANG": "C.UTF-8",
     }
-    env |= index()
+    env |= for_uv()
     Path(env["HOME"]).mkdir()
     words = [
         sys.executable,
@@ -236,7 +221,7 @@ def test_every_dependency_has_a_wheel_for_each_python(version: str, place: Path)
         version,
     ]
     words += ["--only-binary", ":all:", "--python-platform", "x86_64-manylinux_2_28", "--no-header", "-q"]
-    env = {**os.environ, **index()}
+    env = {**os.environ, **for_uv()}
     done = subprocess.run(words, env=env, cwd=place, capture_output=True, text=True, check=False, timeout=BOUND_S)
     if "Failed to fetch" in done.stderr or "dns error" in done.stderr:
         pytest.skip("the package index cannot be reached")
