@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.slow
 
 SOON_S = 240.0  # a mirror may pause for a minute, and other slow tests load the machine
 CUTS = 50
+MANY, CALLERS = 60, 60
 LINES = 100_000
 # All of the lines, some of them on stderr. It waits between them until the test has cut the link often enough
 PRINTER = """
@@ -199,6 +201,19 @@ def test_sshd_that_is_gone_for_a_while_costs_nothing(cli: Cli, box: sshd.Machine
     until(lambda: cli.run("write", job, "--data", "two\n").json["ok"], what="it is back", timeout=SOON_S)
     assert wait_done(cli, box, job)["exit_code"] == 5
     assert cli.ok("tail", job)["stdout_tail"] == "one\ntwo\n"
+
+
+def test_many_jobs_at_once_all_run_though_sshd_drops_logins(cli: Cli, box: sshd.Machine) -> None:
+    """Half of the logins are dropped when three wait, and all when ten do (Debian: 10:30:100)."""
+    box.configure(MaxStartups="3:50:10")
+    words = ["run", "--host", "box", "--snapshot-after", "0", "--title"]
+    with ThreadPoolExecutor(CALLERS) as callers:
+        made = list(callers.map(lambda n: cli.ok(*words, f"t{n}", "--", f"echo {n}; exit {n % 7}"), range(MANY)))
+    for number, job in enumerate(made):
+        answer = cli.ok("wait", job["job_id"], "--timeout-ms", "600000", timeout=SOON_S * 3)
+        assert (answer["state"], answer["exit_code"]) == ("exited", number % 7), answer
+        assert cli.ok("tail", job["job_id"])["stdout_tail"] == f"{number}\n"
+    until(lambda: not box.jobs(), what="nothing is left there", timeout=SOON_S)
 
 
 def test_a_machine_that_reboots_ends_its_jobs_without_an_exit_code(cli: Cli, box: sshd.Machine) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from outlive.hosts.ssh.bundle import Bundle
+from outlive.hosts.ssh.turns import AT_ONCE, Turns
 from outlive.store.job_dir import JobDir
 from outlive.system import locks
 from support import pair, processes
@@ -73,6 +74,10 @@ def is_held(cli: Cli, job: str) -> bool:
 
 def numbered(count: int) -> str:
     return "".join(f"line {number}\n" for number in range(1, count + 1))
+
+
+# What ssh(1) prints when sshd(8) drops a login beyond MaxStartups
+CROWDED = "kex_exchange_identification: Connection closed by remote host"
 
 
 # --- the host -------------------------------------------------------------------------------------
@@ -326,6 +331,44 @@ def test_while_the_host_is_out_of_reach_answers_say_so_and_requests_can_be_repea
     assert cli.ok("wait", job)["exit_code"] == 6
     assert cli.ok("tail", job)["stdout_tail"] == "before\nafter all\n"
     box.wait_empty()
+
+
+def test_a_start_at_a_machine_that_drops_logins_waits_and_says_so(cli: Cli, box: FakeSsh) -> None:
+    box.down(CROWDED)
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "echo here; exit 4")
+    assert (job["state"], job["queue"]["state"], job["queue"]["reason"]) == ("created", "CONNECTING", CROWDED)
+    assert cli.ok("status", job["job_id"])["queue"] == job["queue"]
+    box.up()
+    answer = follow_to_end(cli, box, job["job_id"])
+    assert (answer["exit_code"], answer["output"]) == (4, "here\n") and "queue" not in answer
+    kinds = [one["type"] for one in cli.ok("events", job["job_id"])["events"]]
+    assert [kinds.count(kind) for kind in ("queued", "started", "finished")] == [1, 1, 1]
+
+
+def test_kill_cancels_a_start_that_waits(cli: Cli, box: FakeSsh) -> None:
+    box.down(CROWDED)
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "echo here")["job_id"]
+    killed = cli.ok("kill", job)
+    assert (killed["state"], killed["reason"]) == ("killed", "kill")
+    until(lambda: not is_held(cli, job), what="the mirror has let go")
+    box.up()
+    assert cli.ok("status", job)["message"] == "it was cancelled before it started; it never ran"
+    assert cli.ok("remove", job)["ok"] and not box.jobs()
+
+
+def test_only_a_few_log_in_at_once_and_a_killed_one_gives_its_turn_back(place: Path) -> None:
+    waited: list[str] = []
+    settings = {"target": "box"}
+    held = [Turns(str(place), settings, lambda: waited.append("held")) for _ in range(AT_ONCE)]
+    assert all(one.take() and one.take() for one in held)
+    late = Turns(str(place), settings, lambda: waited.append("late"))
+    assert not late.take() and waited == ["late"]
+    other = Turns(str(place), {"target": "another"}, lambda: waited.append("other"))
+    assert other.take()
+    held.pop().give_back()
+    assert late.take() and waited == ["late"]
+    for one in (*held, late, other):
+        one.give_back()
 
 
 def test_supervisor_and_guardian_that_are_killed_there_cost_nothing(cli: Cli, box: FakeSsh) -> None:

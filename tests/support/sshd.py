@@ -188,6 +188,15 @@ class Machine:
         for pid in self.pids("sshd"):
             os.kill(pid, signal.SIGKILL)
 
+    def configure(self, **options: str) -> None:
+        """Start sshd again with these options instead of those that it has."""
+        path = self.place / "sshd_config"
+        kept = [line for line in path.read_text(encoding="utf-8").splitlines() if line.split(" ")[0] not in options]
+        text = "\n".join([*kept, *(f"{name} {value}" for name, value in options.items()), ""])
+        self.stop_sshd()
+        path.write_text(text, encoding="utf-8")
+        self.start_sshd()
+
     def start_sshd(self) -> None:
         (self.place / "stopped").unlink()
         until(self.answers, what="sshd answers", timeout=_START_S)

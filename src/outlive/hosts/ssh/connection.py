@@ -190,6 +190,17 @@ _HINTS = (
 )
 
 
+# What ssh(1) says when sshd(8) drops a login beyond `MaxStartups`, a session beyond `MaxSessions`, or
+# has no time for it: the same connection comes about a little later
+_CROWDED = ("kex_exchange_identification", "banner exchange", "Connection reset", "Connection closed by",
+    "Not allowed at this time", "session request failed", "Session open refused", "channel_by_id")  # fmt: skip
+
+
+def is_crowded(why: str) -> bool:
+    """Return whether a connection did not come about because the machine is busy with others."""
+    return any(sign in why for sign in _CROWDED)
+
+
 def hint_for(why: str) -> str:
     """Return what to do about a connection that does not come about."""
     found = next((hint for sign, hint in _HINTS if sign in why), None)

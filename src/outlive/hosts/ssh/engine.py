@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from outlive import fastjson
+from outlive import fastjson, limits
 from outlive.core.records import LOCAL
 from outlive.errors import OutliveError, argument
 from outlive.hosts.ssh import wire
@@ -18,6 +18,7 @@ from outlive.store import engine_record, inspect
 from outlive.store.job_dir import CONTROL, MASKS, SUPERVISOR_BYTE
 from outlive.supervisor.request import Request
 from outlive.system import fds, locks, tree
+from outlive.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 SHARES_FILES, MIRRORS, TELLS_USE = False, True, True
 _CHECK_S = 60.0
-_LISTENS_S = 5.0
+_LISTENS_S = _ANSWERS_S = 5.0
 _HOME = "~"
 _FEW_BYTES = 1 << 30
 _AGENT = "SSH_AUTH_SOCK"
@@ -200,14 +201,32 @@ def connect(job: JobDir) -> socket.socket:
 
 
 def cancelled(ctx: Any, job: JobDir, found: Inspection) -> Any:
-    """Nothing waits on such a host; what was handed over starts at once."""
-    yield from ()
-    raise OutliveError(
-        "io_error",
-        f"whether job {job.job_id} was started on host {found.definition.host!r} is not known yet",
-        retryable=True,
-        hint="Try again when the host can be reached.",
-    )
+    """Ask the mirror, which alone knows whether the other machine was asked for the start. Errors:
+    io_error."""
+    yield None  # the mirror may be starting
+    asked = {"op": "kill", "signal": signal.SIGTERM, "by": ctx.owner}
+    answer, sock = None, connect(job)
+    try:
+        sock.settimeout(_ANSWERS_S)
+        fds.send(sock, fastjson.dumps(asked).encode())
+        while (message := sock.recv(limits.CONTROL_BYTES)) and message[:1] != b"{":
+            continue  # a hint
+        answer = fastjson.loads(message) if message else None
+    except OSError:  # it ended meanwhile, or does not answer
+        pass
+    finally:
+        sock.close()
+    if answer is not None and not answer["ok"]:
+        raise OutliveError(answer["code"], answer["message"], retryable=bool(answer.get("retryable")))
+    after = inspect.inspect_job(ctx.store, job)
+    if answer is None and not after.state.finished:
+        raise OutliveError(
+            "io_error",
+            f"whether job {job.job_id} was started on host {found.definition.host!r} is not known yet",
+            retryable=True,
+            hint="Try again when the host can be reached.",
+        )
+    return after
 
 
 def forget(job: JobDir) -> None:

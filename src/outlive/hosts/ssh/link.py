@@ -6,7 +6,7 @@ import os
 import time
 
 from outlive.hosts.ssh import wire
-from outlive.hosts.ssh.connection import Broken, Connection
+from outlive.hosts.ssh.connection import Broken, Connection, is_crowded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.hosts.ssh.bundle import Bundle
+    from outlive.hosts.ssh.turns import Turns
     from outlive.supervisor.event_loop import EventLoop
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 60.0
+_LONGEST_TURN_S, _LONGEST_CROWDED_S = 1.0, 5.0
 _HELLO_S = 25.0  # less than limits.LAUNCH_S: the caller of a start is told why
 
 
@@ -31,6 +33,7 @@ class Link:
         settings: Mapping[str, Any],
         env: Mapping[str, str],
         bundle: Bundle,
+        turns: Turns,
         *,
         on_up: Callable[[], None],
         on_message: Callable[[int, int, bytes | memoryview], None],
@@ -40,6 +43,8 @@ class Link:
         self._settings = settings
         self._env = env
         self._bundle = bundle
+        self._turns = turns
+        self._turn_s = _FIRST_PAUSE_S
         self._on_up = on_up
         self._on_message = on_message
         self._on_down = on_down
@@ -59,9 +64,15 @@ class Link:
         if self._connection is not None:
             return
         self._loop.cancel("connect")
+        if not self._turns.take():
+            self._turn_s = min(_LONGEST_TURN_S, self._turn_s * 2)
+            self._loop.after("connect", self._turn_s * _spread(), self.connect)
+            return
+        self._turn_s = _FIRST_PAUSE_S
         try:
             self._connection = Connection(self._settings, self._env, self._bundle)
         except Broken as error:
+            self._turns.give_back()
             self._later(str(error))
             return
         self._loop.read(self._connection.fileno(), self._receive)
@@ -110,6 +121,7 @@ class Link:
         connection = self._connection
         if connection is not None and connection.facts is not None and not self.is_up:
             self.is_up = True
+            self._turns.give_back()
             self._loop.cancel("hello")
             self._beat()
             self._on_up()
@@ -129,10 +141,9 @@ class Link:
         self._later(why)
 
     def _later(self, why: str) -> None:
-        # Spread: 200 mirrors of one machine that lost it together do not all come back together
-        spread = 0.5 + int.from_bytes(os.urandom(1), "little") / 255
-        self._loop.after("connect", self._pause * spread, self.connect)
-        self._pause = min(_LONGEST_PAUSE_S, self._pause * 2)
+        self._loop.after("connect", self._pause * _spread(), self.connect)
+        longest_s = _LONGEST_CROWDED_S if is_crowded(why) else _LONGEST_PAUSE_S
+        self._pause = min(longest_s, self._pause * 2)
         self._on_down(why)
 
     def close(self) -> None:
@@ -140,6 +151,7 @@ class Link:
         for timer in ("connect", "hello", "beat"):
             self._loop.cancel(timer)
         connection, self._connection = self._connection, None
+        self._turns.give_back()
         self.is_up = False
         if connection is None:
             return
@@ -148,3 +160,8 @@ class Link:
             self._loop.forget(connection.out)
             self._waits_for_room = False
         connection.close()
+
+
+def _spread() -> float:
+    """Return a factor around 1: 200 mirrors that wait together do not all come back together."""
+    return 0.5 + int.from_bytes(os.urandom(1), "little") / 255

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from outlive import fastjson, limits
 from outlive.core.records import Definition, State
@@ -17,10 +18,11 @@ from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.hosts.ssh import wire
 from outlive.hosts.ssh.bundle import Bundle
-from outlive.hosts.ssh.connection import unreachable
+from outlive.hosts.ssh.connection import is_crowded, unreachable
 from outlive.hosts.ssh.link import Link
 from outlive.hosts.ssh.relay import Relay
 from outlive.hosts.ssh.replica import Replica
+from outlive.hosts.ssh.turns import Turns
 from outlive.store import engine_record, history
 from outlive.store.inspect import LOST
 from outlive.store.job_dir import JobDir
@@ -43,6 +45,10 @@ if TYPE_CHECKING:
 AGENT = "SSH_AUTH_SOCK"
 _UNREACHABLE_S = 3.0  # a connection that is back within this was never away
 _SUBMIT_S = limits.LAUNCH_S - 5  # a start that is not known to have happened by then is reported all the same
+_WAITS_S = 5.0  # a start that still waits for a connection is reported as one that waits
+_GIVE_UP_S = 600.0  # and is given up after this
+_CONNECTING = "CONNECTING"  # the state in `queue`
+_TURN = "other connections to this host are made first"
 _FORGET_AGAIN_S = 2.0
 _GRACE_S = 0.2  # after everything is done, for an answer that is under way
 # What means something on its own machine alone
@@ -85,6 +91,7 @@ class Mirror:
             self._record["settings"],
             _environment(request.environment, self._record),
             Bundle(),
+            Turns(request.root, self._record["settings"], lambda: self._wait(_TURN) if self._is_unsent else None),
             on_up=self._up,
             on_message=self._take,
             on_down=self._down,
@@ -93,6 +100,7 @@ class Mirror:
         self._seen_events: dict[tuple[str, int, str], int] | None = None
         self._last_event = 0  # `n` of the newest one there that is here
         self._why = ""
+        self._began = time.monotonic()
         self._sent_start = False
         self._over = self._forgotten = self._ended = False
 
@@ -104,6 +112,7 @@ class Mirror:
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if self._waiter is not None:
             self._loop.after("submit", _SUBMIT_S, lambda: self._report() if self._sent_start else None)
+            self._loop.after("waits", _WAITS_S, self._report_wait)
         if self._state is not None and self._state.finished:
             self._goes_on_after_end()
         self._recorder.look_for(self._definition_now())
@@ -142,6 +151,8 @@ class Mirror:
             if not self._job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
                 os._exit(0)
             self._sent_start = True
+            if self._record.get("queue"):
+                self._note(queue=None)
             self._link.send(wire.message(wire.DATA, 0, fastjson.dumps(self._start).encode()) + wire.word(do="start"))
         else:
             self._follow()
@@ -155,12 +166,58 @@ class Mirror:
         self._relay.broken(why)
         if not self._job.is_in_place():  # it was deleted by hand
             os._exit(0)
-        if self._start is not None and not self._sent_start:
+        if self._is_unsent:
+            if self._waiter is None or is_crowded(why):
+                self._wait(why)
+                return
             # Nothing was asked for, so nothing will run: the caller hears it and takes the job back
             self._give_up(unreachable(str(self._definition.host), why))
             return
         if not self._loop.is_set("unreachable"):
             self._loop.after("unreachable", _UNREACHABLE_S, self._unreachable)
+
+    # --- a start that waits for a connection ---
+
+    @property
+    def _is_unsent(self) -> bool:
+        """Whether the job is to be started, and the other machine was not asked for it."""
+        return self._start is not None and not self._sent_start
+
+    def _wait(self, why: str) -> None:
+        """Note why the job waits. After a while nothing is tried any more."""
+        if time.monotonic() - self._began > _GIVE_UP_S:
+            message = f"{unreachable(str(self._definition.host), why).message}; it never ran"
+            self._never_started(state="failed", reason="launch", message=message)
+            return
+        before = self._record.get("queue") or {"since": timestamp()}
+        if before.get("reason") != why:
+            self._note(queue={"state": _CONNECTING, "reason": why, "since": before["since"]})
+            self._control.state()
+
+    def _report_wait(self) -> None:
+        """Tell the caller that the job waits, so that it need not wait too."""
+        if self._is_unsent and self._record.get("queue") and self._waiter is not None:
+            self._recorder.tell(history.QUEUED, state=_CONNECTING, reason=self._record["queue"]["reason"])
+            self._report()
+        elif self._is_unsent and self._waiter is not None:  # the first connection takes long
+            self._loop.after("waits", _WAITS_S, self._report_wait)
+
+    def _cancel(self, connection: Connection, request: dict[str, Any]) -> None:
+        """End a job that waits."""
+        name = signals.name_of(request["signal"])
+        ending = {"cause": "kill", "by": request["by"], "signal": name, "at": timestamp(), "kill_at_ns": None}
+        message = "it was cancelled before it started; it never ran"
+        self._never_started(state="killed", reason="kill", ending=ending, message=message)
+        connection.answer(ok=True)
+
+    def _never_started(self, **end: Any) -> None:
+        self._link.close()
+        self._start = None
+        self._over = self._forgotten = True
+        base: State = State(job_id=self._job.job_id, started_at=self._definition.created_at)
+        self._take_state(base.replace(phase="finished", finished_at=timestamp(), **end))
+
+    # --- a connection that is lost ---
 
     def _unreachable(self) -> None:
         if self._record.get("unreachable_since") is None:
@@ -340,6 +397,9 @@ class Mirror:
             self._recorder.silence()
         if self._ended and self._over:
             connection.answer(ok=True, written=0, closed=True, eof=False, usage=None, descendants=0)
+            return
+        if self._is_unsent and request["op"] == "kill":
+            self._cancel(connection, request)
             return
         data = fds.read_all(files[0]) if files else b""
         self._relay.take(connection, request, data)
