@@ -60,7 +60,7 @@ def _median(found: Callable[[Bench], Any]) -> Callable[[Bench], contextlib.Abstr
 
 # Name → (what is measured, unit, rounds, how one side measures it once)
 COMPARED: dict[str, tuple[str, str, int, Callable[[Bench], contextlib.AbstractContextManager[Work]]]] = {
-    "exec": ("MCP `exec` of `true`, warm", "ms", 150, _exec),
+    "exec": ("MCP `exec` of `sh -c true`, warm", "ms", 150, _exec),
     "background": ("MCP background start", "ms", 150, _background),
     "cli-run": ("`outlive run -- true`", "ms", 80, _plain(starts.cli_run_once)),
     "cli-status": ("`outlive status JOB`", "ms", 80, _plain(starts.cli_status_once)),

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bench import Bench
+from benchmarks.bench import TRUE, Bench
 from benchmarks.client import Client
 from benchmarks.rows.many import change, keep_names, populate
 from benchmarks.rows.output import LINE, printer
@@ -38,7 +38,7 @@ def _with_jobs(bench: Bench) -> list[dict[str, Any]]:
         job = str(bench.outlive("run", "--", "true", root=root)["job_id"])
         figures = _over_python(bench, root, job)
         with bench.server(root) as client:
-            took = [taken_ms(lambda: client.call("exec", command="true")) for _ in range(bench.rounds(40))]
+            took = [taken_ms(lambda: client.call("exec", command=TRUE)) for _ in range(bench.rounds(40))]
         found.append(_entry("jobs in the root", count, {**figures, "MCP `exec`, ms": statistics.median(took)}))
     return found
 
@@ -114,7 +114,7 @@ def _all_at_once(clients: list[Client], calls: int) -> tuple[list[float], float]
     took: list[float] = []
 
     def call_in_turn(client: Client) -> None:
-        took.extend(taken_ms(lambda: client.call("exec", command="true")) for _ in range(calls))
+        took.extend(taken_ms(lambda: client.call("exec", command=TRUE)) for _ in range(calls))
 
     threads = [threading.Thread(target=call_in_turn, args=(client,)) for client in clients]
     began = time.perf_counter()

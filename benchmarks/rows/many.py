@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from benchmarks.bench import Bench
+from benchmarks.bench import TRUE, Bench
 from benchmarks.client import Client
 from benchmarks.rows import row
 from benchmarks.rows.starts import PYTHON, python_ms, shell_ms
@@ -139,7 +139,7 @@ def burst_once(bench: Bench, client: Client) -> Work:
         jobs: list[str] = []
 
         def start() -> None:
-            asked = [client.begin_call("exec", command="true", yield_ms=0) for _ in range(count)]
+            asked = [client.begin_call("exec", command=TRUE, yield_ms=0) for _ in range(count)]
             jobs.extend(client.answer(one)["structuredContent"]["job_id"] for one in asked)
 
         took = taken_ms(start)

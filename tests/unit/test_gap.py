@@ -17,7 +17,7 @@ from outlive.render import search, window
 from outlive.store.job_dir import GAP
 from outlive.store.output import line_index as lines_module
 from outlive.store.output import merged as output_module
-from outlive.store.output.gap import NO_GAP, Gap, GapWriter, Hole
+from outlive.store.output.gap import NO_GAP, Gap, GapFile, GapWriter, Hole
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern
@@ -286,6 +286,19 @@ def test_a_search_passes_over_the_gap_and_numbers_stay_right(tmp_path: Path) -> 
     assert "not searched" in found["hint"] and "not searched" in nothing["hint"]
     assert "gaps" not in late and late["hint"] is None
     assert found["total_lines"] == 2_500
+
+
+def test_what_an_answer_reads_of_no_output_looks_for_a_gap_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    newest = GapFile.newest
+    with made(tmp_path, 5_000) as job:
+        monkeypatch.setattr(GapFile, "newest", lambda file: looked.append(1) or newest(file))
+        with Output(job.dir) as output:
+            window.show(job.dir, output, 0, output.end, max_bytes=1_000, raw=False, more=False)
+            window.tails(output, 10, 1_000)
+    assert len(looked) == 1
 
 
 def test_a_tail_does_not_reach_across_the_gap(tmp_path: Path) -> None:

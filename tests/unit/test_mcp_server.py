@@ -88,6 +88,24 @@ def test_a_failed_call_is_an_error_with_code_message_and_hint(place: Path, era: 
     )
 
 
+def test_a_call_that_starts_nothing_looks_for_no_shell(place: Path, era: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    calls = Recorder()
+    fake = fake_server(calls, str(place / "jobs"))
+    monkeypatch.setattr(shells, "_runs", lambda folder: looked.append(folder) or True)
+
+    async def talk(client: Any) -> Any:
+        await client.list_tools()  # names the shell to the model
+        looked.clear()
+        await client.call_tool("process", {"action": "poll", "job_id": "x"})
+
+    with_client(fake, era, talk)
+    assert looked == []
+    assert calls.ctx is not None
+    assert calls.ctx.shell == ("bash", "-c") == calls.ctx.shell
+    assert len(looked) == 1, "it is looked for once"
+
+
 @pytest.mark.fault("S24")
 def test_a_mistake_of_ours_is_an_answer_and_the_server_lives(place: Path, era: str, capsys: Any) -> None:
     async def talk(client: Any) -> Any:

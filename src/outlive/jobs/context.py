@@ -30,8 +30,8 @@ class Context:
 
     __slots__ = (
         *("store", "config", "face", "owner", "client", "inbox", "scope", "wall", "rights"),
-        *("cwd", "env", "launcher", "shell", "job_id", "awaited", "flags", "detail"),
-        *("token", "verb", "decision", "warnings", "later", "ceiling", "asks", "titles", "progress", "sent"),
+        *("cwd", "env", "launcher", "job_id", "awaited", "flags", "detail"),
+        *("token", "verb", "decision", "warnings", "later", "ceiling", "asks", "titles", "progress", "sent", "_shell"),
     )
 
     def __init__(
@@ -45,7 +45,7 @@ class Context:
         cwd: str | None,
         env: dict[str, str],
         launcher: Any,
-        shell: tuple[str, ...],
+        shell: tuple[str, ...] | Callable[[], tuple[str, ...]],
         inbox: Inbox | None = None,
         scope: str | None = None,
         wall: str | None = None,
@@ -76,7 +76,7 @@ class Context:
         self.cwd = cwd  # the directory of a job that names none
         self.env = env  # what a job inherits
         self.launcher = launcher  # of launch.from_cli or launch.fork_server_client
-        self.shell = shell  # wrapper for shell strings
+        self._shell = shell
         self.detail = "full"  # the size of the answer: brief shows no snapshot
         self.flags = flags or {}  # --root and --config as typed; None where they were not
         # Runs a generator that yields pauses after the call has been answered; None: nothing does
@@ -87,6 +87,14 @@ class Context:
         self.sent: Callable[[bool], None] | None = None
         self.job_id: str | None = None  # the job that this call started, once known: ^C names it
         self.awaited: list[str] = []  # the jobs that this call waits for, once known: ^C names them too
+
+    @property
+    def shell(self) -> tuple[str, ...]:
+        """The words that run a shell string. They are looked up when they are first asked for: most
+        calls start nothing."""
+        if not isinstance(self._shell, tuple):
+            self._shell = self._shell()
+        return self._shell
 
     def note(self, verb: str, job_id: str | None = None, **facts: Any) -> None:
         """Record that the caller is about to do this, if [audit] of the configuration says so.

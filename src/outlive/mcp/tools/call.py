@@ -422,7 +422,7 @@ class Calls:
             cwd=directory,
             env=env,
             launcher=self._launcher,
-            shell=shell_of(self._config, env),
+            shell=partial(shell_of, self._config, env),
         )
 
     def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:

@@ -36,6 +36,7 @@ _BLOCK = 1 << 20  # read in one go
 # What is read besides the two logs: records of `order`, positions of the merged stream
 _ORDER, _MERGED = 2, 3
 _NOWHERE = (1 << 63, -1)
+_UNTOUCHED = [_NOWHERE] * 4  # by kind: stdout, stderr, records of `order`, merged output
 
 
 class OrderWriter:
@@ -105,7 +106,7 @@ class Output:
         self._order = job.open_file(ORDER)
         self._logs = [-1, -1]
         self._gaps = GapFile(job)
-        self._touched = [_NOWHERE] * 4  # what was read behind the gap: (first, one behind the last)
+        self._touched = _UNTOUCHED[:]  # what was read behind the gap: (first, one behind the last)
         self.gap: Gap = NO_GAP
         self.end = 0
         self._records = os.fstat(self._order).st_size // _RECORD.size
@@ -266,9 +267,10 @@ class Output:
         time."""
         outer = self._touched
         while True:
-            self._touched = [_NOWHERE] * 4
+            self._touched = _UNTOUCHED[:]
             found = read()
-            newest = self._gaps.newest()
+            # What used no position of the output cannot have lost it
+            newest = self.gap if self._touched == _UNTOUCHED else self._gaps.newest()
             if newest is self.gap or not self._lost_to(newest):
                 self._touched = outer
                 return found
