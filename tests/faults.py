@@ -1,7 +1,7 @@
 """Everything that can go wrong, as data: what outlive does then, and who was hit by it.
 
 An id never changes. The tests that prove a behaviour carry its id: `@pytest.mark.fault("F01")`. A run of the default tier
-fails if of any fault no test ran and passed (tests/support/proofs.py). A fault without a test either `waits` for something
+fails if of any fault no test ran and passed (tests/support/proofs.py); a run of the slow tier does for the faults that are `slow`. A fault without a test either `waits` for something
 that is not built, or is `not_applicable`, with the reason.
 """
 
@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 
 class Fault(NamedTuple):
-    """`needs`: what a machine may lack without which every test of this fault skips, so that no proof is no failure."""
+    """`needs`: what a machine may lack without which every test of this fault skips, so that no proof is no failure.
+    `slow`: its tests need real daemons, and run in the slow tier."""
 
     behaviour: str
     source: str
     needs: str = ""
+    slow: bool = False
     waits: str = ""
     not_applicable: str = ""
 
@@ -24,6 +26,7 @@ DISK = "the right to mount a file system"
 NAMESPACE = "the right to make a namespace of processes"
 SCORE = "a score for want of memory that can still be raised"
 STRACE = "strace"
+CLUSTER = "root, and Debian's packages of Slurm"
 
 # fmt: off
 FAULTS = {
@@ -235,5 +238,30 @@ FAULTS = {
         "pueue #619"),
     "S25": Fault("A command has no terminal of ours that it could type into.",
         "TIOCSTI; bwrap --new-session"),
+    # --- other machines: a Slurm cluster ---
+    "H01": Fault("Slurm's controller is down at a submission: an error that may be tried again, and nothing is half done.",
+        "sbatch(1)", needs=CLUSTER, slow=True),
+    "H02": Fault("Slurm's controller is killed while a job runs: the job goes on, answers say what is known, requests are refused as retryable.",
+        "slurmctld(8)", needs=CLUSTER, slow=True),
+    "H03": Fault("The daemon of a node is killed: its job loses neither output nor exit code.",
+        "slurmd(8)", needs=CLUSTER, slow=True),
+    "H04": Fault("The step daemon of a job is killed: its exit code is exact or null, never made up.",
+        "slurmstepd(8)", needs=CLUSTER, slow=True),
+    "H05": Fault("Guardian and supervisor are killed in the allocation: the job is `lost`; Slurm's control groups end its processes.",
+        "proctrack/cgroup", needs=CLUSTER, slow=True),
+    "H06": Fault("A supervisor killed in the allocation is replaced by its guardian there: no line and no exit code is lost.",
+        "podman #439", needs=CLUSTER, slow=True),
+    "H07": Fault("A node dies: its job is `lost` once Slurm says so, and not before; its output stays.",
+        "NODE_FAIL", needs=CLUSTER, slow=True),
+    "H08": Fault("A job that another program cancels in Slurm was killed by the engine, whether it ran or waited.",
+        "scancel(1)", needs=CLUSTER, slow=True),
+    "H09": Fault("Slurm's time limit warns the command, and the outcome says that it was a time-out.",
+        "sbatch(1), --signal", needs=CLUSTER, slow=True),
+    "H10": Fault("A job that takes more memory than its allocation has ends by `oom`.",
+        "slurm.conf(5), OverMemoryKill; cgroup.conf(5), ConstrainRAMSpace", needs=CLUSTER, slow=True),
+    "H11": Fault("A submitter that is killed before or after sbatch loses no job, and none runs twice.",
+        "JENKINS durable-task", needs=CLUSTER, slow=True),
+    "H12": Fault("A job that Slurm preempts was killed by the engine, and is not run again.",
+        "slurm.conf(5), PreemptMode", needs=CLUSTER, slow=True),
 }
 # fmt: on

@@ -10,6 +10,7 @@ from faults import DISK, FAULTS, Fault
 from support.proofs import MARK, Proofs, carry_ids
 
 IDS = [f"F{number:02}" for number in range(1, 76)] + [f"S{number:02}" for number in range(1, 26)]
+IDS += [f"H{number:02}" for number in range(1, 13)]
 LEAST = 75
 
 
@@ -49,11 +50,18 @@ def unproven(*reports: pytest.TestReport) -> set[str]:
             "B": Fault("It is so on a disk.", "somebody", needs=DISK),
             "C": Fault("It will be so.", "somebody", waits="for it"),
             "D": Fault("It is never so.", "somebody", not_applicable="here"),
+            "E": Fault("It is so on a cluster.", "somebody", slow=True),
         }
     )
     for one in reports:
         proofs.pytest_runtest_logreport(one)
     return set(proofs.unproven())
+
+
+def test_a_slow_fault_is_asked_for_in_the_slow_tier_alone() -> None:
+    proofs = Proofs({"A": Fault("It is so.", "somebody"), "E": Fault("It is so on a cluster.", "somebody", slow=True)})
+    assert set(proofs.unproven()) == {"A"}
+    assert set(proofs.unproven(slow=True)) == {"E"}
 
 
 @pytest.mark.parametrize(

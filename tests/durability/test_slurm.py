@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from outlive.system import tree
-from support import slurm
+from support import on_slurm, slurm
 from support.cli import Cli, Jobs
 from support.mcp_client import McpSession
+from support.on_slurm import SOON_S, Slurm
 from support.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_start]
-SOON_S = 180.0  # other slow tests load the machine meanwhile
 # Wrappers of Slurm's programs: what kills its parent stands for a kill of the process that submits
 KILL_AFTER = '#!/bin/sh\n{program} "$@" >/dev/null\nkill -9 $PPID\n'
 KILL_BEFORE = "#!/bin/sh\nkill -9 $PPID\n"
@@ -29,91 +24,12 @@ COUNT = '#!/bin/sh\necho x >> {place}/asked\nexec {program} "$@"\n'
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[slurm.Cluster]:
-    why = slurm.missing()
-    if why is not None:
-        pytest.skip(why)
-    with slurm.only_one():
-        place = Path(tempfile.mkdtemp(prefix="slurm-"))
-        found = slurm.Cluster(place / "cluster")
-        try:
-            yield found
-        finally:
-            found.close()
-            shutil.rmtree(place)
+    yield from on_slurm.started()
 
 
 @pytest.fixture
 def on(cluster: slurm.Cluster, cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
-    for name, value in cluster.env.items():
-        monkeypatch.setenv(name, value)
-    cluster.mend()
-    yield Slurm(cluster, cli, place)
-    cluster.mend()
-    cluster.run("scancel", "--user=root")
-    until(lambda: not cluster.run("squeue", "-h", "-t", "PD,R,CG"), what="the queue is empty", timeout=SOON_S)
-
-
-class Slurm:
-    """The cluster as a test uses it, with a configuration that names it."""
-
-    def __init__(self, cluster: slurm.Cluster, cli: Cli, place: Path) -> None:
-        self.cluster = cluster
-        self.cli = cli
-        self.place = place
-        self._config = place / "home/.config/outlive/config.toml"
-        self._config.parent.mkdir(parents=True, exist_ok=True)
-        self.configure()
-
-    def configure(self, more: str = "") -> None:
-        text = f'[hosts.cluster]\nkind = "slurm"\ncaller_options = true\n{more}\n'
-        self._config.write_text(text, encoding="utf-8")
-
-    def wrap(self, name: str, script: str) -> None:
-        """Put a script in the place of one of Slurm's programs."""
-        programs = self.place / "programs"
-        programs.mkdir()
-        for one in ("sbatch", "squeue", "scancel", "srun", "sinfo", "scontrol"):
-            (programs / one).symlink_to(str(shutil.which(one)))
-        (programs / name).unlink()
-        (programs / name).write_text(script.format(program=shutil.which(name), place=self.place))
-        (programs / name).chmod(0o755)
-        self.configure(f'programs = "{programs}"')
-
-    def run(self, *words: str, **how: Any) -> dict[str, Any]:
-        return self.cli.ok("run", "--host", "cluster", *words, **how)
-
-    def start(self, *words: str) -> dict[str, Any]:
-        """Start a job, and return its status once it runs."""
-        job = self.run("--snapshot-after", "0", *words)["job_id"]
-        return self.until(job, lambda found: found["state"] == "running", "it runs")
-
-    def until(self, job: str, holds: Callable[[dict[str, Any]], bool], what: str) -> dict[str, Any]:
-        def look() -> dict[str, Any] | None:
-            found = self.cli.ok("status", job)
-            return found if holds(found) else None
-
-        found = until(look, what=what, timeout=SOON_S)
-        assert found is not None
-        return found
-
-    def ended(self, job: str) -> dict[str, Any]:
-        return self.until(job, lambda found: found["state"] not in ("created", "running"), "it has ended")
-
-    def events(self, job: str) -> list[str]:
-        return [event["type"] for event in self.cli.ok("events", job)["events"]]
-
-    def state(self, job: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.cli.root / job / "state.json").read_text())
-        return found
-
-    def pair(self, job: str) -> tuple[int, int]:
-        """Return guardian and supervisor of a job, as pids of this test's namespace."""
-        found: dict[str, int] = {}
-        for node in self.cluster.nodes:
-            for name in (tree.GUARDIAN, tree.SUPERVISOR):
-                for pid in node.pids_with(name, job):
-                    found[name] = pid
-        return found[tree.GUARDIAN], found[tree.SUPERVISOR]
+    yield from on_slurm.used(cluster, cli, place, monkeypatch)
 
 
 # --- what callers see ---------------------------------------------------------------------------------------------
@@ -235,6 +151,7 @@ def test_the_check_of_a_cluster_says_what_a_node_sees(on: Slurm, tmp_path: Path)
 # --- how a job ends there -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("H08")
 def test_a_job_that_is_cancelled_in_slurm_was_killed(on: Slurm) -> None:
     running = on.start("exec sleep 300")
     on.cluster.run("scancel", running["engine"]["job_id"])
@@ -248,6 +165,7 @@ def test_a_job_that_is_cancelled_in_slurm_was_killed(on: Slurm) -> None:
     assert found["ended_by"] == "engine"
 
 
+@pytest.mark.fault("H09")
 def test_the_time_limit_of_slurm_warns_and_ends_a_job(on: Slurm) -> None:
     command = "trap 'echo warned; exit 5' TERM; while :; do sleep 0.2; done"
     running = on.start("--resource", "options.time=1", command)
@@ -259,6 +177,7 @@ def test_the_time_limit_of_slurm_warns_and_ends_a_job(on: Slurm) -> None:
     assert on.cli.ok("tail", running["job_id"])["stdout_tail"] == "warned\n"
 
 
+@pytest.mark.fault("H10")
 def test_a_job_that_uses_more_memory_than_it_asked_for_ends_by_oom(on: Slurm) -> None:
     program = "x = bytearray(400 << 20)\nimport time\ntime.sleep(300)"
     running = on.start("--resource", "memory=100M", "python3", "-c", program)
@@ -266,6 +185,7 @@ def test_a_job_that_uses_more_memory_than_it_asked_for_ends_by_oom(on: Slurm) ->
     assert (found["reason"], found["exit_code"]) == ("oom", None)
 
 
+@pytest.mark.fault("H12")
 def test_a_preempted_job_was_killed(on: Slurm) -> None:
     running = on.start("--resource", "cpus=8", "--resource", "options.nodelist=outlive1", "exec sleep 300")
     first = on.start(
@@ -280,6 +200,7 @@ def test_a_preempted_job_was_killed(on: Slurm) -> None:
 # --- what is killed -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("H11")
 def test_a_submitter_that_is_killed_loses_no_job_and_starts_none_twice(on: Slurm, work: Path) -> None:
     on.wrap("sbatch", KILL_AFTER)
     text = on.cli.text("run", "--host", "cluster", "--wait", "--cwd", str(work), "echo ran >> runs")
@@ -291,6 +212,7 @@ def test_a_submitter_that_is_killed_loses_no_job_and_starts_none_twice(on: Slurm
     assert (work / "runs").read_text() == "ran\n"
 
 
+@pytest.mark.fault("H11")
 def test_a_submitter_that_is_killed_before_slurm_has_the_job_leaves_one_that_never_ran(on: Slurm) -> None:
     on.wrap("sbatch", KILL_BEFORE)
     assert on.cli.text("run", "--host", "cluster", "--wait", "touch ran").status == -signal.SIGKILL
@@ -299,9 +221,17 @@ def test_a_submitter_that_is_killed_before_slurm_has_the_job_leaves_one_that_nev
     assert (found["state"], found["reason"], found["exit_code"], found["pid"]) == ("failed", "launch", None, None)
 
 
+@pytest.mark.fault("H01", "H02")
 def test_without_the_controller_nothing_is_half_done_and_what_runs_goes_on(on: Slurm) -> None:
     running = on.start("--stdin", "open", "while read line; do echo got $line; done; exit 4")
     job = running["job_id"]
+    # A controller that is killed before it has written a job down knows nothing of it afterwards
+    saved = on.cluster.place / "state/job_state"
+    until(
+        lambda: saved.exists() and job.encode() in saved.read_bytes(),
+        what="the controller has saved the job",
+        timeout=SOON_S,
+    )
     on.cluster.kill_controller()
     error = on.cli.error("run", "--host", "cluster", "true", code="launch_failed", timeout=SOON_S)
     assert error["retryable"]
@@ -314,12 +244,18 @@ def test_without_the_controller_nothing_is_half_done_and_what_runs_goes_on(on: S
     assert not on.cli.ok("host", "check", "cluster", timeout=SOON_S)["healthy"]
     on.cluster.start_controller()
     until(lambda: on.cluster.run("sinfo", "-h"), what="the controller answers", timeout=SOON_S)
-    assert on.cli.ok("write", job, "--data", "again\n", "--eof", timeout=SOON_S)
+    # A controller that has just started lets steps wait until its nodes have answered it
+    until(
+        lambda: on.cli.run("write", job, "--data", "again\n", "--eof", timeout=SOON_S).json["ok"],
+        what="it takes input again",
+        timeout=SOON_S,
+    )
     found = on.ended(job)
     assert (found["state"], found["exit_code"]) == ("exited", 4)
-    assert "got again" in on.cli.ok("tail", job)["stdout_tail"]
+    assert on.cli.ok("tail", job)["stdout_tail"].count("got again") == 1
 
 
+@pytest.mark.fault("H03")
 def test_slurmd_is_killed_and_nothing_is_lost(on: Slurm) -> None:
     running = on.start("until [ -e go ]; do sleep 0.1; done; echo done; exit 6")
     for node in on.cluster.nodes:
@@ -331,6 +267,7 @@ def test_slurmd_is_killed_and_nothing_is_lost(on: Slurm) -> None:
     assert on.cli.ok("tail", running["job_id"])["stdout_tail"] == "done\n"
 
 
+@pytest.mark.fault("H04")
 def test_slurmstepd_is_killed_and_no_exit_code_is_made_up(on: Slurm) -> None:
     running = on.start("until [ -e go ]; do sleep 0.1; done; echo done; exit 6")
     for node in on.cluster.nodes:
@@ -341,6 +278,7 @@ def test_slurmstepd_is_killed_and_no_exit_code_is_made_up(on: Slurm) -> None:
     assert (found["state"], found["exit_code"]) == ("exited", 6) or (found["exit_code"] is None and found["reason"])
 
 
+@pytest.mark.fault("H06")
 def test_a_guardian_in_the_allocation_takes_over(on: Slurm) -> None:
     lines = "for i in $(seq 30); do echo line $i; sleep 0.1; done"
     running = on.start(f"{lines}; until [ -e go ]; do sleep 0.1; done; exit 6")
@@ -353,6 +291,7 @@ def test_a_guardian_in_the_allocation_takes_over(on: Slurm) -> None:
     assert lines[:-1] == [f"line {number}" for number in range(1, 31)]
 
 
+@pytest.mark.fault("H05")
 def test_guardian_and_supervisor_are_killed_and_no_exit_code_is_made_up(on: Slurm) -> None:
     running = on.start("exec sleep 300")
     for pid in on.pair(running["job_id"]):
@@ -364,6 +303,7 @@ def test_guardian_and_supervisor_are_killed_and_no_exit_code_is_made_up(on: Slur
     assert on.events(running["job_id"])[-1] == "finished"
 
 
+@pytest.mark.fault("H07")
 def test_a_node_goes_down_and_comes_back_as_another_boot(on: Slurm) -> None:
     running = on.start("echo begun; exec sleep 300")
     node = next(node for node in on.cluster.nodes if node.pids("sleep"))

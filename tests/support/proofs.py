@@ -1,7 +1,7 @@
 """Which faults of tests/faults.py were proven in this run: a test that carries the id ran, and passed.
 
-A run of the whole default tier ends with a failure for each fault without a proof. A run of a part of it does not: it was
-asked for less.
+A run of the whole default tier ends with a failure for each fault without a proof, and one of the whole slow tier for
+each fault whose tests are slow. A run of a part of a tier does not: it was asked for less.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from faults import FAULTS, Fault
 
 MARK = "fault"
 DEFAULT_TIER = "not slow"
+SLOW_TIERS = ("slow", "slow or hypothesis")
 MANIFEST = "tests/faults.py"
 
 
@@ -42,30 +43,32 @@ class Proofs:
             elif report.skipped and isinstance(report.longrepr, tuple):
                 self._skipped[name] = report.longrepr[2]
 
-    def unproven(self) -> dict[str, str]:
-        """Return id → reason of each fault that no test has proven, though this machine lacks nothing that it needs."""
+    def unproven(self, *, slow: bool = False) -> dict[str, str]:
+        """Return id → reason of each fault of a tier that no test has proven, though this machine lacks nothing that it
+        needs."""
         return {
             name: self._skipped.get(name, "no test that carries its id ran and passed")
             for name, fault in self._wanted.items()
-            if name not in self._proven and not (fault.needs and name in self._skipped)
+            if fault.slow is slow and name not in self._proven and not (fault.needs and name in self._skipped)
         }
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        if exitstatus or not is_whole_default_tier(session.config):
+        if exitstatus or not is_whole_tier(session.config):
             return
-        for name, reason in self.unproven().items():
+        slow = session.config.getoption("markexpr") in SLOW_TIERS
+        for name, reason in self.unproven(slow=slow).items():
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
             session.config.hook.pytest_runtest_logreport(report=_failure(name, reason))
 
 
-def is_whole_default_tier(config: pytest.Config) -> bool:
-    """Return whether this run was asked for all tests that run by default, and for no fewer."""
+def is_whole_tier(config: pytest.Config) -> bool:
+    """Return whether this run was asked for all tests of a tier, and for no fewer."""
     fewer = "keyword deselect ignore ignore_glob collectonly maxfail lf stepwise".split()
     everything = [str(config.rootpath / path) for path in config.getini("testpaths")]
     paths = [str((config.invocation_params.dir / Path(path)).resolve()) for path in config.args]
     whole = not any(config.getoption(name, None) for name in fewer)
-    return whole and config.getoption("markexpr") == DEFAULT_TIER and paths == everything
+    return whole and config.getoption("markexpr") in (DEFAULT_TIER, *SLOW_TIERS) and paths == everything
 
 
 def _failure(name: str, reason: str) -> pytest.TestReport:

@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import signal
+import stat
 import subprocess
 import time
 import uuid
@@ -36,12 +37,13 @@ AuthType=auth/munge
 AuthInfo=socket={place}/munge.socket
 CredType=cred/munge
 MpiDefault=none
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+ProctrackType=proctrack/{tracking}
+TaskPlugin=task/{tasks}
+GresTypes=gpu
 SwitchType=switch/none
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=task=1
-JobAcctGatherParams=OverMemoryKill
+{gathering}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 SlurmdParameters=config_overrides
@@ -68,6 +70,38 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefMemPerCPU=200 Prior
 PartitionName=first Nodes=ALL MaxTime=INFINITE DefMemPerCPU=200 PriorityTier=10 PreemptMode=OFF State=UP
 """
 
+# With control groups and without them. Slurm without them samples what the processes of a job use
+WITH = {"tracking": "cgroup", "tasks": "cgroup", "gathering": ""}
+WITHOUT = {"tracking": "linuxproc", "tasks": "none", "gathering": "JobAcctGatherParams=OverMemoryKill"}
+# Device files without a driver stand for GPUs: what is proven is which job gets which, not what it computes
+GPUS_A_NODE = 2
+GPUS = "Name=gpu File={place}/gpu[0-{last}]\n"
+_MAJOR = 240  # for local use (devices.txt of the kernel)
+# What Slurm needs of version 1 of the kernel's control groups. Cores are not limited: a node has more than the machine
+CONTROLLERS = ("devices", "freezer", "memory")
+CONTROL_GROUPS = """
+CgroupPlugin=cgroup/v1
+ConstrainDevices=yes
+ConstrainRAMSpace=yes
+ConstrainSwapSpace=yes
+"""
+# A node is put into groups of its own first, and sees none above them
+JOIN = """
+set -e
+for one in {controllers}; do
+    mkdir -p /sys/fs/cgroup/$one/{group}
+    echo $$ >/sys/fs/cgroup/$one/{group}/cgroup.procs
+done
+exec "$@"
+"""
+MOUNT_GROUPS = """
+mount -t tmpfs none /sys/fs/cgroup
+for one in {controllers}; do
+    mkdir /sys/fs/cgroup/$one
+    mount -t cgroup -o $one none /sys/fs/cgroup/$one
+done
+"""
+
 # What becomes process 1 of a node: its own host name, machine id and boot id, and one daemon
 NODE = """
 set -e
@@ -77,6 +111,10 @@ echo {machine} > {place}/{name}.machine-id
 echo {boot} > {place}/{name}.boot-id
 mount --bind {place}/{name}.machine-id /etc/machine-id
 mount --bind {place}/{name}.boot-id /proc/sys/kernel/random/boot_id
+{groups}
+# The kernel lets a sandbox mount /proc only where one is visible of which nothing is hidden
+mkdir -p {place}/{name}.proc
+mount -t proc proc {place}/{name}.proc
 ip link set lo up
 until [ -e {place}/{name}.linked ]; do sleep 0.05; done
 ip link set {link}n name eth0
@@ -99,6 +137,12 @@ def missing() -> str | None:
         ["unshare", "-n", "-m", "-p", "-u", "-f", "--mount-proc", "true"], capture_output=True, check=False
     )
     return None if tried.returncode == 0 else f"no namespaces: {tried.stderr.decode().strip()}"
+
+
+def without_groups() -> str | None:
+    """Return why no cluster here can have control groups; None if one can."""
+    lacking = [name for name in CONTROLLERS if not Path(f"/sys/fs/cgroup/{name}/tasks").exists()]
+    return f"no control groups of version 1: {', '.join(lacking)}" if lacking else None
 
 
 @contextlib.contextmanager
@@ -135,6 +179,7 @@ class Node:
         self._low = 4 * (number + 1)
         self.address = f"{self._net}.{self._low + 2}"
         self.gateway = f"{self._net}.{self._low + 1}"
+        self.group = f"{self._link}.{self.name}"
         self.process: Daemon | None = None
 
     def start(self) -> None:
@@ -142,9 +187,12 @@ class Node:
         (place / f"{self.name}.linked").unlink(missing_ok=True)
         script = NODE.format(
             name=self.name, place=place, machine=uuid.uuid4().hex, boot=uuid.uuid4(), link=self._link,
-            address=self.address, gateway=self.gateway,
+            address=self.address, gateway=self.gateway, groups=self._cluster.fill(MOUNT_GROUPS),
         )  # fmt: skip
         words = ["unshare", "-n", "-m", "-p", "-u", "-f", "--kill-child", "--mount-proc", "sh", "-c", script]
+        if self._cluster.control_groups:
+            words[1:1] = ["-C"]
+            words[:0] = ["sh", "-c", self._cluster.fill(JOIN, group=self.group), "sh"]
         with (place / f"{self.name}.out").open("ab") as out:
             self.process = Daemon(words, out, self._cluster.daemon_env)
         first = until(self._first, what=f"{self.name} has a process 1", timeout=_START_S)
@@ -156,8 +204,11 @@ class Node:
     def _first(self) -> int | None:
         """Return the pid of its process 1, once that is in its own network namespace."""
         assert self.process is not None
-        found = _children(self.process.pid)
-        return found[0] if found else None
+        with contextlib.suppress(OSError):
+            for pid in _children(self.process.pid):
+                if os.readlink(f"/proc/{pid}/ns/net") != os.readlink("/proc/self/ns/net"):
+                    return pid
+        return None
 
     def pids(self, name: str) -> list[int]:
         """Return the processes of the node with this command name."""
@@ -181,6 +232,12 @@ class Node:
         """Return the processes of the node whose command name begins with `name` and that hold files of this job."""
         return [pid for pid in self.pids(name) if job_id in _open_files(pid)]
 
+    def run(self, *words: str) -> None:
+        """Run a program among the node's mounts and processes."""
+        first = self._first()
+        assert first is not None
+        _run("nsenter", f"--target={first}", "--mount", "--pid", *words)
+
     def kill(self) -> None:
         """End the whole node at once, as if its power were cut."""
         if self.process is None:
@@ -191,13 +248,18 @@ class Node:
         self.process.kill()
         self.process = None
         subprocess.run(["ip", "link", "del", self._link], capture_output=True, check=False)
+        for controller in CONTROLLERS if self._cluster.control_groups else ():
+            for folder, _, _ in os.walk(f"/sys/fs/cgroup/{controller}/{self.group}", topdown=False):
+                until(lambda folder=folder: _is_removed(folder), what=f"{folder} is empty")
 
 
 class Cluster:
     """A running cluster. Close it."""
 
-    def __init__(self, place: Path, *, cpus: int = 8, memory_mb: int = 8000, slots: str = "") -> None:
+    def __init__(self, place: Path, *, control_groups: bool = False, cpus: int = 8, memory_mb: int = 8000) -> None:
+        """`control_groups`: Slurm keeps processes, memory and devices of a job by them, as most clusters have it."""
         self.place = place
+        self.control_groups = control_groups
         self.number = os.getpid() % 10_000
         place.mkdir(parents=True, exist_ok=True)
         (place / "state").mkdir()
@@ -211,14 +273,18 @@ class Cluster:
             name: value for name, value in os.environ.items() if not name.startswith("OUTLIVE_")
         } | self.env
         lines = [
-            f"NodeName={node.name} NodeAddr={node.address} CPUs={cpus} RealMemory={memory_mb} State=UNKNOWN"
+            f"NodeName={node.name} NodeAddr={node.address} CPUs={cpus} RealMemory={memory_mb} Gres=gpu:{GPUS_A_NODE} State=UNKNOWN"
             for node in self.nodes
         ]
         text = CONF.format(
             number=self.number, hostname=os.uname().nodename, address=self.address, place=place,
-            port=20_000 + self.number, slurmd_port=31_000 + self.number,
+            port=20_000 + self.number, slurmd_port=31_000 + self.number, **(WITH if control_groups else WITHOUT),
         )  # fmt: skip
-        self.conf.write_text(text + slots + "\n".join(lines) + "\n")
+        self.conf.write_text(text + "\n".join(lines) + "\n")
+        for number in range(GPUS_A_NODE):
+            os.mknod(place / f"gpu{number}", 0o666 | stat.S_IFCHR, os.makedev(_MAJOR, number))
+        (place / "gres.conf").write_text(GPUS.format(place=place, last=GPUS_A_NODE - 1))
+        (place / "cgroup.conf").write_text(CONTROL_GROUPS)
         self.munge: Daemon | None = None
         self.controller: Daemon | None = None
         try:
@@ -240,6 +306,10 @@ class Cluster:
         with (self.place / "munge.out").open("ab") as out:
             self.munge = Daemon(["munged", "--foreground", "--force", *words], out, self.daemon_env)
         until((self.place / "munge.socket").exists, what="munged listens", timeout=_START_S)
+
+    def fill(self, script: str, **values: str) -> str:
+        """Return a script with the control groups of this cluster in it; "" if it uses none."""
+        return script.format(controllers=" ".join(CONTROLLERS), **values) if self.control_groups else ""
 
     def start_controller(self) -> None:
         """Start slurmctld."""
@@ -305,6 +375,12 @@ class Cluster:
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline and any(Path(f"/sys/class/net/{node._link}").exists() for node in self.nodes):
             time.sleep(0.05)
+
+
+def _is_removed(folder: str) -> bool:
+    with contextlib.suppress(OSError):
+        Path(folder).rmdir()
+    return not Path(folder).exists()
 
 
 def _open_files(pid: int) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
 from collections.abc import Callable, Generator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +20,7 @@ from outlive.verbs.spec import Verb
 from support.wait import until, until_async
 
 BOUND_S = 10
+NO_HOSTS = SimpleNamespace(hosts=dict)
 
 
 class Action:
@@ -150,7 +153,7 @@ def test_slow_verbs_run_in_a_thread_whether_they_wait_or_not() -> None:
         return "waited"
 
     async def both() -> list[str]:
-        ctx: Any = SimpleNamespace(owner="a client")
+        ctx: Any = SimpleNamespace(owner="a client", config=NO_HOSTS)
         return [
             await async_driver.run(Verb("plain", "", plain, slow=True), ctx, {}),
             await async_driver.run(Verb("waiting", "", waiting, slow=True), ctx, {}),
@@ -180,7 +183,7 @@ class Held:
         return Verb("work", "", work, slow=True)
 
     async def call(self, caller: str) -> str:
-        ctx: Any = SimpleNamespace(owner=caller)
+        ctx: Any = SimpleNamespace(owner=caller, config=NO_HOSTS)
         found: str = await async_driver.run(self.verb(caller), ctx, {})
         return found
 
@@ -246,7 +249,7 @@ def test_work_in_turns_is_closed_when_its_call_is_cancelled() -> None:
             ended.set()
 
     async def cancelled() -> None:
-        ctx: Any = SimpleNamespace(owner="a client")
+        ctx: Any = SimpleNamespace(owner="a client", config=NO_HOSTS)
         async with anyio.create_task_group() as group:
             group.start_soon(async_driver.run, Verb("endless", "", endless, slow=True), ctx, {})
             await until_async(lambda: steps > 1_000, what="work")
@@ -272,3 +275,37 @@ def test_an_action_that_yields_none_goes_on_in_a_thread_until_it_waits() -> None
 
     assert anyio.run(async_driver.drive, action()) == "result"
     assert threads == [True, False, True]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_call_about_a_job_on_another_host_runs_apart_from_the_event_loop(
+    there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(async_driver.lookup, "open_job", lambda _ctx, _name: contextlib.nullcontext())
+    monkeypatch.setattr(async_driver.engine_record, "read", lambda _job: {"kind": "slurm"} if there else None)
+    threads: list[bool] = []
+
+    def look(ctx: Any, *, job: str) -> str:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return job
+
+    async def call() -> str:
+        ctx: Any = SimpleNamespace(owner="a client", config=SimpleNamespace(hosts=lambda: {"cluster": {}}))
+        found: str = await async_driver.run(Verb("status", "", look), ctx, {"job": "it"})
+        return found
+
+    assert anyio.run(call) == "it"
+    assert threads == [not there]
+
+
+def test_an_action_that_stays_apart_waits_and_goes_on_there() -> None:
+    threads: list[bool] = []
+
+    def steps() -> Generator[Pause | None, None, None]:
+        for pause in (Pause((), -1), None, Pause((), -1)):
+            threads.append(threading.current_thread() is threading.main_thread())
+            yield pause
+        threads.append(threading.current_thread() is threading.main_thread())
+
+    anyio.run(partial(async_driver.drive, steps(), stays=True))
+    assert threads == [True, True, False, False]

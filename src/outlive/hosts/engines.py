@@ -17,7 +17,10 @@ context of the call (jobs/context.py), `host` a `Host`.
   still marked live, because the other one is still there.
 * `connect(job)`: return a connection to the job's control socket. Errors: OutliveError, retryable
   if the host is out of reach.
-  With `TELLS_USE` it also takes `usage`, and answers with {usage, descendants} as they are there.
+  For the verbs in `TELLS_USE` it also takes `usage`, and answers with {usage, descendants} as they
+  are there.
+* `advice(reason)`, where there is a queue: return what to do about a job that waits for this
+  reason, if waiting is not all; else None.
 * `cancelled(ctx, job, found)`: end a job that waits, as a generator; return its inspection.
 * `forget(job)`: give up what the engine holds of a job whose directory is about to be deleted.
   Errors: OutliveError if the directory must stay.
@@ -108,10 +111,18 @@ def tells_ends(job: JobDir, definition: Definition) -> bool:
     return bool(getattr(of_job(job, definition), "TELLS_ENDS", False))
 
 
-def tells_use(job: JobDir, definition: Definition) -> bool:
-    """Return whether the host of a job can be asked now what the job uses."""
+def tells_use(job: JobDir, definition: Definition, verb: str) -> bool:
+    """Return whether the host of a job can be asked now what the job uses, and is to be for this verb."""
     known = not (engine_record.read(job) or {}).get("unreachable_since")
-    return known and bool(getattr(of_job(job, definition), "TELLS_USE", False))
+    return known and verb in getattr(of_job(job, definition), "TELLS_USE", ())
+
+
+def advice(job: JobDir, definition: Definition, reason: str | None) -> str | None:
+    """Return what to do about a job that waits for this reason; None if there is nothing but to
+    wait."""
+    engine = of_job(job, definition)
+    advised: str | None = engine.advice(reason) if hasattr(engine, "advice") else None  # type: ignore[union-attr]
+    return advised
 
 
 def described(job: JobDir, definition: Definition, state: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from outlive.system import fds
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
     from typing import IO
 
 _LINE_BYTES = 4096
@@ -45,12 +46,33 @@ def read_frame(source: IO[bytes]) -> tuple[bytes, list[bytes]] | None:
     return parts[0], parts[1:]
 
 
-def carry(sock: socket.socket, source: IO[bytes], out: IO[bytes]) -> bool:
-    """Carry messages both ways until one side ends. Return whether any came from `source`."""
-    threading.Thread(target=_from_socket, args=(sock, out), daemon=True).start()
-    came = False
+def carry(
+    sock: socket.socket,
+    source: IO[bytes],
+    out: IO[bytes],
+    *,
+    answered: Callable[[bytes], bytes | None] | None = None,
+    abandoned: Callable[[], None] | None = None,
+) -> bool:
+    """Carry messages both ways until one side ends. Return whether any came from `source`.
+
+    `answered` gets each message from `source`: what it returns is sent back, and the socket does
+    not get that message. `abandoned` is called if the socket ends before any message came.
+    """
+    came = threading.Event()
+
+    def from_socket() -> None:
+        _from_socket(sock, out)
+        if abandoned is not None and not came.is_set():
+            abandoned()
+
+    threading.Thread(target=from_socket, daemon=True).start()
     while (frame := read_frame(source)) is not None:
         message, contents = frame
+        came.set()
+        if answered is not None and (answer := answered(message)) is not None:
+            write_frame(out, answer, [])
+            continue
         files = [fds.memory_file("relayed", content) for content in contents]
         try:
             fds.send(sock, message, tuple(files))
@@ -59,12 +81,11 @@ def carry(sock: socket.socket, source: IO[bytes], out: IO[bytes]) -> bool:
         finally:
             for fd in files:
                 os.close(fd)
-        came = True
     try:
         sock.shutdown(_SHUT_RD)
     except OSError:
-        return came
-    return came
+        pass
+    return came.is_set()
 
 
 def _from_socket(sock: socket.socket, out: IO[bytes]) -> None:

@@ -8,9 +8,10 @@ import time
 from outlive import fastjson, limits
 from outlive.errors import OutliveError
 from outlive.jobs.waiting import Pause
+from outlive.store import engine_record
 from outlive.store.inspect import is_elsewhere
 from outlive.store.job_dir import CONTROL, JobDir
-from outlive.system import fds, process
+from outlive.system import fds, machine, process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class ControlClient:
             self._connect()
 
     def _connect(self) -> bool:
+        if self._is_far():
+            return False
         try:
             io = self._job.open_io()
         except OSError:
@@ -63,6 +66,11 @@ class ControlClient:
         self._sock = sock
         self._retry_s = 0.005
         return True
+
+    def _is_far(self) -> bool:
+        """Return whether the job's supervisor is on another machine, which no Unix socket reaches."""
+        record = engine_record.read(self._job)
+        return record is not None and machine.is_other(record.get("machine"))
 
     @property
     def patience_s(self) -> float:
@@ -176,9 +184,10 @@ def refused(answer: dict[str, Any]) -> OutliveError:
 
 def unanswered(job: JobDir) -> OutliveError:
     """Return the error of a request that the job's supervisor did not answer in time."""
+    waited_s = limits.CONTROL_S + (_FAR_S if _is_elsewhere(job) else 0.0)
     return OutliveError(
         "io_error",
-        f"the supervisor of job {job.job_id} did not answer within {limits.CONTROL_S:.0f} s",
+        f"the supervisor of job {job.job_id} did not answer within {waited_s:.0f} s",
         retryable=True,
         hint=_why(job),
     )

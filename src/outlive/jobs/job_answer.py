@@ -221,14 +221,14 @@ def usage(found: Inspection, job: JobDir, output: Output) -> dict[str, Any] | No
     return use.of_job(found, job, output)
 
 
-def looked_elsewhere(found: Inspection, job: JobDir) -> Waiting[dict[str, Any]]:
-    """Ask another host about the processes of its job. Return {usage, descendants}, each only if it
-    is known; nothing for a job of this machine."""
+def looked_elsewhere(found: Inspection, job: JobDir, verb: str) -> Waiting[dict[str, Any]]:
+    """Ask another host about the processes of its job, if the host is to be asked for this verb.
+    Return {usage, descendants}, each only if it is known; nothing for a job of this machine."""
     if not found.elsewhere:
         return {}
     from outlive.jobs.diagnosis import elsewhere
 
-    return (yield from elsewhere.looked(found, job))
+    return (yield from elsewhere.looked(found, job, verb))
 
 
 def used(found: Inspection) -> dict[str, Any]:
@@ -333,7 +333,7 @@ def retry_after_ms(found: Inspection, output: Output) -> int | None:
 def living(found: Inspection, job: JobDir) -> int | None:
     """Return how many processes of the job are alive besides its command; None where they are on
     another machine, which alone can tell."""
-    if found.elsewhere and (found.supervised or not found.state.finished):
+    if found.elsewhere and found.state.state != "created" and (found.supervised or not found.state.finished):
         return None
     if not found.supervised:
         return 0

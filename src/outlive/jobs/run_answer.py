@@ -114,7 +114,7 @@ def next_step(found: Inspection, descendants: int | None) -> str | None:
         return "It was ended by its time-out. Start it with a larger timeout (0: none) if it should run longer."
     if state.reason in ("lost", "reboot"):
         return "Its output up to then is complete. Check what it did before running it again."
-    if state.reason == "launch":
+    if state.reason == "launch" and state.errno is not None:
         words = found.definition.command
         if found.definition.shell is None and len(words[0].split()) > 1:  # ["ls -la | head"]
             return f"No shell ran: words in an array are a program and its arguments. Give one string: {words[0]}"

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.lowlevel
 
+from outlive.errors import OutliveError
+from outlive.jobs import lookup
 from outlive.jobs.waiting import is_waiting
 from outlive.mcp.threads import Threads
+from outlive.store import engine_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -34,10 +37,27 @@ _threads = Threads()
 
 async def run(verb: Verb, ctx: Context, args: dict[str, Any]) -> Any:
     """Return the result of an action. Cancellation closes the action; what it started goes on."""
-    if verb.slow:
+    hosts = bool(ctx.config.hosts())
+    if verb.slow or (hosts and _is_on_host(verb, ctx, args)):
         return await drive(_begun(verb, ctx, args), caller=ctx.owner, slow=True)
     found = verb.run(ctx, **args)
-    return await drive(found, caller=ctx.owner) if is_waiting(found) else found
+    return await drive(found, caller=ctx.owner, stays=hosts) if is_waiting(found) else found
+
+
+def _is_on_host(verb: Verb, ctx: Context, args: dict[str, Any]) -> bool:
+    """Return whether a call is about a job on another host: each look at it may ask its engine,
+    which runs a program."""
+    named = args.get("job") or ()
+    if not named:
+        return verb.name == "wait"  # for any job of the caller
+    for name in (named,) if isinstance(named, str) else named:
+        try:
+            with lookup.open_job(ctx, name) as job:
+                if engine_record.read(job) is not None:
+                    return True
+        except (OSError, OutliveError):  # the verb itself tells
+            continue
+    return False
 
 
 def _begun(verb: Verb, ctx: Context, args: dict[str, Any]) -> Action:
@@ -48,11 +68,11 @@ def _begun(verb: Verb, ctx: Context, args: dict[str, Any]) -> Action:
     return found
 
 
-async def drive(found: Action, *, caller: str = "", slow: bool = False) -> Any:
+async def drive(found: Action, *, caller: str = "", slow: bool = False, stays: bool = False) -> Any:
     """Return the result of a waiting action.
 
     Where the action yields None, and with `slow` from its beginning, it goes on in a thread: its
-    `caller` has a share of these. A call that is cancelled meanwhile ends at once, and keeps its
+    `caller` has a share of these. With `stays` it does not come back from there. A call that is cancelled meanwhile ends at once, and keeps its
     thread until the turn is over; then the action is closed.
     """
     working: asyncio.Future[tuple[bool, Any]] | None = None
@@ -67,7 +87,7 @@ async def drive(found: Action, *, caller: str = "", slow: bool = False) -> Any:
                 ended, value = _step(found)
             if ended:
                 return value
-            threaded = slow or value is None
+            threaded = slow or value is None or (stays and threaded)
             if value is not None:
                 await _sleep(value)
     finally:

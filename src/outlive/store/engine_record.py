@@ -2,7 +2,8 @@
 
 `kind` says which engine has it. `engine` {name, job_id, state} quotes that engine, `queue` {state,
 reason, since, estimated_start?} is there while the job waits, `unreachable_since` while its host is
-out of reach. The other members belong to the kind: all that is needed to reach the job again,
+out of reach. `machine` is that of its supervisor, where no socket of this machine leads to that.
+The other members belong to the kind: all that is needed to reach the job again,
 because the configuration may have changed since.
 """
 

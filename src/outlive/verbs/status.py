@@ -20,7 +20,7 @@ def status(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
     """Return what is true of a job now."""
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
-        there = yield from job_answer.looked_elsewhere(found, found_job)
+        there = yield from job_answer.looked_elsewhere(found, found_job, "status")
         notification = found.definition.notification
         with Output(found_job) as output:
             idle = job_answer.idle_ms(found, output)

@@ -21,7 +21,7 @@ def usage(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
     """Return what a job uses now, or what it used."""
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
-        there = yield from job_answer.looked_elsewhere(found, found_job)
+        there = yield from job_answer.looked_elsewhere(found, found_job, "usage")
         with Output(found_job) as output:
             used = there.get("usage") or use.of_job(found, found_job, output)
         if used is None:

@@ -21,7 +21,7 @@ from outlive.supervisor.ending import oom_verdict
 from outlive.supervisor.fork_protocol import Pair
 from outlive.supervisor.guardian import fork_guardian
 from outlive.supervisor.request import Request
-from outlive.system import fds, signals
+from outlive.system import fds, machine, signals
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
@@ -52,7 +52,10 @@ def main(root: str, job_id: str) -> int:
     if state is None or state.state != "created":
         _note_requeue(job)
         return _refused(f"the job is {state.state if state else 'unknown'}; a command is never run twice")
-    definition = job.read_meta()
+    try:
+        definition = _with_sandbox(job.read_meta())
+    except OutliveError as error:
+        return _refused(f"{error.message}; {error.hint}")
     record = engine_record.read(job) or {}
     _note_start(job, record)
     _guard(definition, record, root, locks, umask)
@@ -96,7 +99,7 @@ def _note_start(job: JobDir, record: dict[str, Any]) -> None:
     log.close()
     engine = {"name": "slurm", "job_id": os.environ.get("SLURM_JOB_ID"), "state": "RUNNING"}
     try:
-        engine_record.write(job, {**record, "engine": engine, "node": node})
+        engine_record.write(job, {**record, "engine": engine, "node": node, "machine": machine.here()})
     except OSError:  # a full disk: Slurm tells the same
         return
 
@@ -148,6 +151,7 @@ def _guard(definition: Definition, record: dict[str, Any], root: str, locks: Loc
     signals.clean_slate()
     _learn_end()
     oom_verdict.ask_engine = _why_ended  # the supervisor is forked from this process
+    oom_verdict.engine_group = f"/job_{os.environ.get('SLURM_JOB_ID')}/"  # where Slurm uses control groups
     order = _Order(os.path.join(root, definition.job_id))
     fork_guardian(guardian_there, supervisor_there, _in_place, spare=False, ready_to_guard=order.listen)
 
@@ -159,6 +163,16 @@ def _in_place(body: Callable[[], int], keep: set[int], title: str) -> None:
     fds.close_others(keep)
     prctl.rename(title)
     body()
+
+
+def _with_sandbox(definition: Definition) -> Definition:
+    """Return the definition with a bwrap that this node has. Errors: sandbox_unavailable."""
+    if definition.sandbox is None or os.access(definition.sandbox["bwrap"], os.X_OK):
+        return definition
+    from outlive.sandbox import bubblewrap
+
+    here: Definition = definition.replace(sandbox={**definition.sandbox, "bwrap": bubblewrap.find(None)})
+    return here
 
 
 def _inherited(definition: Definition) -> dict[str, str]:

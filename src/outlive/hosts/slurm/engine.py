@@ -16,7 +16,7 @@ from pathlib import Path
 
 from outlive.core.units import seconds_of, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
-from outlive.hosts.slurm import programs, snapshot, verdict
+from outlive.hosts.slurm import programs, refusal, snapshot, verdict
 from outlive.store import engine_record, history
 from outlive.store.inspect import Inspection, inspect_job, record_end
 from outlive.store.job_dir import Locks
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
     from outlive.store.job_dir import JobDir
 
 SHARES_FILES = TELLS_ENDS = True
+TELLS_USE = ("usage",)  # a step for each status would burden the controller
 NAME = "slurm"
 LOG = "engine.log"  # what the batch script says before the supervisor has started
 _SUBMIT_S = 60.0  # a busy controller lets sbatch wait
 _SETTLE_S = 5.0  # a shared file system may show an outcome later than Slurm shows the end
 _SUPERVISED_AGE_S = 60.0  # how old Slurm's word may be while the job's lock is held
-_SERVER_WAIT_S = 0.3
+_SERVER_WAIT_S = 1.0
 _REMEMBERED_S = 240.0  # Slurm forgets jobs after 300 s (MinJobAge, slurm.conf(5))
 _SCRIPT = str(Path(__file__).with_name("batch.sh"))
 _WARN_S = 30  # before the time limit, at least; Slurm sends the signal up to a minute earlier (sbatch(1))
@@ -95,7 +96,7 @@ def _flags(host: Host, definition: Definition) -> list[str]:
     if "memory" in wanted:
         flags.append(f"--mem={math.ceil((wanted['memory'] + _OWN_BYTES) / 1024)}K")
     if "gpus" in wanted:
-        flags.append(f"--gpus={wanted['gpus']}")
+        flags += ["--nodes=1", f"--gpus={wanted['gpus']}"]  # else they may be spread over several nodes
     if wanted.get("nice"):
         flags.append(f"--nice={wanted['nice'] * 100}")
     flags += host.settings.get("options") or []
@@ -145,7 +146,7 @@ def submit(ctx: Any, host: Host, job: JobDir, plan: Any, locks: Locks) -> Genera
             "launch_failed",
             f"Slurm did not take the job: {error_text or f'sbatch ended with {status}'}; nothing was run",
             retryable=_is_retryable(error_text),
-            hint=f"`outlive host check {host.name}` tells what is missing.",
+            hint=refusal.hint(host, error_text),
         )
     record["engine"]["job_id"] = engine_id
     record["queue"]["state"] = "PENDING"
@@ -209,12 +210,13 @@ def resumed(ctx: Any, job: JobDir, found: Inspection) -> Inspection:
     word = record["engine"].get("state")
     if word not in verdict.ENDED and word != verdict.FORGOTTEN:
         age_s = _SUPERVISED_AGE_S if found.supervised and not found.state.finished else snapshot.ASK_EVERY_S
-        wait_s = snapshot.WAIT_S if ctx.face == "cli" else _SERVER_WAIT_S
+        wait_s = snapshot.WAIT_S if ctx.face == "cli" else _patience_of_server()
         try:
             seen = snapshot.take(ctx.store, record, max_age_s=age_s, wait_s=wait_s)
         except (OSError, OutliveError):
-            seen = None
-        record = _noted(job, record, seen, found)
+            seen = snapshot.Snapshot("", time.time())  # squeue did not run
+        if seen is not None:
+            record = _noted(job, record, seen, found)
     word = record["engine"].get("state")
     if found.state.finished or (word not in verdict.ENDED and word != verdict.FORGOTTEN):
         return found
@@ -225,6 +227,13 @@ def resumed(ctx: Any, job: JobDir, found: Inspection) -> Inspection:
     return _judged(ctx, job, _recalled(job, record), found)
 
 
+def _patience_of_server() -> float:
+    """Return how long a server waits for Slurm's word: in its event loop not at all."""
+    import threading
+
+    return 0.0 if threading.current_thread() is threading.main_thread() else _SERVER_WAIT_S
+
+
 def _is_worth_asking(record: dict[str, Any], found: Inspection) -> bool:
     """Return whether Slurm may still tell its word for the end of a job that has ended, and has not
     told it yet."""
@@ -232,24 +241,34 @@ def _is_worth_asking(record: dict[str, Any], found: Inspection) -> bool:
     return record["engine"].get("state") not in verdict.ENDED and time.time() - ended < _REMEMBERED_S
 
 
-def _noted(job: JobDir, record: dict[str, Any], seen: snapshot.Snapshot | None, found: Inspection) -> dict[str, Any]:
+def _noted(job: JobDir, record: dict[str, Any], seen: snapshot.Snapshot, found: Inspection) -> dict[str, Any]:
     """Return the record with what Slurm said last; write it if that is news."""
     after = {**record, "engine": dict(record["engine"])}
-    if seen is None or seen.failed is not None:
-        since = record.get("unreachable_since") or timestamp(time.time() if seen is None else seen.at)
-        after["unreachable_since"] = since
+    if seen.failed is not None:
+        after["unreachable_since"] = record.get("unreachable_since") or timestamp(seen.at)
     else:
         after.pop("unreachable_since", None)
         entry = seen.jobs.get(job.job_id)
-        if entry is not None:
+        if entry is not None and not _is_old(entry, seen, found):
             after = _with_entry(after, entry)
-        elif not found.supervised and not found.state.finished and seen.at - record["submitted"] > _SETTLE_S:
+        elif (
+            entry is None
+            and not found.supervised
+            and not found.state.finished
+            and seen.at - record["submitted"] > _SETTLE_S
+        ):
             after["engine"]["state"] = verdict.FORGOTTEN
         if after["engine"]["state"] in (*verdict.ENDED, verdict.FORGOTTEN):
             after.setdefault("ended_seen", time.time())
     if after != record:
         _write(job, record, after)
     return after
+
+
+def _is_old(entry: snapshot.Entry, seen: snapshot.Snapshot, found: Inspection) -> bool:
+    """Return whether Slurm said that a job waits before the job started."""
+    started_at = found.state.started_at
+    return entry.state in verdict.WAITING and started_at is not None and seen.at < seconds_of(started_at)
 
 
 def _with_entry(after: dict[str, Any], entry: snapshot.Entry) -> dict[str, Any]:
@@ -390,6 +409,9 @@ def cancelled(ctx: Any, job: JobDir, found: Inspection) -> Generator[None, None,
         record_end(ctx.store, job, ended, found.definition)
         _scancel(job, record)
     return inspect_job(ctx.store, job)
+
+
+advice = refusal.waits_in_vain
 
 
 def forget(job: JobDir) -> None:

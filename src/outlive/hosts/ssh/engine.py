@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir, Locks
 
-SHARES_FILES, MIRRORS, TELLS_USE = False, True, True
+SHARES_FILES, MIRRORS = False, True
+TELLS_USE = ("status", "usage")
 _CHECK_S = 60.0
 _LISTENS_S = _ANSWERS_S = 5.0
 _HOME = "~"

@@ -28,14 +28,14 @@ def machine_of(found: Inspection) -> str:
     return str(record.get("name"))
 
 
-def looked(found: Inspection, job: JobDir) -> Waiting[dict[str, Any]]:
-    """Ask the host of a job what the job uses now. Return {usage, descendants}, each only if it is
-    known."""
+def looked(found: Inspection, job: JobDir, verb: str) -> Waiting[dict[str, Any]]:
+    """Ask the host of a job what the job uses now, if it is to be asked for this verb. Return
+    {usage, descendants}, each only if it is known."""
     if not found.supervised or found.definition.host is None:
         return {}
     from outlive.hosts import engines
 
-    if not engines.tells_use(job, found.definition):
+    if not engines.tells_use(job, found.definition, verb):
         return {}
     from outlive.jobs.interaction import stdin
 
@@ -58,6 +58,10 @@ def hint(found: Inspection, job: JobDir) -> str | None:
     if where.get("reachable") is False:
         return f"Host {where['host']} is out of reach since {where['unreachable_since']}; this is what was known then."
     if "queue" in where:
-        why = f" ({where['queue']['reason']})" if where["queue"].get("reason") else ""
-        return f"It waits for its start on {where['host']}{why}. wait tells when it ends; kill cancels it."
+        from outlive.hosts import engines
+
+        reason = where["queue"].get("reason")
+        why = f" ({reason})" if reason else ""
+        then = engines.advice(job, found.definition, reason) or "wait tells when it ends; kill cancels it."
+        return f"It waits for its start on {where['host']}{why}. {then}"
     return None

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 # Of a job in an allocation: asks its engine why the command was ended by a signal that is not ours.
 # Returns the reason and a sentence; None if the engine knows of nothing
 ask_engine: Callable[[], tuple[str, str] | None] | None = None
+# Of a job in an allocation: what the path of a control group holds that is the engine's own for this job
+engine_group: str | None = None
 _KILLED = 137  # what a shell tells of a child that SIGKILL ended: 128 + 9
 
 
@@ -37,7 +39,8 @@ def judged(ended: State) -> State:
         return ended
     if by_signal and (_is_its_own(group.path, ended.job_id) or _is_named(ended)):
         return ended.replace(reason="oom", message=_reached(ended) or "the kernel ended it because memory ran out")
-    if ended.reason == "exit" and ended.job_group is not None and (reached := _reached(ended)):
+    own = ended.job_group is not None or _is_its_own(group.path, ended.job_id)
+    if ended.reason == "exit" and own and (reached := _reached(ended)):
         return ended.replace(reason="oom", message=reached)  # 137 is what a shell says of it
     processes = "a process" if kills == 1 else f"{kills} processes"
     return ended.replace(message=f"memory ran out: the kernel ended {processes} of its control group while it ran")
@@ -46,15 +49,15 @@ def judged(ended: State) -> State:
 def _reached(ended: State) -> str | None:
     """Return the sentence about a job that was ended at its own limit of memory; None for others."""
     limit = (ended.resources or {}).get("memory", {})
-    if limit.get("applied") != "cgroup":
+    if limit.get("applied") not in ("cgroup", "engine"):
         return None
     return f"the kernel ended it: its processes took all of the {limit['value']:,} bytes of memory that it may have"
 
 
 def _is_its_own(path: str, job_id: str) -> bool:
     """Return whether the control group holds nothing but this job: its systemd scope, or the group
-    that its limits made."""
-    return f"/outlive-{job_id}" in path
+    that its limits made, or the engine's."""
+    return f"/outlive-{job_id}" in path or (engine_group is not None and engine_group in path)
 
 
 def _is_named(ended: State) -> bool:

@@ -1,0 +1,62 @@
+"""The other end of a control connection: a step in the allocation, connected to the supervisor.
+
+`python -m outlive.far.step ROOT ID`: carry frames between stdin, stdout and the job's control
+socket (hosts/relay.py). What only a process on this node can see is answered here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from outlive import fastjson
+from outlive.errors import OutliveError
+from outlive.hosts import relay
+from outlive.store.job_dir import CONTROL
+from outlive.system import fds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def main(root: str, job_id: str) -> int:
+    sock = fds.new_socket()
+    io = os.open(os.path.join(root, job_id, os.path.dirname(CONTROL)), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        sock.connect(fds.socket_path(io, os.path.basename(CONTROL)))
+    finally:
+        os.close(io)
+    relay.carry(sock, sys.stdin.buffer, sys.stdout.buffer, answered=lambda message: _answered(message, root, job_id))
+    return 0
+
+
+def _answered(message: bytes, root: str, job_id: str) -> bytes | None:
+    """Return the answer to a request that is none of the supervisor's; None to all others."""
+    if fastjson.loads(message).get("op") != "usage":
+        return None
+    try:
+        answer = {"ok": True, **_used(root, job_id)}
+    except (OSError, OutliveError) as error:
+        answer = {"ok": False, "code": "io_error", "message": str(error), "retryable": True}
+    return fastjson.dumps(answer).encode()
+
+
+def _used(root: str, job_id: str) -> dict[str, Any]:
+    """Return what the job uses now."""
+    from outlive.jobs import job_answer  # late: most requests are the supervisor's
+    from outlive.jobs.diagnosis import use
+    from outlive.store.inspect import inspect_job
+    from outlive.store.job_dir import JobDir
+    from outlive.store.output.merged import Output
+    from outlive.store.root import Store
+
+    store = Store.existing(root)
+    with JobDir.open(store, job_id) as job, Output(job) as output:
+        found = inspect_job(store, job)
+        found.elsewhere = False  # here are its processes
+        return {"usage": use.of_job(found, job, output), "descendants": job_answer.living(found, job)}
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
