@@ -45,6 +45,7 @@ SHORT_ID_CHARS = 8
 LISTED_PROCESSES = 20  # of those that a kill ended or left alive
 CANDIDATES = 20  # ids listed by ambiguous_job_id
 NOTICES = 20  # jobs told of with one answer; the others come with the next
+GC_MAX_PERCENT = 10  # of its file system that a store takes before automatic gc deletes finished jobs
 GC_LISTED_JOBS = 500  # `jobs` of one gc answer
 SILENT_MS = 5_000  # a running job that has been silent for this long is diagnosed
 RETRY_MS = (1_000, 60_000)  # bounds of retry_after_ms

@@ -53,7 +53,7 @@ def _aged(cli: Cli, root: Path, days: float, *words: str) -> str:
 
 def _left(root: Path) -> set[str]:
     """Everything in the root but what belongs to the root itself."""
-    return {name for name in os.listdir(root) if name not in (".live", ".dedupe.lock")}
+    return {name for name in os.listdir(root) if name not in (".live", ".dedupe.lock", ".collected", ".deleted")}
 
 
 # --- clear ---------------------------------------------------------------------------------------------------------

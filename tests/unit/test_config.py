@@ -221,18 +221,28 @@ def test_a_file_that_cannot_be_read_is_refused() -> None:
     assert str(path) in refused().message
 
 
-def test_only_what_is_set_is_kept_to_without_a_call_of_gc() -> None:
-    assert load().bounds() is None
-    assert load(OUTLIVE_GC_OLDER_THAN="2d").bounds() == {"older_than_s": 172_800, "max_jobs": None, "max_bytes": None}
-    found = load("[gc]\nmax_jobs = 0\nmax_bytes = 5\n")
-    assert found.bounds() == {"older_than_s": None, "max_jobs": None, "max_bytes": 5}
-    assert load("[gc]\nmax_jobs = 0\n").bounds() is None, "0 is no bound"
+def test_the_share_of_the_file_system_and_what_is_set_are_kept_to_without_a_call_of_gc() -> None:
+    share = {"older_than_s": None, "max_jobs": None, "max_bytes": None, "max_percent": 10}
+    assert load().bounds() == share
+    assert load(OUTLIVE_GC_OLDER_THAN="2d").bounds() == share | {"older_than_s": 172_800}
+    assert load("[gc]\nmax_jobs = 0\nmax_bytes = 5\n").bounds() == share | {"max_bytes": 5}
+    assert load("[gc]\nmax_percent = 0.5\n").bounds() == share | {"max_percent": 0.5}
+    assert load("[gc]\nmax_percent = 0\n").bounds() is None, "0 is no bound"
     assert load("[gc]\nmax_jobs = 3\nautomatic = false\n").bounds() is None
-    assert load("[gc]\nautomatic = true\n").bounds() is None
+    assert load("[gc]\nautomatic = true\n").bounds() == share
 
 
 @pytest.mark.parametrize(
-    "line", ["max_jobs = -1", "max_bytes = 1.5", "max_bytes = true", 'older_than = "7"', 'automatic = "yes"']
+    "line",
+    [
+        "max_jobs = -1",
+        "max_percent = 101",
+        "max_percent = -1",
+        "max_bytes = 1.5",
+        "max_bytes = true",
+        'older_than = "7"',
+        'automatic = "yes"',
+    ],
 )
 def test_a_bound_that_makes_no_sense_is_refused_before_anything_is_deleted(line: str) -> None:
     refused(f"[gc]\n{line}\n")

@@ -71,6 +71,8 @@ KEYS: dict[str, dict[str, tuple[str, Any]]] = {
         "older_than": ("string", limits.GC_OLDER_THAN),
         "max_jobs": ("integer", None),
         "max_bytes": ("integer", None),
+        # Of the file system that the job root is on; 0: no limit
+        "max_percent": ("number", limits.GC_MAX_PERCENT),
         # The other settings of this section are enforced without a call of gc
         "automatic": ("boolean", True),
     },
@@ -112,19 +114,16 @@ class Config:
         return {key: value for (section, key), value in self._values.items() if section == "hosts"}
 
     def bounds(self) -> dict[str, Any] | None:
-        """Return the bounds that automatic collection enforces (store/cleanup/policy.py): those
-        that were set, never a default of ours. None if none was set, so that nothing is deleted
-        without being asked for."""
-        if not self.get("gc", "automatic") or not any(
-            self.is_set("gc", key) for key in ("older_than", "max_jobs", "max_bytes")
-        ):
+        """Return the bounds that automatic gc enforces (store/cleanup/policy.py): the share of the
+        file system, and those that were set. None if there is none."""
+        if not self.get("gc", "automatic"):
             return None
         older_than_s = None
         if self.is_set("gc", "older_than"):
             from outlive.core.units import duration_ms
 
             older_than_s = duration_ms(self.get("gc", "older_than"), "gc.older_than", bare_unit=None) / 1000
-        bounds = {key: self.get("gc", key) or None for key in ("max_jobs", "max_bytes")}  # 0: no limit
+        bounds = {key: self.get("gc", key) or None for key in ("max_jobs", "max_bytes", "max_percent")}  # 0: no limit
         found = {"older_than_s": older_than_s, **bounds}
         return found if any(bound is not None for bound in found.values()) else None
 

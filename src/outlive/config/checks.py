@@ -71,6 +71,14 @@ def set_renamed(values: dict[tuple[str, str], Any], section: str, key: str, valu
     values.setdefault((section, new_key), meanings[value])
 
 
+# Least and most of numbers, where that is not 0 and any
+_RANGES: dict[tuple[str, str], tuple[int | None, int | None]] = {
+    ("audit", "max_bytes"): (limits.MIN_AUDIT_BYTES, None),
+    ("audit", "files"): (1, None),
+    ("gc", "max_percent"): (None, 100),
+}
+
+
 def checked(section: str, key: str, value: Any, where: str) -> Any:
     """Return the value of a key as it is used. Errors: config_error."""
     kind = KEYS[section][key][0]
@@ -91,10 +99,11 @@ def checked(section: str, key: str, value: Any, where: str) -> Any:
         raise mistake(f"{where}: {section}.{key} must be {kind.replace('|', ' or ')}, not {value!r}")
     if (section, key) == ("exec", "quota_bytes") and 0 < value < limits.MIN_QUOTA_BYTES:
         raise mistake(f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}")
-    if (section, key) == ("audit", "max_bytes") and value < limits.MIN_AUDIT_BYTES:
-        raise mistake(f"{where}: audit.max_bytes is at least {limits.MIN_AUDIT_BYTES}, not {value}")
-    if (section, key) == ("audit", "files") and value < 1:
-        raise mistake(f"{where}: audit.files is at least 1, not {value}")
+    least, most = _RANGES.get((section, key), (None, None))
+    if least is not None and value < least:
+        raise mistake(f"{where}: {section}.{key} is at least {least}, not {value}")
+    if most is not None and value > most:
+        raise mistake(f"{where}: {section}.{key} is at most {most}, not {value}")
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
         raise mistake(f"{where}: serve.workdir is an absolute path, not {value!r}")
     if (section, key) == ("policy", "default"):

@@ -47,7 +47,15 @@ def open_by_id(ctx: Context, text: str) -> JobDir:
 
     Errors: as `open_job`.
     """
-    return JobDir.open(ctx.store, ctx.store.find(text, None if ctx.wall is None else lambda found: _exists(ctx, found)))
+    try:
+        job_id = ctx.store.find(text, None if ctx.wall is None else lambda found: _exists(ctx, found))
+        return JobDir.open(ctx.store, job_id)
+    except OutliveError as error:
+        if error.code != "job_not_found":
+            raise
+        from outlive.jobs.diagnosis import deleted  # late: for a mistake alone
+
+        raise deleted.explained(ctx, text, error) from error
 
 
 def open_exactly(ctx: Context, text: str, verb: str, why: str) -> JobDir:

@@ -71,6 +71,11 @@ def is_elsewhere(definition: Definition, state: State | None) -> bool:
     return machine.is_other(state.machine)
 
 
+def is_foreign(definition: Definition, state: State) -> bool:
+    """Return whether another machine both defined a job and ran it: a root that machines share."""
+    return machine.is_other(state.machine) and machine.is_other(definition.machine)
+
+
 def inspect_job(store: Store, job: JobDir) -> Inspection:
     """Return what is true of a job. If it ended while no supervisor was alive, write that end down
     (under the lock, so that only one reader does)."""

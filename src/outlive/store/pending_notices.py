@@ -365,6 +365,11 @@ def _names(store: Store) -> list[str]:
         os.close(fd)
 
 
+def waiting_ids(store: Store) -> frozenset[str]:
+    """Return the jobs that a client is still to be told of."""
+    return frozenset(job_id for name in _names(store) for job_id in _Box(store, name).ids())
+
+
 def forget_removed(store: Store) -> None:
     """Delete the entries of jobs that no longer exist: their clients never came back. Delete the
     boxes that are empty then, unless their connections live."""

@@ -20,7 +20,6 @@ TEMPORARY = ".tmp-"
 TRASH = ".gc-"
 _TRASH_CHARS = 6  # behind the id of what is being deleted
 _LINKS = 40  # on the way to a root, as in path_resolution(7)
-COLLECTED = ".collected"  # its time says when automatic gc last ran
 
 
 def default_path(env: Mapping[str, str]) -> str:

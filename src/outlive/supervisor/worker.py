@@ -189,15 +189,10 @@ def is_time_to_collect(request: Request) -> bool:
     if request.bounds is None:
         return False
     try:
-        from outlive.store.cleanup.automatic import is_time  # late, as below: few jobs end in this
+        from outlive.store.cleanup import due  # late, as below: no caller waits for this
         from outlive.store.cleanup.policy import Bounds
-        from outlive.store.root import Store
 
-        store = Store.existing(request.root)
-        try:
-            return is_time(store, Bounds.of(request.bounds))
-        finally:
-            store.close()
+        return due.look(request.root, Bounds.of(request.bounds))
     except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others
         _report_collection(request, error)
         return False
@@ -214,7 +209,7 @@ def collect(request: Request) -> None:
 
         assert request.bounds is not None
         os.nice(_GC_NICE)  # for good: only root may go back
-        automatic.collect(Store.existing(request.root), Bounds.of(request.bounds))
+        automatic.collect(Store.existing(request.root), Bounds.of(request.bounds), request.audit)
     except Exception as error:  # noqa: BLE001
         _report_collection(request, error)
 

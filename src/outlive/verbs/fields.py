@@ -288,9 +288,11 @@ FIELDS: dict[str, Schema] = {
         {
             "max_jobs": maybe_count("Finished jobs; null: any number."),
             "max_bytes": maybe_count("Bytes of all jobs together; null: any number."),
+            "max_percent": of(["number", "null"], "Part of the file system; null: any."),
+            "share_bytes": maybe_count("That part in bytes; null: no limit, or the file system does not say its size."),
         },
     ),
-    "automatic": flag("Does the configuration have old jobs deleted without a call of gc?"),
+    "automatic": flag("Are jobs deleted without a call of gc?"),
     "leftovers": count("Half-made and half-deleted directories cleaned up."),
     "notification": object_of(
         "Where the end of the job is reported.",

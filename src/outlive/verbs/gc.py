@@ -11,9 +11,12 @@ from outlive.errors import OutliveError, argument
 from outlive.jobs import lookup
 from outlive.store import inspect
 from outlive.store.cleanup import delete as store_gc
-from outlive.store.cleanup.policy import Bounds, Ended, surplus
+from outlive.store.cleanup import due
+from outlive.store.cleanup.deletions import Deletions
+from outlive.store.cleanup.policy import Bounds, Ended, Share, surplus
+from outlive.store.pending_notices import waiting_ids
 from outlive.system import parallel
-from outlive.verbs.spec import BOOL, INT, STR, Arg, Verb
+from outlive.verbs.spec import BOOL, FLOAT, INT, STR, Arg, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,21 +35,24 @@ def gc(
     dry_run: bool = False,
     max_jobs: int | None = None,
     max_bytes: int | None = None,
+    max_percent: float | None = None,
 ) -> Waiting[dict[str, Any]]:
-    """Delete jobs that ended before the window, and those that ended first until `max_jobs` and
-    `max_bytes` hold."""
+    """Delete jobs that ended before the window, and those that ended first until `max_jobs`,
+    `max_bytes` and `max_percent` hold."""
     window, source = _window(ctx, older_than)
-    bounds = Bounds(
-        duration_ms(window, argument("older_than"), bare_unit=None) / 1000,
-        (ctx.config.get("gc", "max_jobs") if max_jobs is None else max_jobs) or None,  # 0: no limit
-        (ctx.config.get("gc", "max_bytes") if max_bytes is None else max_bytes) or None,
-    )
+    given: dict[str, Any] = {"max_jobs": max_jobs, "max_bytes": max_bytes, "max_percent": max_percent}
+    # 0: no limit
+    most: dict[str, Any] = {
+        key: (ctx.config.get("gc", key) if value is None else value) or None for key, value in given.items()
+    }
+    bounds = Bounds(duration_ms(window, argument("older_than"), bare_unit=None) / 1000, **most)
     if not dry_run:
-        ctx.note("gc", older_than=window, max_jobs=bounds.max_jobs, max_bytes=bounds.max_bytes)
+        ctx.note("gc", older_than=window, **most)
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
     yield from sweep.survey(lookup.job_ids(ctx))  # newest first
-    yield from sweep.delete(bounds)
+    limit, _ = due.room(ctx.store.fd, bounds.max_percent)
+    yield from sweep.delete(bounds, limit)
     return {
         "root": ctx.store.path,
         "dry_run": dry_run,
@@ -56,7 +62,7 @@ def gc(
         # Leftovers no longer tell whose they were, so callers behind a wall neither delete nor
         # count them
         "leftovers": store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
-        "bounds": _bounds(bounds),
+        "bounds": most | {"share_bytes": limit},
         "automatic": ctx.config.bounds() is not None,
     }
 
@@ -67,10 +73,6 @@ def _window(ctx: Context, given: str | None) -> tuple[str, str]:
     return ctx.config.get("gc", "older_than"), "config" if ctx.config.is_set("gc", "older_than") else "default"
 
 
-def _bounds(bounds: Bounds) -> dict[str, int | None]:
-    return {"max_jobs": bounds.max_jobs, "max_bytes": bounds.max_bytes}
-
-
 class _Sweep:
     """Surveys every job of the root first, then deletes; the job that ended first goes first."""
 
@@ -78,8 +80,11 @@ class _Sweep:
         self._ctx = ctx
         self._dry_run = dry_run
         self._states: dict[str, str] = {}
+        self._scopes: dict[str, str | None] = {}
+        self._unread = waiting_ids(ctx.store)
         self._ended: list[Ended] = []
-        self._other_bytes = 0  # of the caller's jobs that cannot be deleted
+        # Of the caller's jobs that cannot be deleted, and of those of this machine
+        self._other_bytes = self._kept_bytes = 0
         self._used_jobs = self._used_bytes = 0
         self._deleted = self._skipped = self._freed = self._foreign = 0
         self._jobs: list[dict[str, Any]] = []
@@ -114,6 +119,7 @@ class _Sweep:
         if self._ctx.face == "mcp" and found.definition.owner != self._ctx.owner:
             self._foreign += 1
             return
+        foreign = inspect.is_foreign(found.definition, state)
         ended = state.finished_at or state.updated_at
         why = None
         if not state.finished:
@@ -124,19 +130,27 @@ class _Sweep:
             why = "when it ended is not known"
         if why is not None:
             self._other_bytes += size
+            self._kept_bytes += 0 if foreign else size
             self._skip(job_id, state.state, why, size)
             return
         self._states[job_id] = state.state
-        self._ended.append(Ended(job_id, seconds_of(ended), size))
+        self._scopes[job_id] = found.definition.scope
+        unread = job_id in self._unread
+        self._ended.append(Ended(job_id, seconds_of(ended), size, unread=unread, foreign=foreign))
 
-    def delete(self, bounds: Bounds) -> Waiting[None]:
-        """Delete those of the caller's jobs that are beyond the bounds."""
-        gone = dict(surplus(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes))
+    def delete(self, bounds: Bounds, limit: int | None) -> Waiting[None]:
+        """Delete those of the caller's jobs that are beyond the bounds. `limit`: the bytes of their
+        share of the file system."""
+        share = None if limit is None else Share(limit, self._kept_bytes)
+        gone = dict(surplus(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes, share=share))
         self._surplus = len(gone)
-        for one, freed in parallel.each(self._delete, gone):
-            yield None
-            self._handled += 1
-            self._count(one, gone[one], freed)
+        with Deletions(self._ctx.store, "gc") as told:
+            for one, freed in parallel.each(self._delete, gone):
+                yield None
+                self._handled += 1
+                self._count(one, gone[one], freed)
+                if isinstance(freed, int) and not self._dry_run:
+                    told.note(one.job_id, self._scopes[one.job_id], gone[one], freed)
         for one in self._ended:
             if one not in gone:
                 self._skip(one.job_id, self._states[one.job_id], "it is within the window", one.bytes)
@@ -203,6 +217,8 @@ VERB = Verb(
         Arg("max_jobs", INT, "Keep at most this many finished jobs, the newest; 0: no limit.", minimum=0, hidden="mcp", metavar="N"),
         Arg("max_bytes", INT, "Keep jobs of at most this many bytes in all; the job that ended first goes first. 0: no limit.", minimum=0,
             hidden="mcp", metavar="SIZE"),
+        Arg("max_percent", FLOAT, f"Keep jobs of at most this part of the file system (default {limits.GC_MAX_PERCENT}); "
+            "those of the last day go only if nothing else helps. 0: no limit.", minimum=0, hidden="mcp", metavar="PERCENT"),
     ),
     right=CONTROL,
     result="root dry_run older_than older_than_source deleted skipped out_of_scope freed_bytes used_jobs used_bytes "

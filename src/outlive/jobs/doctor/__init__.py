@@ -7,7 +7,19 @@ A check takes the `Place` and returns a `Finding`.
 from __future__ import annotations
 
 from outlive.errors import OutliveError
-from outlive.jobs.doctor import audit, clients, install, jobs, kernel, processes, resources, root, sandbox, systemd
+from outlive.jobs.doctor import (
+    audit,
+    cleanup,
+    clients,
+    install,
+    jobs,
+    kernel,
+    processes,
+    resources,
+    root,
+    sandbox,
+    systemd,
+)
 from outlive.jobs.doctor.finding import Finding, warn
 
 TYPE_CHECKING = False
@@ -23,6 +35,7 @@ CHECKS: dict[str, Callable[[Place], Finding]] = {
     "root": root.root,
     "file_system": root.file_system,
     "space": root.space,
+    "gc": cleanup.automatic,
     "jobs": jobs.jobs,
     "supervision": jobs.supervision,
     "processes": processes.processes,

@@ -81,8 +81,8 @@ def space(place: Place) -> Finding:
     free, files = found.f_bavail * found.f_frsize, found.f_favail if found.f_files else None
     quota = limits.QUOTA_BYTES if place.config is None else place.config.get("exec", "quota_bytes")
     facts = {"free_bytes": free, "free_files": files, "quota_bytes": quota}
-    told = f"{_gib(free)} free" + ("" if files is None else f", room for {files:,} files")
-    told += f"; a job may keep {_gib(quota)} of output" if quota else "; a job may keep all of its output"
+    told = f"{size(free)} free" + ("" if files is None else f", room for {files:,} files")
+    told += f"; a job may keep {size(quota)} of output" if quota else "; a job may keep all of its output"
     if free < _SMALL_BYTES or (files is not None and files < _FEW_FILES // 10):
         advice = "Free some space: `outlive gc --older-than 7d` deletes old finished jobs."
         return fail(told, advice, **facts)
@@ -95,5 +95,6 @@ def space(place: Place) -> Finding:
     return ok(told, **facts)
 
 
-def _gib(count: int) -> str:
+def size(count: int) -> str:
+    """Return a number of bytes in words."""
     return f"{count / 1024**3:.1f} GiB" if count >= 1024**3 // 10 else f"{count / 1024**2:.0f} MiB"

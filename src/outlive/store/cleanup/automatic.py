@@ -1,9 +1,9 @@
-"""Automatic gc: finished jobs beyond the configured bounds are deleted without a call of `gc`.
+"""Automatic gc: finished jobs beyond the bounds are deleted without a call of `gc`.
 
 The supervisor of a job does it after the job is over, all sinks were notified and the locks are
 released: no caller waits for that process, it knows the bounds of the caller that started the job,
 and where no jobs end nothing grows. One process at a time collects in a root, and not too often: it
-holds a lock on `.collected`, whose time says when the last one did.
+holds a lock on `.collected`, which says when the last one did (due.py).
 """
 
 from __future__ import annotations
@@ -16,48 +16,55 @@ from outlive.core.ids import id_time_ms
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.store import inspect
-from outlive.store.cleanup import delete
-from outlive.store.cleanup.policy import Ended, surplus
+from outlive.store.cleanup import delete, due
+from outlive.store.cleanup.deletions import Deletions
+from outlive.store.cleanup.policy import GRACE_S, Ended, Share, surplus
 from outlive.store.job_dir import JobDir
-from outlive.store.root import COLLECTED, Store
+from outlive.store.pending_notices import waiting_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from outlive.store.cleanup.policy import Bounds
+    from typing import Any
 
-GC_AGE_EVERY_S = 3_600.0  # seconds between two collections where only the age is bounded
-GC_EVERY_S = 60.0  # where the number or the bytes are bounded, because a store may grow fast
+    from outlive.core.records import State
+    from outlive.store.cleanup.policy import Bounds
+    from outlive.store.root import Store
+
 GC_WORK_S = 20.0  # no further job is deleted after this; the next collection goes on
-GC_GRACE_S = 300.0  # a finished job is kept this long for the callers that waited for its end
 # After a pause this long, or a jump of the clock, the first collection deletes nothing
 GC_PAUSE_S = 7 * 86_400.0
+# Above its share a store is brought down to nine tenths of it, so that the next jobs find room
+_TARGET = 0.9
+_FILE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
-# Size of `.collected`: 0 is a new file. After a sweep that was cut short the next call goes on at
-# once; the file's time says nothing of that, because it guards against jumps of the clock.
-_WHOLE, _CUT_SHORT = 1, 2
 
-
-def collect(store: Store, bounds: Bounds) -> int:
+def collect(store: Store, bounds: Bounds, audit: dict[str, Any] | None = None) -> int:
     """Delete the jobs beyond the bounds; return how many. 0 also if it is not time yet, if another
-    process is at it, or if the root cannot be written."""
+    process is at it, or if the root cannot be written. `audit`: where it is recorded."""
     now = time.time()
     try:
-        stamp = os.open(COLLECTED, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=store.fd)
+        stamp = os.open(due.COLLECTED, _FILE, 0o600, dir_fd=store.fd)
     except OSError:
         return 0
     try:
         fcntl.flock(stamp, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        last = os.fstat(stamp)
-        if not _is_due(last, bounds, now):
+        last = due.Last(stamp)
+        if not due.is_due(store.fd, last, bounds, now):
             return 0
+        paused = bounds.has_others and not last.is_new and now - last.at > GC_PAUSE_S
         # Stamp first: a collection that is killed over a damaged job must not be killed over it at
         # every end of a job
-        _stamp(stamp, _WHOLE)
-        if last.st_size and now - last.st_mtime > GC_PAUSE_S:
+        last.cut_short = False
+        if bounds.has_others:
+            last.at = now
+        if bounds.max_percent is not None:
+            last.measured_at = int(now)
+        last.write(stamp)
+        if paused:
             return 0
-        deleted, whole = _sweep(store, bounds, now)
-        if not whole:
-            _stamp(stamp, _CUT_SHORT)
+        with Deletions(store, "automatic", audit) as told:
+            deleted, last.cut_short = _sweep(store, bounds, now, last, told)
+        last.write(stamp)
         return deleted
     except OSError:  # locked, or read-only since
         return 0
@@ -65,82 +72,106 @@ def collect(store: Store, bounds: Bounds) -> int:
         os.close(stamp)
 
 
-def is_time(store: Store, bounds: Bounds) -> bool:
-    """Return whether `collect` would look for jobs to delete now."""
-    try:
-        return _is_due(os.stat(COLLECTED, dir_fd=store.fd, follow_symlinks=False), bounds, time.time())
-    except OSError:
-        return True
-
-
-def _is_due(last: os.stat_result, bounds: Bounds, now: float) -> bool:
-    every_s = GC_AGE_EVERY_S if bounds.max_jobs is None and bounds.max_bytes is None else GC_EVERY_S
-    # A time in the future was written before the clock was set back
-    return last.st_size in (0, _CUT_SHORT) or not 0 <= now - last.st_mtime < every_s
-
-
-def _stamp(stamp: int, size: int) -> None:
-    """Give `.collected` the present time and this size (_WHOLE or _CUT_SHORT)."""
-    os.ftruncate(stamp, size)
-    os.utime(stamp)
-
-
-def _sweep(store: Store, bounds: Bounds, now: float) -> tuple[int, bool]:
-    """Return the number of jobs deleted, and whether the sweep came to its end."""
+def _sweep(store: Store, bounds: Bounds, now: float, last: due.Last, told: Deletions) -> tuple[int, bool]:
+    """Return the number of jobs deleted, and whether there was no time for all. `last` takes in
+    what the store was measured at."""
+    began = time.monotonic()
     delete.clean(store, dry_run=False)
-    ended, others = _survey(store, bounds, now)
+    limit, free = due.room(store.fd, bounds.max_percent)
+    used = 0 if limit is None else due.disk_bytes(store.path, store.fd, store.ids())
+    if limit is not None and used <= limit:
+        last.measured(used, free, began)
+        limit = None
+    survey = _Survey(store, bounds, now, sizes=limit is not None)
     # Begun here: a survey that takes longer must not end every sweep before its first job
     until = time.monotonic() + GC_WORK_S
-    deleted = 0
-    for one, _ in surplus(ended, bounds, now=now, other_bytes=others):
+    deleted, cut_short = 0, False
+    for one, why in survey.beyond(bounds, limit):
         if time.monotonic() >= until:
-            return deleted, False
+            cut_short = True
+            break
         # Callers that waited for it are reading it. (A job that ended in the future ended before
         # the clock was set back.)
-        if 0 <= now - one.at < GC_GRACE_S:
+        if 0 <= now - one.at < GRACE_S:
             continue
         try:
-            with JobDir.open(store, one.job_id) as job:
-                delete.delete(store, job)
+            used -= _delete(store, one.job_id, why, told)
         except (OSError, OutliveError):  # held again, or deleted by another process
             continue
         deleted += 1
-    return deleted, True
+    if limit is not None:
+        last.measured(used, due.room(store.fd, None)[1], began)
+    return deleted, cut_short
 
 
-def _survey(store: Store, bounds: Bounds, now: float) -> tuple[list[Ended], int]:
-    """Return the finished jobs that may be too many, and the bytes of all others. Opens no more
-    jobs than the bounds need."""
-    ids = sorted(store.ids())
-    if bounds.max_bytes is None and (bounds.max_jobs is None or len(ids) <= bounds.max_jobs):
+def _delete(store: Store, job_id: str, why: str, told: Deletions) -> int:
+    with JobDir.open(store, job_id) as job:
+        scope = job.read_meta().scope
+        freed = delete.delete(store, job)
+    told.note(job_id, scope, why, freed)
+    return freed
+
+
+class _Survey:
+    """The jobs of a root as the bounds see them. Opens no more jobs than the bounds need."""
+
+    def __init__(self, store: Store, bounds: Bounds, now: float, *, sizes: bool) -> None:
+        """`sizes`: the bytes of each job are needed, and whether it counts towards the share."""
+        self._store = store
+        self._now = now
+        self._share = sizes
+        self._sizes = sizes or bounds.max_bytes is not None
+        self._ended: list[Ended] = []
+        self._other_bytes = self._kept_bytes = 0  # of jobs that stay: of all, and of this machine's
+        self._unread = waiting_ids(store) if sizes else frozenset()
+        for job_id in self._ids(bounds):
+            self._take(job_id)
+
+    def _ids(self, bounds: Bounds) -> list[str]:
+        ids = sorted(self._store.ids())
+        if self._sizes or (bounds.max_jobs is not None and len(ids) > bounds.max_jobs):
+            return ids
+        if bounds.older_than_s is None:
+            return []
         # A job is older than its end: only those that began long enough ago can have ended long
         # enough ago
-        cutoff_ms = (now - (bounds.older_than_s or 0)) * 1000
-        ids = [] if bounds.older_than_s is None else [one for one in ids if id_time_ms(one) < cutoff_ms]
-    ended, others = [], 0
-    for job_id in ids:
+        cutoff_ms = (self._now - bounds.older_than_s) * 1000
+        return [one for one in ids if id_time_ms(one) < cutoff_ms]
+
+    def _take(self, job_id: str) -> None:
+        foreign = False
         try:
-            with JobDir.open(store, job_id) as job:
-                size = job.disk_bytes() if bounds.max_bytes is not None else 0
-                at = _ended_at(store, job)
-                if at is not None and _is_needed(store, job):
+            with JobDir.open(self._store, job_id) as job:
+                size = job.disk_bytes() if self._sizes else 0
+                state = _final(self._store, job)
+                foreign = self._share and inspect.is_foreign(job.read_meta(), state)
+                at = _ended_at(state)
+                if at is not None and _is_needed(self._store, job):
                     at = None
         # A link, damaged, deleted meanwhile, or of a newer version
         except (OSError, OutliveError, ValueError):
-            continue
-        if at is None:
-            others += size
-        else:
-            ended.append(Ended(job_id, at, size))
-    return ended, others
+            return
+        if at is not None:
+            self._ended.append(Ended(job_id, at, size, unread=job_id in self._unread, foreign=foreign))
+            return
+        self._other_bytes += size
+        self._kept_bytes += 0 if foreign else size
+
+    def beyond(self, bounds: Bounds, limit: int | None) -> list[tuple[Ended, str]]:
+        """Return the jobs to delete, each with the bound that it exceeds. `limit`: how many bytes
+        are the share of the file system; None where the store is below it."""
+        share = None if limit is None else Share(limit, self._kept_bytes, int(limit * _TARGET))
+        return surplus(self._ended, bounds, now=self._now, other_bytes=self._other_bytes, share=share)
 
 
-def _ended_at(store: Store, job: JobDir) -> float | None:
-    """Return when a job ended (Unix seconds); None if it has not, or if that cannot be read."""
+def _final(store: Store, job: JobDir) -> State:
+    """Return the state of a job, which may have been running when the machine went down."""
     state = job.read_state()
-    if state is None or not state.finished:
-        # It may have been running when the machine went down
-        state = inspect.inspect_job(store, job).state
+    return inspect.inspect_job(store, job).state if state is None or not state.finished else state
+
+
+def _ended_at(state: State) -> float | None:
+    """Return when a job ended (Unix seconds); None if it has not, or if that is not known."""
     stamp = state.finished_at or state.updated_at
     return seconds_of(stamp) if state.finished and stamp else None
 

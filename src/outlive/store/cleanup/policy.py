@@ -1,5 +1,5 @@
-"""Which finished jobs are too many: by age, by number, and by the bytes of the whole store.
-Decides; deletes nothing."""
+"""Which finished jobs are too many: by age, by number, by the bytes of the whole store, and by its
+share of the file system. Decides; deletes nothing."""
 
 from __future__ import annotations
 
@@ -8,40 +8,76 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+# Seconds since the end of a job. A younger one is not deleted for the share of the file system, ...
+GRACE_S = 300.0
+LAST_DAY_S = 86_400.0  # ... and one that is younger than this only if there is no other way
+_OLD, _UNREAD, _LAST_DAY = range(3)  # in this order jobs are deleted for the share
+
 
 class Bounds:
-    """What is to be kept. `older_than_s`: seconds since a job's end. None in any of them means no
-    bound."""
+    """What is to be kept. `older_than_s`: seconds since a job's end; `max_percent`: of the file
+    system. None in any of them means no bound."""
 
-    __slots__ = ("max_bytes", "max_jobs", "older_than_s")
+    __slots__ = ("max_bytes", "max_jobs", "max_percent", "older_than_s")
 
-    def __init__(self, older_than_s: float | None, max_jobs: int | None, max_bytes: int | None) -> None:
+    def __init__(
+        self,
+        older_than_s: float | None,
+        max_jobs: int | None,
+        max_bytes: int | None,
+        max_percent: float | None = None,
+    ) -> None:
         self.older_than_s = older_than_s
         self.max_jobs = max_jobs
         self.max_bytes = max_bytes
+        self.max_percent = max_percent
+
+    @property
+    def has_others(self) -> bool:
+        """Return whether there is a bound besides the share of the file system."""
+        return (self.older_than_s, self.max_jobs, self.max_bytes) != (None, None, None)
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Bounds:
         """Return the bounds that `to_dict` gave."""
-        return cls(found.get("older_than_s"), found.get("max_jobs"), found.get("max_bytes"))
+        return cls(found.get("older_than_s"), found.get("max_jobs"), found.get("max_bytes"), found.get("max_percent"))
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 class Ended:
-    """A finished job. `at`: when it ended (Unix seconds). `bytes`: how much deleting it gives
-    back."""
+    """A finished job. `at`: when it ended (Unix seconds). `bytes`: how much deleting it gives back.
 
-    __slots__ = ("at", "bytes", "job_id")
+    `unread`: a client is still to be told of the end. `foreign`: it ran on another machine, whose
+    own outlive keeps its share of a root that both use.
+    """
 
-    def __init__(self, job_id: str, at: float, size: int) -> None:
+    __slots__ = ("at", "bytes", "foreign", "job_id", "unread")
+
+    def __init__(self, job_id: str, at: float, size: int, *, unread: bool = False, foreign: bool = False) -> None:
         self.job_id = job_id
         self.at = at
         self.bytes = size
+        self.unread = unread
+        self.foreign = foreign
 
 
-def surplus(ended: Iterable[Ended], bounds: Bounds, *, now: float, other_bytes: int = 0) -> list[tuple[Ended, str]]:
+class Share:
+    """The bytes that the jobs of this machine may take. `kept_bytes`: what those of them take that
+    cannot be deleted. Above `limit_bytes` old jobs are deleted until `target_bytes` are left."""
+
+    __slots__ = ("kept_bytes", "limit_bytes", "target_bytes")
+
+    def __init__(self, limit_bytes: int, kept_bytes: int, target_bytes: int | None = None) -> None:
+        self.limit_bytes = limit_bytes
+        self.kept_bytes = kept_bytes
+        self.target_bytes = limit_bytes if target_bytes is None else target_bytes
+
+
+def surplus(
+    ended: Iterable[Ended], bounds: Bounds, *, now: float, other_bytes: int = 0, share: Share | None = None
+) -> list[tuple[Ended, str]]:
     """Return the jobs to delete, each with the bound it exceeds; the job that ended first comes
     first.
 
@@ -57,6 +93,8 @@ def surplus(ended: Iterable[Ended], bounds: Bounds, *, now: float, other_bytes: 
         found.append((job, why))
         jobs -= 1
         used -= job.bytes
+    if share is not None:
+        found += [(job, "max_percent") for job in _beyond(oldest_first[len(found) :], share, now)]
     return found
 
 
@@ -68,3 +106,32 @@ def _why(job: Ended, bounds: Bounds, now: float, jobs: int, used: int) -> str | 
     if bounds.max_bytes is not None and used > bounds.max_bytes:
         return "max_bytes"
     return None
+
+
+def _beyond(oldest_first: list[Ended], share: Share, now: float) -> list[Ended]:
+    """Return the jobs to delete for the share of the file system: old ones, then those whose client
+    was not told, and those of the last day only if nothing else brings the store below its share."""
+    own = [job for job in oldest_first if not job.foreign]
+    # A job that ended in the future ended before the clock was set back
+    young = [job for job in own if 0 <= now - job.at < GRACE_S]
+    kept = share.kept_bytes + sum(job.bytes for job in young)
+    used = share.kept_bytes + sum(job.bytes for job in own)
+    if used <= share.limit_bytes:
+        return []
+    found: list[Ended] = []
+    spared = set(map(id, young))
+    ranked = [(_rank(job, now), at, job) for at, job in enumerate(own) if id(job) not in spared]
+    for rank, _, job in sorted(ranked):
+        enough = share.target_bytes if rank == _OLD else share.limit_bytes
+        # What cannot be deleted may be more than the share: then these would be lost for nothing
+        if used <= enough or (rank == _LAST_DAY and kept > share.limit_bytes):
+            break
+        found.append(job)
+        used -= job.bytes
+    return found
+
+
+def _rank(job: Ended, now: float) -> int:
+    if 0 <= now - job.at < LAST_DAY_S:
+        return _LAST_DAY
+    return _UNREAD if job.unread else _OLD

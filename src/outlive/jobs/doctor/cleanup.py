@@ -1,0 +1,58 @@
+"""Automatic gc: how much of the file system the store may take, and what was deleted of late."""
+
+from __future__ import annotations
+
+from outlive.core.units import timestamp
+from outlive.jobs.doctor.finding import Finding, ok, unopened, warn
+from outlive.jobs.doctor.root import size
+from outlive.store.cleanup import deletions, due
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.doctor.finding import Place
+
+
+def automatic(place: Place) -> Finding:
+    """Tell the share of the store, how much of it was taken when it was last measured, and what
+    was deleted since."""
+    if place.store is None or place.config is None:
+        return unopened(place)
+    told, facts = _deleted(place)
+    bounds = place.config.bounds()
+    if bounds is None:
+        return ok(f"off: [gc] of the configuration bounds nothing{told}", automatic=False, **facts)
+    limit, _ = due.room(place.store.fd, bounds["max_percent"])
+    last = due.Last.of_root(place.store.fd)
+    facts |= {"automatic": True, "max_percent": bounds["max_percent"], "share_bytes": limit}
+    if limit is None:
+        return ok(f"on; no share of the file system is set{told}", **facts)
+    share = f"at most {size(limit)}, {bounds['max_percent']:g} % of the file system"
+    if last is None or not last.measured_at:
+        return ok(f"on: jobs take {share}; not measured yet{told}", **facts)
+    facts |= {"used_bytes": last.used_bytes, "measured_at": timestamp(last.measured_at)}
+    found = f"on: jobs take {share}; {size(last.used_bytes)} on {facts['measured_at']}{told}"
+    if last.used_bytes > limit:
+        advice = (
+            "What runs, or ended in the last five minutes, is not deleted automatically. `outlive list --all` shows the "
+            "jobs, `outlive remove JOB` ends and deletes one; [gc] max_percent sets the share."
+        )
+        return warn(found, advice, **facts)
+    return ok(found, **facts)
+
+
+def _deleted(place: Place) -> tuple[str, dict[str, Any]]:
+    assert place.store is not None
+    found = [entry for entry in deletions.entries(place.store) if entry["by"] == "automatic"]
+    if not found:
+        return "; nothing was deleted automatically", {"deleted": 0}
+    freed = sum(int(entry["bytes"]) for entry in found)
+    facts = {
+        "deleted": len(found),
+        "deleted_bytes": freed,
+        "deleted_from": found[-1]["at"],
+        "deleted_to": found[0]["at"],
+    }
+    jobs = "1 job was" if len(found) == 1 else f"{len(found):,} jobs were"
+    return f"; {jobs} deleted ({size(freed)}), the last on {found[0]['at']}", facts

@@ -1,0 +1,104 @@
+"""What gc deleted, and why: `.deleted`, a line of JSON for each job.
+
+A client may come back for a job that is gone. It is told when the job was deleted and for which
+bound, and `doctor` says what was deleted of late. A file that is full becomes `.deleted.1`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive import fastjson
+from outlive.core.ids import is_id_part
+from outlive.core.units import timestamp
+from outlive.store import atomic_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from outlive.store.root import Store
+
+DELETED, OLDER = ".deleted", ".deleted.1"
+_MOST_BYTES = 512 * 1024  # of one file: 4,000 jobs
+
+
+class Deletions:
+    """Writes down which jobs were deleted. `by`: gc, or automatic. `audit`: where automatic gc
+    records it besides. A context manager."""
+
+    def __init__(self, store: Store, by: str, audit: dict[str, Any] | None = None) -> None:
+        self._store = store
+        self._by = by
+        self._audit = audit
+        self._fd = -1
+
+    def __enter__(self) -> Deletions:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+    def note(self, job_id: str, scope: str | None, bound: str, freed: int) -> None:
+        """Write down that a job was deleted because of a bound, which gave back `freed` bytes.
+        Never raises: the job is gone all the same."""
+        entry = {"job_id": job_id, "at": timestamp(), "by": self._by, "bound": bound, "bytes": freed, "scope": scope}
+        try:
+            self._append(fastjson.dumps(entry).encode() + b"\n")
+        except OSError:  # full, or another kind of file in its place
+            pass
+        if self._audit is not None:
+            self._record(self._audit, job_id, bound)
+
+    def _append(self, line: bytes) -> None:
+        """Append with one write(2): several processes may be at it."""
+        if self._fd < 0:
+            self._fd = self._opened()
+            if os.fstat(self._fd).st_size > _MOST_BYTES:
+                os.replace(DELETED, OLDER, src_dir_fd=self._store.fd, dst_dir_fd=self._store.fd)
+                os.close(self._fd)
+                self._fd = -1
+                self._fd = self._opened()
+        os.write(self._fd, line)
+
+    def _opened(self) -> int:
+        return atomic_file.open_regular(self._store.fd, DELETED, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def _record(self, target: dict[str, Any], job_id: str, bound: str) -> None:
+        from outlive.store.audit import record  # late: few configure it
+
+        try:
+            record.append(target, "gc", job_id=job_id, root=self._store.path, rule=f"[gc] {bound}")
+        except OSError:
+            return
+
+
+def entries(store: Store) -> Iterator[dict[str, Any]]:
+    """Yield what was written down, the newest first. Errors of reading end it."""
+    for name in (DELETED, OLDER):
+        try:
+            lines = atomic_file.read(store.fd, name).splitlines()
+        except OSError:
+            continue
+        for line in reversed(lines):
+            try:
+                found = fastjson.loads(line)
+            except (ValueError, RecursionError):  # cut by a full disk
+                continue
+            if isinstance(found, dict) and {"job_id", "at", "by", "bound", "bytes"} <= found.keys():
+                yield found
+
+
+def find(store: Store, text: str, wall: str | None) -> dict[str, Any] | None:
+    """Return the entry of the job that `text` names, by its id or by a part of that; None also for
+    a job behind the wall."""
+    wanted = text.strip().upper()
+    if not is_id_part(wanted):
+        return None
+    for entry in entries(store):
+        job_id = str(entry["job_id"])
+        if (job_id.startswith(wanted) or job_id.endswith(wanted)) and wall in (None, entry.get("scope")):
+            return entry
+    return None

@@ -1,0 +1,380 @@
+"""A store that keeps itself below its share of the file system, without being told to."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from outlive.core.ids import id_time_ms
+from outlive.store.cleanup import automatic, due
+from outlive.store.cleanup.due import COLLECTED
+from outlive.store.cleanup.policy import GRACE_S, Bounds, Ended, Share, surplus
+from outlive.store.root import Store
+from support import pair, processes
+from support.cli import Cli, Jobs
+from support.mcp_client import RawMcp
+from support.mounts import Mounts
+from support.wait import until
+
+DAY_S, HOUR_S = 86_400.0, 3_600.0
+SHARE = Bounds(None, None, None, 10)
+MIB = 1 << 20
+UNASKED = {"OUTLIVE_GC_AUTOMATIC": "false"}  # the test itself has the jobs deleted
+
+
+@pytest.fixture
+def mounts(place: Path) -> Mounts:
+    found = Mounts(place)
+    yield found  # type: ignore[misc]
+    found.close()
+
+
+def _ended(cli: Cli, root: Path, seconds_ago: float, mib: float = 0) -> str:
+    """Make a job that ended so long ago and left so much output."""
+    words = ("head", "-c", str(int(mib * MIB)), "/dev/zero")
+    job: str = cli.ok("run", "--wait", "--max-bytes", "100", "--", *words, env=UNASKED)["job_id"]
+    until(lambda: not pair.is_supervised(root, job))
+    return _made_older(root, job, seconds_ago)
+
+
+def _made_older(root: Path, job: str, seconds_ago: float) -> str:
+    ms = id_time_ms(job) - int(seconds_ago * 1000)
+    old = "".join("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[(ms >> shift) & 31] for shift in range(45, -5, -5)) + job[10:]
+    (root / job).rename(root / old)
+    path = root / old / "state.json"
+    state = json.loads(path.read_bytes())
+    state.pop("checksum", None)
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() - seconds_ago))
+    path.write_text(json.dumps(state | {"job_id": old, "finished_at": stamp}), encoding="utf-8")
+    return old
+
+
+def _ids(root: Path) -> set[str]:
+    return {name for name in os.listdir(root) if not name.startswith(".")}
+
+
+@pytest.fixture
+def collect(root: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], int]:
+    """`collect(3)`: automatic gc in this process, on a file system of which 3 MiB are the share."""
+
+    def run(mib: float, free: int = 1 << 40) -> int:
+        monkeypatch.setattr(due, "room", lambda _root, percent: (int(mib * MIB) if percent else None, free))
+        (root / COLLECTED).unlink(missing_ok=True)
+        store = Store.existing(str(root))
+        try:
+            return automatic.collect(store, SHARE)
+        finally:
+            store.close()
+
+    return run
+
+
+# --- which jobs go ---------------------------------------------------------------------------------
+
+
+def _chosen(limit: int, *jobs: tuple[float, int], kept: int = 0, target: int | None = None, unread: str = "") -> str:
+    """Of jobs a, b, c …, each given as (seconds since its end, bytes): those that go, in order."""
+    now = 1_000 * DAY_S
+    found = [
+        Ended("abcdefgh"[at], now - ago, size, unread="abcdefgh"[at] in unread) for at, (ago, size) in enumerate(jobs)
+    ]
+    share = Share(limit, kept, target)
+    return "".join(job.job_id for job, why in surplus(found, SHARE, now=now, share=share) if why == "max_percent")
+
+
+def test_the_job_that_ended_first_goes_first_and_no_more_than_must() -> None:
+    old = [(day * DAY_S, 10) for day in (2, 5, 3, 4)]
+    assert _chosen(40, *old) == ""
+    assert _chosen(39, *old) == "b"
+    assert _chosen(20, *old) == "bd"
+    assert _chosen(20, *old, target=10) == "bdc"
+    assert _chosen(20, *old, kept=10) == "bdc"
+
+
+def test_jobs_of_the_last_day_go_last_and_only_down_to_the_share_itself() -> None:
+    jobs = [(HOUR_S, 10), (2 * HOUR_S, 10), (2 * DAY_S, 10), (3 * DAY_S, 10)]
+    assert _chosen(20, *jobs, target=0) == "dc"
+    assert _chosen(10, *jobs, target=0) == "dcb"
+
+
+def test_jobs_of_the_last_day_stay_where_deleting_them_would_not_be_enough() -> None:
+    jobs = [(HOUR_S, 10), (2 * HOUR_S, 10), (2 * DAY_S, 10)]
+    assert _chosen(50, *jobs, kept=51) == "c"
+    assert _chosen(50, *jobs, kept=50) == "cba"
+
+
+def test_a_job_whose_client_was_not_told_goes_after_those_that_were_told() -> None:
+    jobs = [(4 * DAY_S, 10), (3 * DAY_S, 10), (2 * DAY_S, 10), (HOUR_S, 10)]
+    assert _chosen(20, *jobs, unread="ab") == "ca"
+    assert _chosen(10, *jobs, unread="ab") == "cab"
+
+
+def test_a_job_that_has_just_ended_stays_whatever_it_takes() -> None:
+    assert _chosen(10, (GRACE_S - 1, 100), (2 * DAY_S, 1)) == "b"
+    assert _chosen(10, (GRACE_S - 1, 5), (GRACE_S + 1, 6)) == "b"
+
+
+def test_jobs_of_another_machine_neither_count_nor_go() -> None:
+    now = 1_000 * DAY_S
+    jobs = [Ended("a", now - 3 * DAY_S, 100, foreign=True), Ended("b", now - 2 * DAY_S, 10)]
+    assert surplus(jobs, SHARE, now=now, share=Share(10, 0)) == []
+    assert [job.job_id for job, _ in surplus(jobs, SHARE, now=now, share=Share(9, 0))] == ["b"]
+
+
+# --- automatic gc ----------------------------------------------------------------------------------
+
+
+def test_a_store_above_its_share_loses_old_jobs_until_it_is_below(
+    cli: Cli, root: Path, collect: Callable[..., int]
+) -> None:
+    jobs = [_ended(cli, root, days * DAY_S, 1) for days in (4, 3, 2)]
+    assert collect(3.5) == 0
+    assert collect(2.5) == 1
+    assert _ids(root) == set(jobs[1:])
+
+
+def test_what_was_deleted_is_told_to_callers_that_come_back(cli: Cli, root: Path, collect: Callable[..., int]) -> None:
+    job = _ended(cli, root, 3 * DAY_S, 2)
+    assert collect(1) == 1
+    error = cli.error("status", job, code="job_not_found")
+    assert error["code"] == "job_not_found"
+    assert "automatic gc deleted it" in error["message"] and "max_percent" in error["message"]
+    assert error["details"]["bound"] == "max_percent"
+    assert cli.error("log", job[-8:], code="job_not_found")["message"].startswith(
+        f"no job {job[-8:]!r}: automatic gc deleted it"
+    )
+    assert "gc deleted" not in cli.error("status", "01" + job[2:][::-1], code="job_not_found")["message"]
+    [found] = [check for check in cli.ok("doctor")["checks"] if check["name"] == "gc"]
+    assert found["details"]["deleted"] == 1
+    assert found["details"]["deleted_bytes"] > 2 * MIB
+
+
+def test_a_caller_behind_a_wall_is_not_told_of_jobs_that_it_never_had(cli: Cli, root: Path) -> None:
+    from outlive.store.cleanup import deletions
+
+    store = Store.existing(str(_made_root(cli, root)))
+    with deletions.Deletions(store, "automatic") as told:
+        told.note("01M7BCC1KF2YRR88NVYMK8M48Q", "theirs", "max_percent", 1)
+    assert deletions.find(store, "NVYMK8M48Q", "ours") is None
+    for wall in ("theirs", None):
+        found = deletions.find(store, "NVYMK8M48Q", wall)
+        assert found and found["bound"] == "max_percent"
+    store.close()
+
+
+def _made_root(cli: Cli, root: Path) -> Path:
+    cli.ok("run", "--wait", "true")
+    return root
+
+
+def test_the_record_of_deletions_is_bounded(cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from outlive.store.cleanup import deletions
+
+    monkeypatch.setattr(deletions, "_MOST_BYTES", 1_000)
+    store = Store.existing(str(_made_root(cli, root)))
+    ids = [f"01M7BCC1KF2YRR88NVYMK8M{number:03d}" for number in range(100)]
+    for job_id in ids:
+        with deletions.Deletions(store, "gc") as told:
+            told.note(job_id, None, "older_than", 1)
+    known = [entry["job_id"] for entry in deletions.entries(store)]
+    assert known == ids[::-1][: len(known)], "the newest first"
+    assert 5 < len(known) < 30
+    store.close()
+
+
+def test_automatic_gc_is_in_the_audit_record(cli: Cli, root: Path, tmp_path: Path) -> None:
+    job = _ended(cli, root, 3 * DAY_S)
+    env = {"OUTLIVE_GC_MAX_PERCENT": "0.0000001", "OUTLIVE_AUDIT_TO": "file", "XDG_STATE_HOME": str(tmp_path)}
+    cli.ok("run", "--wait", "true", env=env)
+    until(lambda: job not in _ids(root), what="the deletion")
+
+    def entries() -> list[dict[str, object]]:
+        return [one for one in cli.ok("audit", env=env)["entries"] if one["verb"] == "gc"]
+
+    until(lambda: bool(entries()), what="the entry")
+    assert [(one["job_id"], one["rule"]) for one in entries()] == [(job, "[gc] max_percent")]
+
+
+def test_a_running_job_is_never_deleted_for_the_share(
+    cli: Cli, jobs: Jobs, root: Path, work: Path, collect: Callable[..., int]
+) -> None:
+    old = _ended(cli, root, 3 * DAY_S, 1)
+    recent = _ended(cli, root, HOUR_S, 1)
+    words = ("run", "--snapshot-after", "0", f"head -c {3 * MIB} /dev/zero; touch full; sleep 600")
+    running = cli.ok(*words, env=UNASKED)["job_id"]
+    until((work / "full").exists)
+    until(lambda: (root / running / "stdout.log").stat().st_size == 3 * MIB)
+    assert collect(2) == 1, (
+        "what runs takes more than the share: the old one goes, and that of today is not lost for nothing"
+    )
+    assert _ids(root) == {recent, running}
+    assert old not in _ids(root)
+    jobs.end()
+
+
+def test_two_processes_at_once_delete_each_job_once(cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [_ended(cli, root, days * DAY_S, 0.25) for days in (5, 4, 3, 2)]
+    monkeypatch.setattr(due, "room", lambda _root, percent: (MIB // 2 if percent else None, 1 << 40))
+    (root / COLLECTED).unlink(missing_ok=True)
+    begin = threading.Barrier(2)
+    counts: list[int] = []
+
+    def one() -> None:
+        store = Store.existing(str(root))
+        begin.wait()
+        counts.append(automatic.collect(store, SHARE))
+        store.close()
+
+    threads = [threading.Thread(target=one) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    gone = set(made) - _ids(root)
+    assert sum(counts) == len(gone) > 0
+    assert gone == set(made[: len(gone)]), "the oldest ones"
+    lines = [json.loads(line)["job_id"] for line in (root / ".deleted").read_bytes().splitlines()]
+    assert sorted(lines) == sorted(gone)
+
+
+def test_over_mcp_a_job_whose_end_its_client_does_not_know_is_kept_longest(
+    raw_mcp: Callable[..., RawMcp], cli: Cli, root: Path, work: Path, collect: Callable[..., int]
+) -> None:
+    server = raw_mcp(env=UNASKED)
+    command = f"until [ -e {work}/go ]; do sleep 0.02; done; head -c {MIB} /dev/zero"
+    job = server.call("exec", command=command, background=True)["job_id"]
+    server.close_stdin()
+    server.wait()
+    (work / "go").touch()
+    cli.ok("wait", job)
+    until(lambda: not pair.is_supervised(root, job))
+    [mark] = root.glob(f".owed/*/{job}")
+    unread = _made_older(root, job, 5 * DAY_S)
+    mark.rename(mark.with_name(unread))
+    told = _ended(cli, root, 2 * DAY_S, 1)
+    assert collect(1.5) == 1
+    assert _ids(root) == {unread}, f"{told} ended later, but its caller has its answer"
+
+
+def test_the_end_of_a_job_on_a_small_file_system_makes_room(cli: Cli, mounts: Mounts) -> None:
+    root = mounts("store", "size=30m,mode=700")
+    old = _ended_in(cli, root, 3 * DAY_S, 2)
+    recent = _ended_in(cli, root, HOUR_S, 1.5)
+    cli.ok("--root", str(root), "run", "--wait", "true")
+    until(lambda: old not in _ids(root), what="the deletion of the oldest job")
+    assert recent in _ids(root)
+    assert cli.error("--root", str(root), "status", old, code="job_not_found")["details"]["bound"] == "max_percent"
+
+
+def _ended_in(cli: Cli, root: Path, seconds_ago: float, mib: float) -> str:
+    words = (
+        "--root",
+        str(root),
+        "run",
+        "--wait",
+        "--max-bytes",
+        "100",
+        "--",
+        "head",
+        "-c",
+        str(int(mib * MIB)),
+        "/dev/zero",
+    )
+    job: str = cli.ok(*words, env=UNASKED)["job_id"]
+    until(lambda: not pair.is_supervised(root, job))
+    return _made_older(root, job, seconds_ago)
+
+
+def test_the_verb_keeps_to_the_share_too_and_a_flag_sets_it(cli: Cli, root: Path, place: Path) -> None:
+    old, older = _ended(cli, root, 2 * DAY_S), _ended(cli, root, 3 * DAY_S)
+    capacity = os.statvfs(root).f_blocks * os.statvfs(root).f_frsize
+    percent = f"{100 * (10 + cli.ok('gc', '--dry-run')['used_bytes'] / 2) / capacity:.20f}"
+    dry = cli.ok("gc", "--dry-run", "--max-percent", percent)
+    assert [(one["job_id"], one["reason"]) for one in dry["jobs"] if one["action"] == "would_delete"] == [
+        (older, "max_percent")
+    ]
+    assert cli.ok("gc", "--max-percent", "0", env={"OUTLIVE_GC_MAX_PERCENT": percent})["deleted"] == 0
+    assert cli.ok("gc", env={"OUTLIVE_GC_MAX_PERCENT": percent})["deleted"] == 1
+    assert _ids(root) == {old}
+    assert "gc deleted it" in cli.error("status", older, code="job_not_found")["message"]
+    assert "at most 100" in cli.error("list", code="config_error", env={"OUTLIVE_GC_MAX_PERCENT": "101"})["message"]
+    assert processes.wait_gone(place, 20) == {}
+
+
+# --- when ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measured(root: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> Callable[..., bool]:
+    """Whether a store is to be measured again: so many seconds after it took `used` MiB of a share
+    of 100 MiB, and when so many MiB fewer are free."""
+    cli.ok("run", "--wait", "true", env=UNASKED)
+
+    def ask(since: float, *, used: int, gone: int = 0, took_ms: int = 5) -> bool:
+        now = time.time()
+        fd = os.open(root, os.O_RDONLY)
+        file = os.open(COLLECTED, os.O_RDWR | os.O_CREAT, 0o600, dir_fd=fd)
+        last = due.Last(file)
+        last.measured_at, last.used_bytes, last.free_bytes = int(now - since), used * MIB, 1000 * MIB
+        last.took_ms = took_ms
+        last.write(file)
+        os.close(file)
+        monkeypatch.setattr(due, "room", lambda _root, _percent: (100 * MIB, (1000 - gone) * MIB))
+        try:
+            return due.is_due(fd, due.Last.of_root(fd), SHARE, now)
+        finally:
+            os.close(fd)
+
+    return ask
+
+
+def test_a_store_far_below_its_share_is_measured_once_an_hour(measured: Callable[..., bool]) -> None:
+    assert not measured(3_500, used=10)
+    assert measured(3_700, used=10)
+    assert not measured(3_700, used=10, took_ms=10_000), "a large store more rarely: it takes a thousandth of the time"
+    assert measured(10_100, used=10, took_ms=10_000)
+
+
+def test_a_store_is_measured_sooner_when_so_much_space_is_gone_as_it_may_grow_by(
+    measured: Callable[..., bool],
+) -> None:
+    assert not measured(100, used=10, gone=89)
+    assert measured(100, used=10, gone=90)
+    assert not measured(50, used=10, gone=500), "not twice a minute"
+    assert not measured(100, used=99, gone=5), "not for little"
+    assert measured(100, used=99, gone=7)
+
+
+def test_a_store_that_is_above_its_share_is_looked_at_once_a_minute(measured: Callable[..., bool]) -> None:
+    assert not measured(50, used=101)
+    assert measured(70, used=101)
+
+
+def test_the_age_is_looked_at_in_time_though_the_store_was_measured_just_now(cli: Cli, root: Path, place: Path) -> None:
+    old = _ended(cli, root, 8 * DAY_S)
+    cli.ok("run", "--wait", "true")
+    until((root / COLLECTED).exists, what="the first measurement")
+    assert processes.wait_gone(place, 20) == {}
+    cli.ok("run", "--wait", "true", env={"OUTLIVE_GC_OLDER_THAN": "7d"})
+    until(lambda: old not in _ids(root), what="the deletion")
+
+
+def test_a_stamp_of_an_earlier_version_is_read(cli: Cli, root: Path) -> None:
+    cli.ok("run", "--wait", "true", env=UNASKED)
+    (root / COLLECTED).write_bytes(b"\0")
+    fd = os.open(root, os.O_RDONLY)
+    last = due.Last.of_root(fd)
+    assert last and (last.measured_at, last.cut_short) == (0, False)
+    assert last.at == (root / COLLECTED).stat().st_mtime
+    assert due.is_due(fd, last, SHARE, time.time()), "it was never measured"
+    assert not due.is_due(fd, last, Bounds(7 * DAY_S, None, None), time.time())
+    (root / COLLECTED).write_bytes(b"\0\0")
+    last = due.Last.of_root(fd)
+    assert last and last.cut_short
+    os.close(fd)
