@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from outlive.jobs.doctor import sandbox as doctor
 from outlive.sandbox import bubblewrap
 
 
@@ -22,6 +21,6 @@ def wheel() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _namespaces() -> None:
-    problem = doctor._tried(bubblewrap.find(None))
+    problem = bubblewrap.tried(bubblewrap.find(None))
     if problem is not None:
         pytest.skip(f"no sandbox can be set up here: {problem}. {bubblewrap.mend()}")

@@ -113,6 +113,23 @@ class Config:
         """Return the settings of each host by its name, without `local`, which needs none."""
         return {key: value for (section, key), value in self._values.items() if section == "hosts"}
 
+    def uses(self, section: str) -> bool:
+        """Return whether a section was set, or by a host what it is about."""
+        return self.has(section) or (
+            section == "sandbox" and any("sandbox" in one or "network" in one for one in self.hosts().values())
+        )
+
+    def sandbox_of(self, host: str | None) -> dict[str, Any]:
+        """Return [sandbox] as it holds for the jobs of a host: what the host sets is the default and
+        the most there. None: this machine."""
+        found = {name: self.get("sandbox", name) for name in KEYS["sandbox"]}
+        own = self.hosts().get(host or LOCAL, {})
+        if "sandbox" in own:
+            found |= {"mode": own["sandbox"], "ceiling": None}
+        if "network" in own:
+            found |= {"network": own["network"], "network_ceiling": None}
+        return found
+
     def bounds(self) -> dict[str, Any] | None:
         """Return the bounds that automatic gc enforces (store/cleanup/policy.py): the share of the
         file system, and those that were set. None if there is none."""

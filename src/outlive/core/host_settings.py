@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive.core.nearest import nearest
-from outlive.core.records import LOCAL
+from outlive.core.records import LOCAL, NETWORKS, SANDBOXES
 from outlive.errors import OutliveError
 
 TYPE_CHECKING = False
@@ -14,10 +14,19 @@ SLURM, SSH = KINDS = ("slurm", "ssh")
 _STRINGS = "array of strings"
 _PATH, _TEXT, _FLAG = "absolute path", "string", "boolean"
 _HOME_PATH = "absolute path, or a path below ~/"
+_SANDBOX, _NETWORK = " or ".join(SANDBOXES), " or ".join(NETWORKS)
 # kind → key → what it is. `options` goes to the engine as it is: flags of sbatch(1), of ssh(1).
 # `caller_options`: a call may give some too, as `resources.options`
 _KEYS: dict[str, dict[str, str]] = {
-    SLURM: {"kind": _TEXT, "python": _PATH, "options": _STRINGS, "caller_options": _FLAG, "programs": _PATH},
+    SLURM: {
+        "kind": _TEXT,
+        "python": _PATH,
+        "options": _STRINGS,
+        "caller_options": _FLAG,
+        "programs": _PATH,
+        "sandbox": _SANDBOX,
+        "network": _NETWORK,
+    },
     SSH: {
         "kind": _TEXT,
         "target": _TEXT,
@@ -25,6 +34,8 @@ _KEYS: dict[str, dict[str, str]] = {
         "workdir": _HOME_PATH,
         "python": _TEXT,
         "options": _STRINGS,
+        "sandbox": _SANDBOX,
+        "network": _NETWORK,
     },
 }
 _REQUIRED = {SLURM: (), SSH: ("target",)}
@@ -35,7 +46,8 @@ def checked(name: str, table: Any, where: str) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise _error(where, f"hosts.{name} is a table; write [hosts.{name}]")
     if name == LOCAL:
-        raise _error(where, f"[hosts.{LOCAL}]: {LOCAL} is this machine, and needs no section")
+        hint = "The sandbox of its jobs is set in [sandbox]." if {"sandbox", "network"} & table.keys() else None
+        raise _error(where, f"[hosts.{LOCAL}]: {LOCAL} is this machine, and needs no section", hint)
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum() or not name.isascii():
         raise _error(where, f"not a name for a host: {name!r}", "Letters, digits, - _ and . make a name.")
     kind = table.get("kind")
@@ -61,6 +73,8 @@ def checked(name: str, table: Any, where: str) -> dict[str, Any]:
 
 
 def _is(kind: str, value: Any) -> bool:
+    if kind in (_SANDBOX, _NETWORK):
+        return value in kind.split(" or ")
     if kind == _FLAG:
         return isinstance(value, bool)
     if kind == _STRINGS:

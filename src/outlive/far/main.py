@@ -13,6 +13,7 @@ import time
 
 from outlive import __version__, fastjson, limits
 from outlive.errors import OutliveError, from_os
+from outlive.far import sandbox
 from outlive.far.source import Source
 from outlive.far.starting import context, forget_marks, mark_absent, start
 from outlive.hosts.ssh import wire
@@ -150,6 +151,7 @@ class End:
                 "workdir_exists": os.path.isdir(workdir),
                 "python": f"{sys.version.split()[0]} ({sys.executable})",
                 "lingers": _lingers(),
+                "sandbox": sandbox.found() if said.get("sandbox") else None,
             }
         )
 

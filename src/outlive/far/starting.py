@@ -69,7 +69,14 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool]) -> 
     env = login_environment()
     ctx = context(store, env, wanted.owner)
     cwd = working_directory(ctx, os.path.expanduser(wanted.cwd))
-    definition: Definition = wanted.replace(cwd=cwd, root=store.path, shell=_shell(wanted.shell, env))
+    from outlive.far import sandbox  # late: it is above this module, and few jobs have one
+
+    definition: Definition = wanted.replace(
+        cwd=cwd,
+        root=store.path,
+        shell=_shell(wanted.shell, env),
+        sandbox=sandbox.resolved(store, said.get("sandbox"), cwd),
+    )
     data = said.get("stdin_data")
     stdin_data = None if data is None else data.encode("latin-1")
     plan = Plan(definition, said["overrides"], stdin_data=stdin_data)

@@ -98,7 +98,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         quota_bytes=_quota(ctx, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),
         resources=_resources(args.get("resources")),
-        sandbox=_sandbox(ctx, cwd, args),
+        sandbox=_sandbox(ctx, host, cwd, args),
         systemd_scope=host is None and _systemd_scope(ctx, args),
         host=None if host is None else host.name,
         machine=machine.here(),
@@ -108,7 +108,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     require_sinks(definition)
     if host is not None:
         definition = host.engine.planned(ctx, host, definition)
-    unneeded = args.get("elevated") and not (ctx.config.has("sandbox") or ctx.ceiling)
+    unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.ceiling)
     hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
     hints += _milliseconds_meant(ctx, definition.timeout_ms)
     hint = " ".join(hints) or None
@@ -146,14 +146,14 @@ def directory_on(ctx: Context, host: Host | None, given: str | None) -> str:
     return found
 
 
-def _sandbox(ctx: Context, cwd: str, args: dict[str, Any]) -> dict[str, Any] | None:
+def _sandbox(ctx: Context, host: Host | None, cwd: str, args: dict[str, Any]) -> dict[str, Any] | None:
     """Return the sandbox as it is stored; None for a job without. Errors: denied,
     invalid_argument, sandbox_unavailable."""
-    if not (ctx.config.has("sandbox") or ctx.ceiling or args.get("sandbox") or args.get("network")):
+    if not (ctx.config.uses("sandbox") or ctx.ceiling or args.get("sandbox") or args.get("network")):
         return None
     from outlive.jobs.permission import boundary  # late: where no sandbox is configured it costs nothing
 
-    return boundary.of_call(ctx, cwd, args)
+    return boundary.of_call(ctx, host, cwd, args)
 
 
 def _resources(given: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -167,7 +167,7 @@ def _resources(given: dict[str, Any] | None) -> dict[str, Any] | None:
 def require_input(ctx: Context, definition: Definition) -> None:
     """Check that a caller over MCP writes into no job that may do more than its own jobs may, unless
     it is its own: that one was granted. Errors: denied, sandbox_unavailable."""
-    if ctx.face == "mcp" and definition.owner != ctx.owner and (ctx.config.has("sandbox") or ctx.ceiling):
+    if ctx.face == "mcp" and definition.owner != ctx.owner and (ctx.config.uses("sandbox") or ctx.ceiling):
         from outlive.jobs.permission import boundary
 
         boundary.require(ctx, definition, "write into")
@@ -184,11 +184,11 @@ def require_sinks(definition: Definition) -> None:
 def require_sandbox(ctx: Context, definition: Definition, doing: str) -> None:
     """Check that a stored job is still within this caller's ceiling, and that its sandbox can be
     set up. Errors: denied, sandbox_unavailable, invalid_argument."""
-    if ctx.config.has("sandbox") or ctx.ceiling or definition.sandbox:
+    if ctx.config.uses("sandbox") or ctx.ceiling or definition.sandbox:
         from outlive.jobs.permission import boundary
 
         boundary.require(ctx, definition, doing)
-        boundary.require_usable(definition)
+        boundary.require_usable(ctx, definition)
 
 
 def _milliseconds_meant(ctx: Context, timeout_ms: int) -> list[str]:

@@ -21,6 +21,7 @@ INSTALL = (
     "Install bubblewrap: `apt install bubblewrap`, `dnf install bubblewrap`, or without root "
     "`pip install 'outlive[sandbox]'`."
 )
+_TRY_S = 20
 SWITCHES = (  # file, the value that forbids, the command that allows
     ("/proc/sys/kernel/unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"),
     ("/proc/sys/user/max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=15000"),
@@ -72,6 +73,26 @@ def mend() -> str:
     if os.path.exists("/.dockerenv") or os.path.exists("/run/.containerenv"):
         return "In a container: start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`."
     return "The system must allow user namespaces (user_namespaces(7)): ask its administrator."
+
+
+def tried(path: str) -> str | None:
+    """Return what bwrap complains of, None if it works."""
+    import subprocess
+
+    words = [path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    try:
+        done = subprocess.run(
+            [*words, "--", "/bin/true"],
+            capture_output=True,
+            timeout=_TRY_S,
+            check=False,
+            env={},
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    said = " ".join(done.stderr.decode("utf-8", "replace").split())
+    return None if done.returncode == 0 else said or f"exit code {done.returncode}"
 
 
 def arguments(

@@ -79,8 +79,8 @@ def _require(order: tuple[str, ...], wanted: str, most: str, field: str) -> None
     raise OutliveError(
         "denied",
         f"{asked} is more than this caller may have: {kind} {most}; nothing was run",
-        hint=f"Leave {argument(field)} out, or ask the user: the ceiling is set in [sandbox] of the configuration "
-        "or with the token.",
+        hint=f"Leave {argument(field)} out, or ask the user: the ceiling is set in [sandbox] or [hosts.NAME] of "
+        "the configuration, or with the token.",
         details={"field": field, "ceiling": most},
     )
 

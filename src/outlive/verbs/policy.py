@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
     from outlive.policy.always import Approvals
 
+OFF = SANDBOXES[-1]
 _NO_POLICY = "there is no [policy] in the configuration"
 _ID_CHARS = 8  # of the key of an approval, which is its id unless two approvals begin alike
 _LEAST_CHARS = 6
@@ -29,21 +30,27 @@ def policy_check(
     cwd: str | None = None,
     env: dict[str, str] | None = None,
     shell: str | None = None,
-    sandbox: str = "off",
+    sandbox: str | None = None,
+    host: str | None = None,
 ) -> dict[str, Any]:
     """Return what would be decided about a command, by which rule. Nothing is run."""
+    from outlive.jobs.permission import boundary
     from outlive.policy import decide
     from outlive.policy.rules import ALLOW, Place
 
     words, wrapper = definition.command_of(ctx, command, shell)
-    directory = definition.working_directory(ctx, cwd)
+    there = definition.host_of(ctx, host)
+    directory = definition.directory_on(ctx, there, cwd)
     variables = check_env(env or {})
     policy = ctx.config.policy()
-    answer = {"config": ctx.config.path, "cwd": directory}
+    mode, network = boundary.granted(ctx, there, sandbox)
+    answer: dict[str, Any] = {"config": ctx.config.path, "cwd": directory}
+    answer |= {"host": there.name} if there else {}
+    answer |= {"sandbox": {"mode": mode, "network": network}} if mode != OFF else {}
     if policy is None:
         return {"decision": ALLOW, "rule": None, "reason": _NO_POLICY, "commands": [], **answer}
     path = variables.get("PATH") or ctx.env.get("PATH") or os.defpath
-    place = Place(directory, path=path, sandbox=sandbox, variables=[*variables])
+    place = Place(directory, path=path, sandbox=mode, variables=[*variables])
     found = decide.decided(policy, words, wrapper, place)
     deciding = decide.strictest(found)
     commands = [one.to_dict() for one in found]
@@ -135,10 +142,11 @@ CHECK = Verb(
         Arg("cwd", PATH, "Directory that it would run in.", metavar="DIR"),
         Arg("env", ENV, "Variables that the call would set.", metavar="NAME=VALUE"),
         Arg("shell", STR, "Program and flags that would run a shell string.", cli="--shell-wrapper", metavar="PROG FLAGS"),
-        Arg("sandbox", STR, "Sandbox that it would run in.", default="off",
+        Arg("sandbox", STR, "Sandbox that the call would ask for (default: the configuration's, off).",
             choices=SANDBOXES, metavar="MODE"),
+        Arg("host", STR, "Host that it would run on (default: the configuration's, local).", metavar="NAME"),
     ),
-    result="decision rule reason commands config cwd",
+    result="decision rule reason commands config cwd host? sandbox?",
     mcp=False,
     detail="The strictest decision about any of the commands counts. Where it cannot be told which programs a command runs, "
     "the answer says why.",

@@ -49,7 +49,8 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
     definition_module.refuse_unstored(before, env)
     host = definition_module.host_of(ctx, (before.host or LOCAL) if host_name is None else host_name)
     cwd = definition_module.directory_on(ctx, host, before.cwd)
-    definition_module.require_sandbox(ctx, before, "restart")
+    there = before.replace(host=None if host is None else host.name)
+    definition_module.require_sandbox(ctx, there, "restart")
     if before.stdin == "caller":
         raise invalid(
             "job", "its input was the stdin of the command that started it, which is gone", hint="Use run again."

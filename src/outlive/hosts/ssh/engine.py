@@ -9,7 +9,6 @@ import sys
 import time
 
 from outlive import fastjson, limits
-from outlive.core.records import LOCAL
 from outlive.errors import OutliveError, argument
 from outlive.hosts.ssh import wire
 from outlive.hosts.ssh.bundle import Bundle
@@ -58,13 +57,6 @@ def directory(_ctx: Any, host: Host, given: str | None) -> str:
 
 def planned(_ctx: Any, host: Host, definition: Definition) -> Definition:
     """Errors: not_supported."""
-    if definition.sandbox is not None:
-        why = "a sandbox holds processes of this machine"
-        raise OutliveError(
-            "not_supported",
-            f"no job can be sandboxed on host {host.name!r}: {why}",
-            hint=f"Run it here ({argument('host')} {LOCAL}), or without a sandbox if the configuration allows that.",
-        )
     if definition.stdin in ("file", "caller"):
         raise OutliveError(
             "not_supported",
@@ -94,6 +86,7 @@ def submit(ctx: Any, host: Host, job: JobDir, plan: Any, locks_: Locks) -> Any:
     start = {
         "definition": _there(definition).to_dict(),
         "overrides": plan.overrides,
+        "sandbox": _sandbox(ctx, host, definition),
         "stdin_data": None if plan.stdin_data is None else plan.stdin_data.decode("latin-1"),
     }
     here, there = fds.pair()
@@ -118,10 +111,20 @@ def _there(definition: Definition) -> Definition:
         progress_every_ms=0,
         dedupe_key=None,
         scope=None,
+        sandbox=None,  # that of its commands here; our end there makes its own
         approval=None,
         restarted_from=None,
         systemd_scope=False,
     )
+
+
+def _sandbox(ctx: Any, host: Host, definition: Definition) -> dict[str, Any] | None:
+    """Return what our end there makes the sandbox of, None for a job without."""
+    if definition.sandbox is None:
+        return None
+    given = {name: ctx.config.get("sandbox", name) for name in ("write", "hide", "show", "environment")}
+    asked = {name: definition.sandbox[name] for name in ("mode", "network")}
+    return {**given, **asked, "workdir": host.settings.get("workdir")}
 
 
 def _spawn(
@@ -254,7 +257,7 @@ def checked(ctx: Any, host: Host, *, setup: bool = False) -> list[dict[str, Any]
     try:
         connection = Connection(host.settings, ctx.env, Bundle())
         try:
-            facts, said = _asked(connection, host)
+            facts, said = _asked(ctx, connection, host)
         finally:
             connection.close()
     except Broken as error:
@@ -272,6 +275,12 @@ def checked(ctx: Any, host: Host, *, setup: bool = False) -> list[dict[str, Any]
         if said["workdir_exists"]
         else _finding("workdir", "fail", f"{said['workdir']} does not exist there.", "Make it, or change `workdir`."),
     ]
+    if (sandbox := said["sandbox"]) is not None:
+        found.append(
+            _finding("sandbox", "ok", f"{sandbox['bwrap']} works.")
+            if sandbox["problem"] is None
+            else _finding("sandbox", "fail", f"No sandbox there: {sandbox['problem']}.", f"There: {sandbox['advice']}")
+        )
     if said["lingers"] is False:
         found.append(
             _finding(
@@ -288,7 +297,7 @@ def _finding(name: str, status: str, found: str, advice: str | None = None) -> d
     return {"name": name, "status": status, "found": found, **({"advice": advice} if advice else {})}
 
 
-def _asked(connection: Connection, host: Host) -> tuple[dict[str, Any], dict[str, Any]]:
+def _asked(ctx: Any, connection: Connection, host: Host) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what our end there says of itself, and of its machine. Errors: Broken."""
     deadline, asked = time.monotonic() + _CHECK_S, False
     while (left_s := deadline - time.monotonic()) > 0:
@@ -307,5 +316,6 @@ def _asked(connection: Connection, host: Host) -> tuple[dict[str, Any], dict[str
         if connection.facts is not None and not asked:
             asked = True
             connection.send(wire.word(do="open", root=host.settings.get("root")))
-            connection.send(wire.word(do="check", workdir=host.settings.get("workdir")))
+            sandboxed = ctx.config.sandbox_of(host.name)["mode"] not in (None, "off")
+            connection.send(wire.word(do="check", workdir=host.settings.get("workdir"), sandbox=sandboxed))
     raise Broken(f"no answer within {_CHECK_S:.0f} s")

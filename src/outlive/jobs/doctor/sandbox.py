@@ -10,8 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from outlive.jobs.doctor.finding import Finding, Place
 
-_TRY_S = 20
-
 
 def sandbox(place: Place) -> Finding:
     """Check that bubblewrap can make the namespaces, by a sandbox without network for `true`."""
@@ -24,28 +22,8 @@ def sandbox(place: Place) -> Finding:
         if wanted:
             return fail(what, error.hint or bubblewrap.INSTALL, bwrap=None)
         return ok(f"none is configured, and {what}", bwrap=None)
-    problem = _tried(path)
+    problem = bubblewrap.tried(path)
     if problem is None:
         return ok(f"{path} works" + ("" if wanted else "; none is configured"), bwrap=path)
     told = f"{path} cannot make a sandbox: {problem}"
     return fail(told, bubblewrap.mend(), bwrap=path) if wanted else warn(told, bubblewrap.mend(), bwrap=path)
-
-
-def _tried(path: str) -> str | None:
-    """Return what bwrap complains of, None if it works."""
-    import subprocess
-
-    words = [path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    try:
-        done = subprocess.run(
-            [*words, "--", "/bin/true"],
-            capture_output=True,
-            timeout=_TRY_S,
-            check=False,
-            env={},
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    said = " ".join(done.stderr.decode("utf-8", "replace").split())
-    return None if done.returncode == 0 else said or f"exit code {done.returncode}"

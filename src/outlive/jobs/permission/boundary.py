@@ -19,40 +19,58 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.core.records import Definition
+    from outlive.hosts.engines import Host
     from outlive.jobs.context import Context
 
-_SETTINGS = ("mode", "ceiling", "network", "network_ceiling", "write", "hide", "show", "environment", "bwrap")
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 # Variables that name a socket by which a program outside can be asked
 _SOCKETS = ("SSH_AUTH_SOCK", "DOCKER_HOST", "CONTAINER_HOST", "XDG_RUNTIME_DIR", "TMUX_TMPDIR")
 
 
-def of_call(ctx: Context, cwd: str, args: dict[str, Any]) -> dict[str, Any] | None:
+def of_call(ctx: Context, host: Host | None, cwd: str, args: dict[str, Any]) -> dict[str, Any] | None:
     """Return the sandbox of a job that this call defines, as it is stored; None for a job without.
 
-    Errors: denied, invalid_argument, sandbox_unavailable.
+    Where a host does not share our files, this is the sandbox of the job's notification commands,
+    which run here; the host makes that of the job, of the same mode. Errors: denied,
+    invalid_argument, sandbox_unavailable.
     """
-    mode, network = modes.granted(
-        bounds(ctx), args.get("sandbox"), args.get("network"), elevated=bool(args.get("elevated"))
-    )
+    elevated = bool(args.get("elevated"))
+    mode, network = granted(ctx, host, args.get("sandbox"), args.get("network"), elevated=elevated)
     if mode == modes.OFF:
         return None
+    if host is not None and not host.engine.SHARES_FILES:
+        return resolved(ctx, mode, network, needed=False)
     spec = resolved(ctx, mode, network)
     view.require_visible(spec, cwd, "cwd")
     return spec
 
 
-def bounds(ctx: Context) -> modes.Bounds:
-    """Return the default and the ceiling of this caller: the stricter of the configuration's and
-    its own."""
-    return modes.bounds(_settings(ctx), ctx.ceiling)
+def granted(
+    ctx: Context, host: Host | None, mode: str | None, network: str | None = None, *, elevated: bool = False
+) -> tuple[str, str]:
+    """Return mode and network of a call that asks for these on a host. Errors: denied,
+    invalid_argument."""
+    return modes.granted(bounds(ctx, None if host is None else host.name), mode, network, elevated=elevated)
 
 
-def resolved(ctx: Context, mode: str, network: str) -> dict[str, Any]:
-    """Errors: sandbox_unavailable."""
+def bounds(ctx: Context, host: str | None = None) -> modes.Bounds:
+    """Return the default and the ceiling of this caller on a host (None: this machine): the
+    stricter of the configuration's and its own."""
+    return modes.bounds(ctx.config.sandbox_of(host), ctx.ceiling)
+
+
+def resolved(ctx: Context, mode: str, network: str, *, needed: bool = True) -> dict[str, Any]:
+    """Return the sandbox as it is stored. Unless it is `needed`, it may have no bwrap: nothing can
+    run in it then. Errors: sandbox_unavailable."""
     import sys
 
-    settings = _settings(ctx)
+    settings = ctx.config.sandbox_of(None)
+    try:
+        bwrap = bubblewrap.find(settings["bwrap"])
+    except OutliveError:
+        if needed:
+            raise
+        bwrap = ""
     return view.resolved(
         mode=mode,
         network=network,
@@ -61,12 +79,8 @@ def resolved(ctx: Context, mode: str, network: str) -> dict[str, Any]:
         homes=_homes(ctx),
         secret=_secret(ctx),
         installed={sys.prefix, bubblewrap.PROGRAM},
-        bwrap=bubblewrap.find(settings["bwrap"]),
+        bwrap=bwrap,
     )
-
-
-def _settings(ctx: Context) -> dict[str, Any]:
-    return {name: ctx.config.get("sandbox", name) for name in _SETTINGS}
 
 
 def _homes(ctx: Context) -> list[str]:
@@ -94,9 +108,9 @@ def require(ctx: Context, definition: Definition, doing: str) -> None:
     Errors: denied.
     """
     spec = definition.sandbox
-    if not (ctx.config.has("sandbox") or ctx.ceiling or spec):
+    if not (ctx.config.uses("sandbox") or ctx.ceiling or spec):
         return
-    limit = bounds(ctx)
+    limit = bounds(ctx, definition.host)
     if limit.most_mode == modes.OFF:
         return
     if not modes.within(spec, limit):
@@ -108,7 +122,7 @@ def require(ctx: Context, definition: Definition, doing: str) -> None:
             hint="Run the command as a new job.",
         )
     assert spec is not None
-    own = resolved(ctx, spec["mode"], spec["network"])
+    own = resolved(ctx, spec["mode"], spec["network"], needed=not _is_apart(ctx, definition))
     foreign = [path for path in spec["roots"] if not view.is_in(path, own["roots"])]
     if foreign and spec["mode"] == "workspace-write":
         raise OutliveError(
@@ -118,11 +132,20 @@ def require(ctx: Context, definition: Definition, doing: str) -> None:
         )
 
 
-def require_usable(definition: Definition) -> None:
+def _is_apart(ctx: Context, definition: Definition) -> bool:
+    """Return whether a job runs on a host that does not share our files."""
+    if definition.host is None:
+        return False
+    from outlive.hosts import engines
+
+    return not engines.host_of(ctx.config, definition.host).engine.SHARES_FILES
+
+
+def require_usable(ctx: Context, definition: Definition) -> None:
     """Errors: sandbox_unavailable if the job's bwrap is gone, invalid_argument if its directory is
     not visible to it."""
     spec = definition.sandbox
-    if spec is None:
+    if spec is None or _is_apart(ctx, definition):
         return
     if not os.access(spec["bwrap"], os.X_OK):
         raise bubblewrap.unavailable(f"{spec['bwrap']} is gone", bubblewrap.INSTALL)
@@ -139,6 +162,8 @@ def require_sinks(definition: Definition) -> None:
     """Check the files that notifications go to: the job must be able to write them. Errors: denied."""
     if definition.sandbox is None:
         return
+    if not definition.sandbox["bwrap"]:  # on this machine there is none, and the commands would run here
+        bubblewrap.find(None)
     files = [("notify_file", definition.notification.get("notify_file"))]
     files += [("watch", watch.get("file")) for watch in watches_of(definition.notification)]
     for field, path in files:

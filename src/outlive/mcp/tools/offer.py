@@ -54,7 +54,7 @@ def listed(verb: Verb, config: Config, limited: Collection[str] = ()) -> list[Ar
     return [
         arg
         for arg in accepted(verb)
-        if not arg.hidden and (arg.section is None or arg.section in limited or config.has(arg.section))
+        if not arg.hidden and (arg.section is None or arg.section in limited or config.uses(arg.section))
     ]
 
 

@@ -1,0 +1,50 @@
+"""The sandbox of a job here: what it may be is decided where the job was asked for, and what it
+shows of this machine is decided here."""
+
+from __future__ import annotations
+
+import os
+
+from outlive.far.starting import home
+from outlive.sandbox import bubblewrap, view
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.store.root import Store
+
+
+def resolved(store: Store, asked: dict[str, Any] | None, cwd: str) -> dict[str, Any] | None:
+    """Return the sandbox of a job as it is stored; None for a job without.
+
+    Writable are the configured directory of the host and what the configuration names, never the
+    directory that a call asks for. Errors: sandbox_unavailable, invalid_argument.
+    """
+    if asked is None:
+        return None
+    workdir = asked.get("workdir")
+    spec = view.resolved(
+        mode=asked["mode"],
+        network=asked["network"],
+        settings=asked,
+        workspace=os.path.expanduser(workdir) if workdir else None,
+        homes=[home()],
+        secret=[store.path],
+        installed={bubblewrap.PROGRAM},
+        bwrap=bubblewrap.find(None),
+    )
+    view.require_visible(spec, cwd, "cwd")
+    return spec
+
+
+def found() -> dict[str, Any]:
+    """Return whether a sandbox can be set up here: {bwrap, problem}, one of them null."""
+    from outlive.errors import OutliveError
+
+    try:
+        path = bubblewrap.find(None)
+    except OutliveError as error:
+        return {"bwrap": None, "problem": error.message.removesuffix("; nothing was run"), "advice": error.hint}
+    problem = bubblewrap.tried(path)
+    return {"bwrap": path, "problem": problem, "advice": bubblewrap.mend() if problem else None}
