@@ -386,6 +386,13 @@ def test_a_call_loads_the_page_only_if_it_serves_it(verb: str, cli: Cli) -> None
     assert not {name for name in names if name.startswith("outlive.web") or name in ("starlette", "uvicorn")}
 
 
+def test_a_server_loads_the_view_in_a_chat_only_for_a_client_that_shows_it() -> None:
+    names, answer = loaded("-c", "import outlive.mcp.stdio.serving, outlive.mcp.http.serve")
+    assert answer.status == 0, answer
+    assert "outlive.mcp.server" in names
+    assert not {name for name in names if name.startswith("outlive.web") or name == "outlive.mcp.apps.handlers"}
+
+
 def test_the_page_is_small_and_nothing_in_it_was_changed_after_its_release() -> None:
     static = SOURCE / "web" / "static"
     files = [path for path in static.rglob("*") if path.is_file()]
@@ -402,10 +409,10 @@ def test_the_page_is_small_and_nothing_in_it_was_changed_after_its_release() -> 
 def test_no_text_becomes_markup_in_the_page() -> None:
     """The browser refuses it too (trusted types), and where it does not know these, this holds."""
     sinks = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc|DOMParser")
-    ours = list((SOURCE / "web" / "static").glob("*.js"))
+    ours = [*(SOURCE / "web" / "static").glob("*.js"), *(SOURCE / "web" / "static" / "chat").glob("*.js")]
     assert ours and not [path.name for path in ours if sinks.search(path.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE / "web" / "static").glob("*.js")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((SOURCE / "web" / "static").rglob("*.js")), ids=lambda path: path.name)
 def test_a_script_of_the_page_is_short_enough_to_be_read(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES

@@ -15,6 +15,7 @@ from conformance import npm
 from support import chromium
 from support.chromium import Tab
 from support.cli import Cli
+from support.hostile import HOSTILE
 from support.ui import Ui
 from support.wait import until as so_within
 
@@ -343,26 +344,6 @@ def test_vim_is_typed_into_and_saves(tab: Tab, ui: Ui, cli: Cli, work: Path) -> 
 
 
 # --- hostile ---------------------------------------------------------------------------------------------------------
-
-HOSTILE = (
-    "<script>alert(1)</script>",
-    "<img src=x onerror=alert(2)>",
-    "<svg onload=alert(3)>",
-    "</textarea></title></style><script>alert(4)</script>",
-    "javascript:alert(5)",
-    "\"><iframe src='javascript:alert(6)'>",
-    "{{constructor.constructor('alert(7)')()}}${alert(8)}",
-    "<a href='http://evil.example/'>click</a>",
-    "\x1b]8;;http://evil.example/\x07link\x1b]8;;\x07",
-    "\x1b]0;<script>alert(9)</script>\x07",
-    "\x1b]52;c;ZXZpbA==\x07",
-    "\x1b[31<script>m",
-    "\x1bP+q544e\x1b\\ \x1b[c \x1b[6n \x1b[?1049h",
-    "\u202eevil\u202c \u2066x\u2069 \u200b\ufeff",
-    "__proto__ constructor toString",
-    "A" * 5000,
-    "\u0041" + "\u0301" * 500,
-)
 
 
 def test_what_a_job_prints_and_is_called_is_text(tab: Tab, ui: Ui, cli: Cli, work: Path) -> None:

@@ -32,7 +32,8 @@ class Caller(NamedTuple):
     `owner` is shown with its jobs, and lists are filtered by it. `client` is the key of its read
     positions. `scope` is recorded with its jobs; for a `walled` caller the jobs of other scopes do
     not exist. Notices go to the connection, or to the `session` if the client names one; what is
-    left of it goes to the next connection of the same `program`. `rights` are those of its token.
+    left of it goes to the next connection of the same `program`. `rights` are those of its token. A
+    `person` acts in a window of the client: no read position moves, and no notice is told.
     """
 
     owner: str
@@ -42,6 +43,7 @@ class Caller(NamedTuple):
     program: str = ""
     session: str | None = None
     rights: Rights = Rights()
+    person: bool = False
 
     @property
     def wall(self) -> str | None:

@@ -11,7 +11,7 @@ import json
 import sys
 import traceback
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -24,6 +24,7 @@ from outlive.core.records import EXEC as RUN_COMMANDS
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.mcp import async_driver, private_parts, shown
+from outlive.mcp.apps import declaration as apps
 from outlive.mcp.caller import on_stdio
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable, restored
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from outlive.config import Config
     from outlive.core.records import Definition
     from outlive.jobs.context import Context
+    from outlive.mcp.apps.handlers import ViewRequests
     from outlive.mcp.caller import Caller, CallerOf
     from outlive.mcp.tools.call import Alongside
     from outlive.verbs.spec import Verb
@@ -68,23 +70,32 @@ class Handlers:
         self._caller_of = caller_of
         self._channel = channel
         self._config = config
-        self._tools: dict[tuple[bool, str, bool], list[types.Tool]] = {}
+        self._tools: dict[tuple[bool, str, bool, bool], list[types.Tool]] = {}
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         schema, rights = shown.has_output_schema(client_name(ctx), self._answers), self._caller_of(ctx).rights
-        key = (schema, rights.level, rights.sandbox is not None)
+        view = shows_views(ctx)
+        key = (schema, rights.level, rights.sandbox is not None, view)
         if key not in self._tools:
             limited = ("sandbox",) if rights.sandbox is not None else ()
             self._tools[key] = tool_list(
-                self._calls.tools, self._config, output_schema=schema, level=rights.level, limited=limited
+                self._calls.tools, self._config, output_schema=schema, level=rights.level, limited=limited, view=view
             )
         return types.ListToolsResult(tools=self._tools[key])
+
+    @cached_property
+    def view(self) -> ViewRequests:
+        from outlive.mcp.apps.handlers import ViewRequests  # late: few clients show views
+
+        return ViewRequests(self._calls)
 
     async def call_tool(
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        if params.name in apps.TOOLS and PROCESS in self._calls.tools.offers:
+            return await self.view.call(params, self._caller_of(ctx))
         if params.name not in self._calls.tools.offers:
             known = ", ".join(sorted(self._calls.tools.offers))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
@@ -117,7 +128,7 @@ class Handlers:
             process=process,
             sent_as=sent_as,
             job_word=shown.job_word(client),
-            in_meta=shown.in_meta(client),
+            in_meta=shown.in_meta(client) or shows_views(ctx),
         )
         if _shown_chars(found) < _LARGE_CHARS:
             return made()
@@ -243,10 +254,19 @@ def tool_list(
     output_schema: bool = True,
     level: str = RUN_COMMANDS,
     limited: Collection[str] = (),
+    view: bool = False,
 ) -> list[types.Tool]:
-    """Return the tools for `tools/list` of a client with this right. `limited`: see listing.tools."""
+    """Return the tools for `tools/list` of a client with this right. `limited`, `view`: see
+    listing.tools."""
     found = listing.tools(
-        tools.run, tools.process, tools.offers, config, output_schema=output_schema, level=level, limited=limited
+        tools.run,
+        tools.process,
+        tools.offers,
+        config,
+        output_schema=output_schema,
+        level=level,
+        limited=limited,
+        view=view,
     )
     return [types.Tool.model_validate(tool) for tool in found]
 
@@ -279,6 +299,12 @@ def client_name(ctx: ServerRequestContext[Any]) -> str | None:
     info: Any = (ctx.meta or {}).get(CLIENT_INFO)
     name = info.get("name") if isinstance(info, dict) else None
     return name if isinstance(name, str) else None
+
+
+def shows_views(ctx: ServerRequestContext[Any]) -> bool:
+    """Return whether the client, or this request of it, declares the extension for views."""
+    capabilities = ctx.session.client_capabilities
+    return capabilities is not None and apps.is_declared({"extensions": capabilities.extensions})
 
 
 def _shown_chars(found: dict[str, Any]) -> int:
@@ -340,7 +366,7 @@ def build(
     """
     caller_of = caller_of or (lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate, meta=ctx.meta))
     handlers = Handlers(calls, config, caller_of, Channel(calls) if channel else None, answers)
-    resources = Resources(calls, caller_of)
+    resources = Resources(calls, caller_of, lambda: handlers.view.document() if calls.tools.process else None)
     followers = subscriptions_module.Followers(calls)
     subscriptions = subscriptions_module.Subscriptions(followers, caller_of)
     about = Introduction(

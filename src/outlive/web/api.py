@@ -86,7 +86,7 @@ class Api:
             args = {name: value for name, value in given.items() if name not in ("action", "detail")}
             found = await self._calls.show(verb.name, caller, **args)
         else:
-            found = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller)
+            found = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller._replace(person=True))
         return envelope.sized(found, "full")
 
     async def _jobs(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class Api:
         args = taken(given, {"job_id": str, "tab": str, "data": str}, "job_id", "tab", "data")
         if not self._keyboards.holds(caller, args["job_id"], args.pop("tab")):
             raise OutliveError("invalid_state", "this page does not hold the keyboard", hint="Take it first.")
-        found = await self._calls.run(PROCESS, {"action": "write", **args, "wait_ms": 0}, caller)
+        found = await self._calls.run(PROCESS, {"action": "write", **args, "wait_ms": 0}, caller._replace(person=True))
         return envelope.answer("ui.type", {"job_id": found["job_id"], "bytes_written": found["bytes_written"]})
 
     async def close(self) -> None:

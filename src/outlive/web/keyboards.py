@@ -128,7 +128,10 @@ def _key(caller: Caller, job_id: str, tab: str) -> Key:
 
 
 def _name(caller: Caller) -> str:
-    """Return what others are told: the user of this machine, or the name of the token."""
+    """Return what others are told: the user of this machine, the client whose chat has a view of the
+    job, or the name of the token."""
+    if caller.person:
+        return f"a person at {caller.owner}"
     return person("outlive ui") if caller.program in ("ui", "ui-job") else f"{caller.owner} (outlive serve)"
 
 

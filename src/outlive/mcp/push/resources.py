@@ -12,11 +12,12 @@ from mcp import MCPError, types
 
 from outlive import limits
 from outlive.errors import OutliveError
+from outlive.mcp.apps.declaration import VIEW_URI
 from outlive.mcp.json_safe import encodable
 from outlive.mcp.tools.text import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from mcp.server.context import ServerRequestContext
@@ -92,9 +93,11 @@ def refusing(uri: str) -> Iterator[None]:
 class Resources:
     """The handlers of the resource requests."""
 
-    def __init__(self, calls: Calls, caller_of: CallerOf) -> None:
+    def __init__(self, calls: Calls, caller_of: CallerOf, view: Callable[[], types.ReadResourceResult | None]) -> None:
+        """`view` returns the document that clients show as the view of a job; None if there is none."""
         self._calls = calls
         self._caller_of = caller_of
+        self._view = view
 
     async def templates(
         self, _ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -112,6 +115,9 @@ class Resources:
     async def read(
         self, ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
+        found_view = self._view() if params.uri.rstrip("/") == VIEW_URI else None
+        if found_view is not None:
+            return found_view
         place = place_of(params.uri)
         given: dict[str, Any] = {
             "job_id": place.job,

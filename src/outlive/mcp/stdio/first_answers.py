@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from outlive import fastjson, limits
 from outlive.mcp import introduction
+from outlive.mcp.apps import declaration
 from outlive.mcp.stdio.wire import TooLong
 
 TYPE_CHECKING = False
@@ -39,13 +40,16 @@ _FIRST_OF_SCHEMAS: dict[bool, dict[str, tuple[str, ...]]] = {
 class FirstAnswers:
     """Answers the first requests of one connection.
 
-    `tools(client)` returns the tools for a client of this name, as they stand in `tools/list`.
+    `tools(client, view)` returns the tools for a client of this name, as they stand in
+    `tools/list`; `view`: it shows views.
     Members: `replay` are the lines that put the session of the SDK's server into the right state,
     and `repeated` the ids of the requests among them, which are answered already. `listed`: the
     client has our tools.
     """
 
-    def __init__(self, about: introduction.Introduction, tools: Callable[[str | None], list[dict[str, Any]]]) -> None:
+    def __init__(
+        self, about: introduction.Introduction, tools: Callable[[str | None, bool], list[dict[str, Any]]]
+    ) -> None:
         self.replay: list[bytes] = []
         self.repeated: list[int | str] = []
         self.listed = False
@@ -54,7 +58,8 @@ class FirstAnswers:
         self._modern: bool | None = None  # the era of the connection, None before its first request
         self._shaken = self._initialized = False
         self._has_jobs: Callable[[str | None], bool] | None = None  # for the message in hand
-        self._client: str | None = None  # the name from the handshake
+        self._client: str | None = None  # the name from the handshake, and
+        self._view = False  # whether it declared there that it shows views
 
     def to(
         self, line: bytes, *, waiting: bool = False, has_jobs: Callable[[str | None], bool] | None = None
@@ -124,10 +129,11 @@ class FirstAnswers:
             return None
         if method == "ping":
             return {}
-        return self._list(method, self._client) if self._shaken else None
+        return self._list(method, self._client, self._view) if self._shaken else None
 
     def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
         self._client = params["clientInfo"]["name"]
+        self._view = declaration.is_declared(params["capabilities"])
         wanted = params["protocolVersion"]
         return {
             "capabilities": _sorted(self._about.capabilities, without="extensions"),
@@ -154,24 +160,25 @@ class FirstAnswers:
                 "ttlMs": 0,
                 "_meta": {_SERVER: self._about.server},
             }
-        found = self._list(method, client["name"] if CLIENT in meta else None)
+        view = declaration.is_declared(meta[CAPABILITIES])
+        found = self._list(method, client["name"] if CLIENT in meta else None, view)
         if found is None:
             return None
         ttl_ms, scope = introduction.TOOLS_CACHE if method == "tools/list" else (0, "private")
         members = {"cacheScope": scope, "resultType": "complete", **found, "ttlMs": ttl_ms}
         return {**_sorted(members), "_meta": {_SERVER: self._about.server}}
 
-    def _list(self, method: str, client: str | None) -> dict[str, Any] | None:
+    def _list(self, method: str, client: str | None, view: bool) -> dict[str, Any] | None:
         if method == "tools/list":
-            return {"tools": self._listed(client)}
+            return {"tools": self._listed(client, view)}
         if method != "resources/list" or self._has_jobs is None or self._has_jobs(client):
             return None
         return {"resources": []}
 
-    def _listed(self, client: str | None) -> list[dict[str, Any]]:
+    def _listed(self, client: str | None, view: bool) -> list[dict[str, Any]]:
         """Return the tools with their members in the order of the SDK's models, the alphabet."""
         found = []
-        for tool in self._tools(client):
+        for tool in self._tools(client, view):
             tool = _sorted(tool)
             for name, first in _FIRST_OF_SCHEMAS[bool(self._modern)].items():
                 if name in tool:

@@ -169,14 +169,14 @@ class Session:
                 return
             self.wire.read()
 
-    def _tools(self, client: str | None) -> list[dict[str, Any]]:
+    def _tools(self, client: str | None, view: bool) -> list[dict[str, Any]]:
         from outlive import verbs
         from outlive.mcp.tools import listing, offer
 
         offers = self.asked["tools"]
         process = offer.process_verbs() if PROCESS in offers else {}
         schema = shown.has_output_schema(client, self.asked["answers"])
-        return listing.tools(verbs.load(offer.RUN), process, offers, self.config, output_schema=schema)
+        return listing.tools(verbs.load(offer.RUN), process, offers, self.config, output_schema=schema, view=view)
 
     def _has_jobs(self, client: str | None) -> bool:
         """Return whether this client may have a job to list. It has one if that is not quickly

@@ -7,6 +7,7 @@ from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.limits import MAX_SHOWN_BYTES
 from outlive.mcp import instructions
+from outlive.mcp.apps import declaration
 from outlive.mcp.tools import schemas
 from outlive.mcp.tools.offer import EXEC, PROCESS, WAIT_ARGUMENTS
 
@@ -31,11 +32,12 @@ def tools(
     output_schema: bool = True,
     level: str = EXEC_RIGHT,
     limited: Collection[str] = (),
+    view: bool = False,
 ) -> list[dict[str, Any]]:
     """Return the tools among `offers`: exec, which is the verb `run`, and process, which is the
     verbs `process` by their actions. `output_schema`: the client gets answers as objects. `level`:
     the right of the client, which is offered nothing beyond it. `limited`: the sections of the
-    configuration in which the client has a limit of its own."""
+    configuration in which the client has a limit of its own. `view`: the client shows views."""
     found = []
     of_answers = {"outputSchema": schemas.of_answer()} if output_schema else {}
     alone = PROCESS not in offers
@@ -67,6 +69,8 @@ def tools(
                 "_meta": _meta(instructions.PROCESS_SEARCH),
             }
         )
+    if view and PROCESS in offers:  # without it there is nothing that the view could ask
+        return declaration.with_view(found, controls=rights.allows(CONTROL))
     return found
 
 

@@ -36,7 +36,7 @@ export async function forever(turn, signal, failed = () => {}) {
 }
 
 // A page that is not seen asks for nothing, unless it promised to tell of the end of a job
-export let watchesHidden = 0;
+let watchesHidden = 0;
 export function watchHidden(by) {
   watchesHidden += by;
   document.dispatchEvent(new Event("visibilitychange"));

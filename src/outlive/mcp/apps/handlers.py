@@ -1,0 +1,53 @@
+"""Answer the view of a job that a client shows in its chat (MCP Apps): the document, and its calls.
+
+The view asks what the page of `outlive ui` asks, through its host. Its calls move no read position
+and take no notice from the model, which shares the connection with it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mcp import types
+
+from outlive.mcp.apps.declaration import MIME_TYPE, VIEW, VIEW_URI
+from outlive.mcp.introduction import DAY_MS
+from outlive.mcp.json_safe import encodable, restored
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.mcp.caller import Caller
+    from outlive.mcp.tools.call import Calls
+
+# The page is the floor above this one: it is named here, and loaded when a client shows a view
+_PAGE = "outlive.web.in_chat"
+
+
+class ViewRequests:
+    """The requests of one server's views."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    @cached_property
+    def _page(self) -> Any:
+        return importlib.import_module(_PAGE)
+
+    @cached_property
+    def _asked(self) -> Any:
+        return self._page.Questions(self._calls)
+
+    async def call(self, params: types.CallToolRequestParams, caller: Caller) -> types.CallToolResult:
+        """Return the answer to a call of one of the two tools of the view."""
+        reads = params.name == VIEW
+        found = encodable(await self._asked.answer(restored(params.arguments or {}), caller, reads=reads))
+        return types.CallToolResult(content=[], structured_content=found, is_error=not found["ok"])
+
+    def document(self) -> types.ReadResourceResult:
+        """Return the document of the view."""
+        about = {"ui": {"prefersBorder": True}}  # and the policy that hosts have for documents by default
+        text = types.TextResourceContents(uri=VIEW_URI, mime_type=MIME_TYPE, text=self._page.document(), _meta=about)
+        return types.ReadResourceResult(contents=[text], ttl_ms=DAY_MS, cache_scope="public")
