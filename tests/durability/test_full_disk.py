@@ -11,7 +11,7 @@ import pytest
 
 from outlive.core.ids import new_id
 from outlive.core.records import State
-from outlive.store import atomic_file, new_job
+from outlive.store import atomic_file
 from outlive.store.job_dir import RESERVE, JobDir
 from outlive.system import fault_points
 from support import pair, processes
@@ -129,7 +129,7 @@ def test_only_a_whole_outcome_of_this_job_counts(tmp_path: Path, name: str) -> N
         whole = _ended(job_id)
         for data in (
             b"",
-            bytes(new_job.RESERVE_BYTES),
+            bytes(8_192),
             whole[:-20],
             whole[:-20] + bytes(100),
             _ended(new_id()),
@@ -139,7 +139,7 @@ def test_only_a_whole_outcome_of_this_job_counts(tmp_path: Path, name: str) -> N
         ):
             (tmp_path / name).write_bytes(data)
             assert job.unrenamed_outcome() is None, data
-        (tmp_path / name).write_bytes(whole + bytes(new_job.RESERVE_BYTES - len(whole)))
+        (tmp_path / name).write_bytes(whole + bytes(8_192 - len(whole)))
         found = job.unrenamed_outcome()
         assert found is not None and found.exit_code == 3
 

@@ -58,6 +58,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         if live:
             ctx.store.mark_live(plan.definition.job_id)
         if not live or request is not None or plan.definition.host is not None:
+            new.dir.reserve()  # a supervisor does it for a job that it starts now
             from outlive.core.records import State
 
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))

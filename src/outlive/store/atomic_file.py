@@ -146,14 +146,15 @@ def read(dir_fd: int, name: str, most: int = limits.RECORD_BYTES) -> bytes:
 
 def sync(dir_fd: int, names: tuple[str, ...] = ()) -> None:
     """fsync these files and the directory, so that they survive a crash of the machine. Missing
-    files are skipped."""
+    and empty files are skipped."""
     for name in names:
         try:
-            fd = open_regular(dir_fd, name)
+            fd, size = _opened(dir_fd, name, os.O_RDONLY, 0)
         except OSError:
             continue
         try:
-            os.fsync(fd)
+            if size:
+                os.fsync(fd)
         except OSError:
             continue
         finally:

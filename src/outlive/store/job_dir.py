@@ -40,6 +40,8 @@ FAULT = "fault-"  # <process>.txt: the traceback of a process of ours (store/fau
 KEYBOARD = ".keyboard"  # who types into the terminal; the holder locks its byte 0 (jobs/interaction/keyboard.py)
 SEEN = ".seen"  # a directory: <hash of a client> holds where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
+# Most outcomes take 1 KiB; a terminal of many sizes has 4
+_RESERVE_BYTES = 8_192
 
 # Phase → the fault point before that state is visible
 _UNRENAMED = {"spawning": "start_unmarked", "running": "start_unrecorded", "finished": "end_unwritten"}
@@ -178,6 +180,13 @@ class JobDir:
             except OSError:
                 raise error from None
         return stamped
+
+    def reserve(self) -> None:
+        """Take space on the disk for the outcome, if that was not done yet. Errors: OSError."""
+        try:
+            atomic_file.reserve(self.fd, RESERVE, _RESERVE_BYTES)
+        except FileExistsError:
+            return
 
     def release_reserve(self) -> None:
         """Delete the space reserved for the outcome: the outcome is visible."""

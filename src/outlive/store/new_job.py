@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.store import atomic_file
-from outlive.store.job_dir import LOCK, LOGS, NEW, ORDER, RESERVE, JobDir, Locks
+from outlive.store.job_dir import LOCK, LOGS, NEW, ORDER, JobDir, Locks
 from outlive.store.root import TEMPORARY
 from outlive.system import fault_points
 
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from outlive.store.root import Store
 
     _R = TypeVar("_R", bound=Record)
-
-# kept in each unfinished job for its outcome; most are 1 KiB, a terminal of many sizes has 4
-RESERVE_BYTES = 8_192
 
 
 class NewJob:
@@ -48,7 +44,6 @@ class NewJob:
     def _make_files(self) -> None:
         for name in (LOCK, ORDER, *LOGS):
             os.close(os.open(name, NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
-        atomic_file.reserve(self.dir.fd, RESERVE, RESERVE_BYTES)
         self.dir.make_io()
         self.locks = Locks(self.dir)
         fault_points.at("make_files")

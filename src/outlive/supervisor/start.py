@@ -92,15 +92,21 @@ def start(
         _discard(limited)
         _refuse(job, request, definition, state, waiter, error)
         return False
-    told = False
-    if waiter is not None and not state.finished:  # the rest of the preparation is not for the caller to wait for
-        try:
-            fds.send(waiter, STATE)
-            told = True
-        except OSError:  # the launcher was killed
-            pass
+    told = waiter is not None and not state.finished and _tell_started(waiter)
+    reserve(job)
     Supervisor(job, request, state, job_fds, parent=True).run(waiter, told=told)
     return not (definition.pty or definition.notification)
+
+
+def _tell_started(waiter: socket.socket) -> bool:
+    """Tell the launcher that the command runs; the rest of the preparation is not for its caller to
+    wait for. Return False if the launcher was killed.
+    """
+    try:
+        fds.send(waiter, STATE)
+    except OSError:
+        return False
+    return True
 
 
 def _limits(definition: Definition, state: State) -> tuple[Limits | None, State]:
@@ -154,6 +160,14 @@ def write_down(job: JobDir, state: State) -> State:
         return job.write_state(state)
     except OSError:
         return state
+
+
+def reserve(job: JobDir) -> None:
+    """Take space for the outcome if possible, while the command starts to run."""
+    try:
+        job.reserve()
+    except OSError:  # a full disk
+        return
 
 
 def own_identity() -> dict[str, int | None]:

@@ -148,7 +148,7 @@ class Supervisor:
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if waiter is not None:
             self._control.add(waiter, wants_output=True)
-        self._pump.start()
+        self._pump.start(late=self._state.adopted > 0)
         self._recorder.begin(self._state)
         if not told:
             self._control.state()

@@ -13,7 +13,7 @@ from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.job_fds import JobFds
-from outlive.supervisor.start import open_job, own_identity, start, write_down
+from outlive.supervisor.start import open_job, own_identity, reserve, start, write_down
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import fault_points, prctl, process, tree
 from outlive.system.signals import signal
@@ -93,6 +93,7 @@ def _recover(
     state = state.replace(supervisor=own_identity(), adopted=state.adopted + 1, waiting=None)
     if state.finished:  # only its descendants are left to look after
         return write_down(job, state)
+    reserve(job)
     if not parent:
         state = state.replace(stdin="closed" if state.stdin else None)
     if state.pid is None and report is not None:

@@ -22,6 +22,9 @@ _USUAL = {
 }
 
 
+_found: tuple[dict[str, str], dict[str, Any], Group | None] | None = None  # by `record`: paths, groups
+
+
 class Group:
     """A control group: a directory of files. `path` is its place in its hierarchy, as
     /proc/PID/cgroup has it."""
@@ -35,11 +38,8 @@ class Group:
 
     def read(self, name: str) -> str | None:
         """Return the content of one of its files; None if it does not exist or may not be read."""
-        try:
-            with open(os.path.join(self.directory, name), "rb") as file:
-                return file.read().decode("utf-8", "replace").strip()
-        except OSError:
-            return None
+        found = _content(f"{self.directory}/{name}")
+        return None if found is None else found.strip()
 
     def pids(self) -> list[int]:
         return [int(word) for word in (self.read("cgroup.procs") or "").split() if word.isdigit()]
@@ -66,19 +66,32 @@ class Group:
         return self.version == 2 and self.read("memory.oom.group") == "1"
 
 
+def _content(path: str) -> str | None:
+    """Return the content of a file; None if it cannot be read. (What `open` does in addition takes
+    as long again.)"""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    pieces = []
+    try:
+        while piece := os.read(fd, 65_536):
+            pieces.append(piece)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
 def paths(pid: int | str = "self") -> dict[str, str]:
     """Return controller → path of a process; empty where there are no control groups.
 
     "" is the hierarchy of version 2, "name=systemd" the one in which systemd keeps its units where
     version 1 is in use.
     """
-    try:
-        with open(f"/proc/{pid}/cgroup", "rb") as file:
-            text = file.read().decode("utf-8", "replace")
-    except OSError:
-        return {}
     found: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in (_content(f"/proc/{pid}/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         found.update(dict.fromkeys(controllers.split(","), path))
     return found
@@ -116,19 +129,24 @@ def record() -> dict[str, Any] | None:
     `path` and `id` are of the group of its unit in `hierarchy`, and mean something in the namespace
     `ns`; `memory` and `oom_kills` are of the group that accounts for its memory.
     """
+    global _found
     mine = paths()
     if not mine:
         return None
-    controller = _naming(mine)
-    group = memory(mine)
-    return {
-        "ns": namespace(),
-        "hierarchy": controller,
-        "path": mine.get(controller, ""),
-        "id": _inode(directory(controller, mine.get(controller, ""))),
-        "memory": None if group is None else group.path,
-        "oom_kills": None if group is None else group.oom_kills(),
-    }
+    # A group in which a process is cannot be removed: as long as the paths are the same, so are the
+    # groups
+    if _found is None or _found[0] != mine:
+        controller, group = _naming(mine), memory(mine)
+        known = {
+            "ns": namespace(),
+            "hierarchy": controller,
+            "path": mine.get(controller, ""),
+            "id": _inode(directory(controller, mine.get(controller, ""))),
+            "memory": None if group is None else group.path,
+        }
+        _found = mine, known, group
+    _, known, group = _found
+    return {**known, "oom_kills": None if group is None else group.oom_kills()}
 
 
 def with_memory_of(recorded: dict[str, Any] | None, job: JobGroup | None) -> dict[str, Any] | None:

@@ -49,10 +49,18 @@ def children(pid: int) -> list[int]:
         return found
     for thread in threads:
         try:
-            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
-                found += [int(word) for word in file.read().split()]
+            fd = os.open(f"/proc/{pid}/task/{thread}/children", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             continue
+        try:
+            pieces = []
+            while piece := os.read(fd, 65_536):
+                pieces.append(piece)
+            found += [int(word) for word in b"".join(pieces).split()]
+        except OSError:
+            continue
+        finally:
+            os.close(fd)
     return found
 
 

@@ -95,8 +95,9 @@ class LogFiles:
         os.close(fd)
 
     def sync(self) -> None:
-        for fd in self.fds:
+        for fd, size in zip(self.fds, self.sizes, strict=True):
             try:
-                os.fsync(fd)
+                if size:
+                    os.fsync(fd)
             except OSError:
                 continue

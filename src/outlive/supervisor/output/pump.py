@@ -92,13 +92,15 @@ class Pump:
         finally:
             os.close(log)
 
-    def start(self) -> None:
-        """Read once before the first wait: a FIFO opened after its writers left never reports
-        anything to poll.
+    def start(self, *, late: bool) -> None:
+        """Begin to watch the streams. `late`: they were opened when the command ran already. Then
+        read once before the first wait: a FIFO opened after its writers left never reports anything
+        to poll.
         """
         for stream in range(len(self._sources)):
             self._watch(stream)
-            self._turn(stream)
+            if late:
+                self._turn(stream)
         self.mask()
 
     def _watch(self, stream: int) -> None:
