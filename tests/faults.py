@@ -27,6 +27,7 @@ NAMESPACE = "the right to make a namespace of processes"
 SCORE = "a score for want of memory that can still be raised"
 STRACE = "strace"
 CLUSTER = "root, and Debian's packages of Slurm"
+MACHINE = "root, and Debian's packages of OpenSSH"
 
 # fmt: off
 FAULTS = {
@@ -263,5 +264,30 @@ FAULTS = {
         "JENKINS durable-task", needs=CLUSTER, slow=True),
     "H12": Fault("A job that Slurm preempts was killed by the engine, and is not run again.",
         "slurm.conf(5), PreemptMode", needs=CLUSTER, slow=True),
+    # --- other machines: SSH ---
+    "H13": Fault("A connection that is cut at any moment, fifty times, loses no line and doubles none.",
+        "ssh(1), nohup", needs=MACHINE, slow=True),
+    "H14": Fault("A link that is down at the end of a job costs no exit code; meanwhile answers say since when, and kill is refused as retryable.",
+        "ssh(1)", needs=MACHINE, slow=True),
+    "H15": Fault("The other machine reboots: its jobs have failed for that reason, and no exit code is made up.",
+        "sloth #61; pueue #302", needs=MACHINE, slow=True),
+    "H16": Fault("This machine reboots: the job there goes on, and the next reader has all of it.",
+        "general", needs=MACHINE, slow=True),
+    "H17": Fault("A host key that is not known, or is another one than before, is never accepted; the error says which of the two.",
+        "ssh(1), StrictHostKeyChecking", needs=MACHINE, slow=True),
+    "H18": Fault("A login that sshd drops because many come at once is tried again; the job waits and says why, and kill cancels it.",
+        "sshd_config(5), MaxStartups"),
+    "H19": Fault("A mirror that was killed is started by the next reader, and goes on at the exact byte.",
+        "general"),
+    "H20": Fault("Guardian and supervisor that are killed there are replaced there.",
+        "podman #439"),
+    "H21": Fault("A question that ssh would ask is an error in its words, with the way out; nothing was run.",
+        "ssh(1), BatchMode"),
+    "H22": Fault("A full disk there is an error at the start; later the output that found no room is counted, and the exit code is right.",
+        "supervisord OSError 28", needs=DISK),
+    "H23": Fault("A job root that was deleted there makes its jobs `lost`, with the output that is here; the next job is started as ever.",
+        "general"),
+    "H24": Fault("An interpreter there that is missing or too old is named, with the version that is needed.",
+        "general"),
 }
 # fmt: on

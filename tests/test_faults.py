@@ -10,7 +10,7 @@ from faults import DISK, FAULTS, Fault
 from support.proofs import MARK, Proofs, carry_ids
 
 IDS = [f"F{number:02}" for number in range(1, 76)] + [f"S{number:02}" for number in range(1, 26)]
-IDS += [f"H{number:02}" for number in range(1, 13)]
+IDS += [f"H{number:02}" for number in range(1, 25)]
 LEAST = 75
 
 

@@ -128,16 +128,22 @@ def test_every_verb_works_over_a_real_connection(cli: Cli, box: sshd.Machine) ->
     assert not (box.home / ".ssh").exists()
 
 
-def test_a_key_that_is_not_known_is_never_accepted(cli: Cli, box: sshd.Machine) -> None:
+@pytest.mark.fault("H17")
+def test_a_key_that_is_not_known_or_has_changed_is_never_accepted(cli: Cli, box: sshd.Machine) -> None:
     known = box.place / "known_hosts"
     known.write_text("", encoding="utf-8")
     error = cli.error("run", "--host", "box", "--", "true", code="io_error")
     assert "Host key verification failed" in error["message"] and "accepts none" in error["hint"]
     assert known.read_text(encoding="utf-8") == "" and cli.ok("list", "--all")["jobs"] == []
+    other = (box.place / "client_key.pub").read_text(encoding="utf-8")
+    known.write_text(f"{box.address} {other}", encoding="utf-8")
+    error = cli.error("run", "--host", "box", "--", "true", code="io_error")
+    assert "has changed" in error["message"] and "another key than before" in error["hint"]
     box.trust()
     assert cli.ok("run", "--host", "box", "--wait", "--", "true")["exit_code"] == 0
 
 
+@pytest.mark.fault("H13")
 def test_a_link_that_is_cut_fifty_times_loses_nothing_and_doubles_nothing(cli: Cli, box: sshd.Machine) -> None:
     """Short cuts, which TCP survives; connections that are reset; cuts that are longer than ssh waits. In between the mirror
     is killed, and guardian and supervisor are."""
@@ -172,6 +178,7 @@ def test_a_link_that_is_cut_fifty_times_loses_nothing_and_doubles_nothing(cli: C
         assert answer["reason"] == "lost"
 
 
+@pytest.mark.fault("H14")
 def test_an_exit_code_survives_every_cut(cli: Cli, box: sshd.Machine) -> None:
     """With its supervisor alive, the outcome is exact: the code is there although the link was down at the end."""
     job = start(cli, "--", "echo begin; while [ ! -e end ]; do sleep 0.05; done; echo end; exit 42")
@@ -216,6 +223,7 @@ def test_many_jobs_at_once_all_run_though_sshd_drops_logins(cli: Cli, box: sshd.
     until(lambda: not box.jobs(), what="nothing is left there", timeout=SOON_S)
 
 
+@pytest.mark.fault("H15")
 def test_a_machine_that_reboots_ends_its_jobs_without_an_exit_code(cli: Cli, box: sshd.Machine) -> None:
     job = start(cli, "--", "echo before; sleep 1000")
     cli.ok("wait", job, "--until", "regex=before")
@@ -227,6 +235,7 @@ def test_a_machine_that_reboots_ends_its_jobs_without_an_exit_code(cli: Cli, box
     assert cli.ok("tail", job)["stdout_tail"] == "before\n"
 
 
+@pytest.mark.fault("H16")
 def test_a_reboot_here_costs_a_job_there_nothing(cli: Cli, box: sshd.Machine, place: Path) -> None:
     """The mirror is dead, and the boot id is another one: the next reader starts a mirror."""
     job = start(cli, "--", "echo before; while [ ! -e end ]; do sleep 0.05; done; echo after; exit 9")

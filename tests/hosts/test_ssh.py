@@ -8,6 +8,7 @@ import fcntl
 import io
 import os
 import random
+import shutil
 import signal
 import sys
 import zipfile
@@ -25,6 +26,7 @@ from support import pair, processes
 from support.cli import Cli
 from support.fake_ssh import FakeSsh
 from support.mcp_client import McpSession
+from support.mounts import Mounts
 from support.wait import until
 
 CONFIG = """
@@ -115,23 +117,31 @@ def test_no_text_of_the_caller_reaches_the_remote_command_line(cli: Cli, box: Fa
     assert all("BatchMode=yes" in call and "'-F'" in call and "'me@box'" in call for call in box.calls)
 
 
+@pytest.mark.fault("H21")
 @pytest.mark.parametrize(
     ("said", "hint"),
     [
         ("Host key verification failed.", "accepts none"),
         ("me@box: Permission denied (publickey,password).", "agent"),
+        (
+            "Host key for box has changed and you have requested strict checking.\nHost key verification failed.",
+            "another key than before",
+        ),
+        ("Enter passphrase for key '/k': \nme@box: Permission denied (publickey).", "passphrase"),
         ("ssh: Could not resolve hostname box: Name or service not known", "target"),
     ],
 )
 def test_what_ssh_says_is_quoted_and_nothing_was_run(cli: Cli, box: FakeSsh, said: str, hint: str) -> None:
     box.down(said)
     error = cli.error("run", "--host", "box", "--", "true", code="io_error")
+    said = "; ".join(line.strip() for line in said.splitlines())
     assert said.rstrip(".") in error["message"] and error["retryable"] and hint in error["hint"]
     assert cli.ok("list", "--all")["jobs"] == []
     checks = cli.ok("host", "check", "box")["checks"]
     assert checks[0]["status"] == "fail" and said in checks[0]["found"] and hint in checks[0]["advice"]
 
 
+@pytest.mark.fault("H24")
 def test_an_interpreter_that_is_missing_or_too_old_is_told(cli: Cli, box: FakeSsh, place: Path) -> None:
     path = place / "home/.config/outlive/config.toml"
     old = place / "old-python"
@@ -272,6 +282,7 @@ def test_a_connection_that_breaks_costs_nothing(cli: Cli, box: FakeSsh) -> None:
     assert len(box.calls) > 3, "connections broke"
 
 
+@pytest.mark.fault("H19")
 def test_a_mirror_that_is_killed_is_started_by_the_next_reader(cli: Cli, box: FakeSsh) -> None:
     dice = random.Random(7)
     script = "i=0; while [ $i -lt 4000 ]; do i=$((i+1)); echo line $i; done; read x; echo $x; exit 5"
@@ -332,6 +343,7 @@ def test_while_the_host_is_out_of_reach_answers_say_so_and_requests_can_be_repea
     box.wait_empty()
 
 
+@pytest.mark.fault("H18")
 def test_a_start_at_a_machine_that_drops_logins_waits_and_says_so(cli: Cli, box: FakeSsh) -> None:
     box.down(CROWDED)
     job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", "echo here; exit 4")
@@ -370,6 +382,7 @@ def test_only_a_few_log_in_at_once_and_a_killed_one_gives_its_turn_back(place: P
         one.give_back()
 
 
+@pytest.mark.fault("H20")
 def test_supervisor_and_guardian_that_are_killed_there_cost_nothing(cli: Cli, box: FakeSsh) -> None:
     job = cli.ok("run", "--host", "box", "--snapshot-after", "5000", "--", "echo one; sleep 2; echo two; sleep 1000")[
         "job_id"
@@ -395,6 +408,37 @@ def test_a_job_whose_directory_vanished_there_is_lost_and_no_code_is_made_up(cli
     assert (answer["state"], answer["reason"], answer["exit_code"]) == ("failed", "lost", None)
     assert "deleted" in answer["message"]
     os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.fault("H23")
+def test_a_root_that_was_deleted_there_costs_its_jobs_and_no_later_ones(cli: Cli, box: FakeSsh) -> None:
+    words = ("run", "--host", "box", "--snapshot-after", "5000", "--until", "output", "--")
+    job = cli.ok(*words, "echo one; exec sleep 1000")
+    shutil.rmtree(box.root)
+    os.kill(job["pid"], signal.SIGKILL)
+    answer = cli.ok("wait", job["job_id"])
+    assert (answer["state"], answer["reason"], answer["exit_code"]) == ("failed", "lost", None)
+    assert cli.ok("tail", job["job_id"])["stdout_tail"] == "one\n"
+    assert cli.ok("run", "--host", "box", "--wait", "--", "exit 4")["exit_code"] == 4
+    box.wait_empty()
+
+
+@pytest.mark.fault("H22")
+def test_a_disk_that_is_full_there_is_told_and_costs_no_exit_code(cli: Cli, box: FakeSsh, mount: Mounts) -> None:
+    disk = mount(str(box.root.relative_to(box.place.parent)), "size=3m,mode=700")
+    full = disk / ".full"
+    full.write_bytes(bytes(3 << 20))
+    error = cli.error("run", "--host", "box", "--", "true", code="io_error")
+    assert "No space left on device" in error["message"] and error["retryable"]
+    assert cli.ok("list", "--all")["jobs"] == []
+    full.unlink()
+    words = ("run", "--host", "box", "--wait", "--", "head -c 9000000 /dev/zero | tr '\\0' x; exit 7")
+    answer = cli.ok(*words)
+    assert answer["exit_code"] == 7
+    box.wait_empty()
+    found = cli.ok("status", answer["job_id"])
+    stored = (cli.root / answer["job_id"] / "stdout.log").stat().st_size
+    assert found["dropped_bytes"] > 0 and stored + found["dropped_bytes"] == 9_000_000
 
 
 def test_what_a_job_there_uses_is_asked_for_there_and_never_told_as_nothing(cli: Cli, box: FakeSsh) -> None:

@@ -181,8 +181,8 @@ def unreachable(name: str, why: str, *, hint: str | None = None) -> OutliveError
 
 
 _HINTS = (
+    ("has changed and you have requested", "The machine has another key than before: check why before you go on."),
     ("Host key verification failed", "Connect once by hand (`ssh TARGET`) and check the key; outlive accepts none."),
-    ("REMOTE HOST IDENTIFICATION", "The machine has another key than before: check why before you go on."),
     ("Permission denied", "ssh must be able to log in without a question: a key without passphrase, or an agent."),
     ("Could not resolve hostname", "Check `target` in the [hosts.NAME] section of the configuration."),
     ("outlive needs Python", "Name a newer one with `python` in the [hosts.NAME] section of the configuration."),
