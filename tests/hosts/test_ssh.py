@@ -18,9 +18,12 @@ from typing import Any
 
 import pytest
 
+from outlive.far.starting import context
 from outlive.hosts.ssh.bundle import Bundle
 from outlive.hosts.ssh.turns import AT_ONCE, Turns
+from outlive.jobs import adoption
 from outlive.store.job_dir import JobDir
+from outlive.store.root import Store
 from outlive.system import locks
 from support import pair, processes
 from support.cli import Cli
@@ -297,6 +300,27 @@ def test_a_mirror_that_is_killed_is_started_by_the_next_reader(cli: Cli, box: Fa
     assert (cli.root / job / "stdout.log").read_text() == numbered(4_000) + "done\n"
     kinds = [one["type"] for one in cli.ok("events", job)["events"]]
     assert kinds.count("started") == kinds.count("finished") == 1
+
+
+def test_a_look_at_a_job_does_not_wait_for_its_new_mirror(
+    cli: Cli, box: FakeSsh, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--stdin", "open", "--", "read x; exit 3")["job_id"]
+    os.kill(mirror_of(job), signal.SIGKILL)
+    until(lambda: not is_held(cli, job), what="the mirror is dead")
+    slow = place / "slow-python"
+    slow.write_text(f'#!/bin/sh\nwhile [ ! -e {place}/go ]; do sleep 0.05; done\nexec {sys.executable} "$@"\n')
+    slow.chmod(0o755)
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", str(slow))
+        store = Store.existing(str(cli.root))
+        with JobDir.open(store, job) as found:
+            seen = adoption.inspect_and_adopt(context(store, dict(os.environ)), found)
+        store.close()
+    assert seen.supervised and seen.state.state == "running" and not (place / "go").exists()
+    (place / "go").touch()
+    cli.ok("kill", job)
+    box.wait_empty()
 
 
 def test_a_mirror_that_was_killed_after_the_end_is_started_to_give_the_copy_there_back(cli: Cli, box: FakeSsh) -> None:

@@ -6,6 +6,7 @@ import os
 import select
 import subprocess
 import sys
+import threading
 import time
 
 from outlive import fastjson, limits
@@ -71,7 +72,7 @@ def planned(_ctx: Any, host: Host, definition: Definition) -> Definition:
 
 def submit(ctx: Any, host: Host, job: JobDir, plan: Any, locks_: Locks) -> Any:
     """Start the mirror, which starts the job there and reports it."""
-    yield from ()
+    yield None  # a process is waited for
     definition: Definition = plan.definition
     record = {"kind": "ssh", "settings": host.settings}
     if ctx.env.get(_AGENT):  # a reader that starts the mirror again may know no agent
@@ -130,7 +131,8 @@ def _sandbox(ctx: Any, host: Host, definition: Definition) -> dict[str, Any] | N
 def _spawn(
     ctx: Any, job: JobDir, definition: Definition, lock: int, start: dict[str, Any] | None, waiter: int = -1
 ) -> None:
-    """Start a mirror, which holds a copy of `lock` when this returns. Errors: OutliveError."""
+    """Start a mirror, which holds a copy of `lock` when this returns. With `start`, return when it
+    runs. Errors: OutliveError."""
     environment = dict(ctx.env)
     environment.pop(tree.COOKIE, None)
     request = Request(
@@ -144,7 +146,7 @@ def _spawn(
     content = fastjson.dumps({"request": request.to_dict(), "start": start}, ensure_ascii=True).encode()
     memory = fds.memory_file("request", content)
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             [sys.executable, "-P", "-m", "outlive.hosts.ssh.mirror", str(lock), str(waiter)],
             stdin=memory,
             stdout=subprocess.DEVNULL,
@@ -152,14 +154,17 @@ def _spawn(
             pass_fds=[fd for fd in (lock, waiter) if fd >= 0],
             cwd="/",
             env=dict(os.environ),
-            check=False,
         )
     except OSError as error:
         raise OutliveError("launch_failed", f"while starting the mirror of a job: {error.strerror}") from error
     finally:
         os.close(memory)
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it ended at once"]
+    if start is None:  # this is one of many looks at the job, and a server makes it in its event loop
+        threading.Thread(target=process.communicate, daemon=True).start()
+        return
+    _, said = process.communicate()
+    if process.returncode:
+        lines = said.decode("utf-8", "replace").strip().splitlines() or ["it ended at once"]
         raise OutliveError("launch_failed", f"while starting the mirror of a job: {lines[-1]}", retryable=True)
 
 
