@@ -13,7 +13,7 @@ import time
 
 from outlive import __version__, fastjson, limits
 from outlive.errors import OutliveError, from_os
-from outlive.far import sandbox
+from outlive.far import orphans, sandbox
 from outlive.far.source import Source
 from outlive.far.starting import context, forget_marks, mark_absent, start
 from outlive.hosts.ssh import wire
@@ -41,6 +41,7 @@ _LOOK_AGAIN_S = 10.0
 _QUIET_S = 60.0  # a mirror says something more often than this, or it is gone
 _TRIES, _TRY_S = 40, 0.05  # of a request while a guardian takes over
 _TOLD = 1 << 16
+_MOST_KEPT = 1_000
 
 
 def main() -> int:
@@ -65,6 +66,7 @@ class End:
         self._heard = time.monotonic()
         self._store: Store | None = None
         self._ctx: Context | None = None
+        self._origin: str | None = None
         self._job: JobDir | None = None
         self._source: Source | None = None
         self._hints: socket.socket | None = None
@@ -137,6 +139,9 @@ class End:
         self._ctx = context(self._store, dict(os.environ))
         forget_marks(self._store)
         self._say(opened=self._store.path)
+        self._origin = said.get("origin")
+        if kept := orphans.candidates(self._store, self._origin):
+            self._say(kept=kept[:_MOST_KEPT])
 
     def _do_check(self, said: dict[str, Any], _data: bytes) -> None:
         """Say what a job would find."""
@@ -157,7 +162,7 @@ class End:
 
     def _do_start(self, said: dict[str, Any], data: bytes) -> None:
         assert self._store is not None
-        start(self._store, fastjson.loads(data), self._is_connected)
+        start(self._store, fastjson.loads(data), self._is_connected, self._origin)
         self._say(started=True)
 
     def _is_connected(self) -> bool:
@@ -182,6 +187,11 @@ class End:
         self._source = Source(self._job, said["has"], definition.quota_bytes)
         self._say(followed=True, cwd=definition.cwd)
         self._look()
+
+    def _do_drop(self, said: dict[str, Any], _data: bytes) -> None:
+        """Delete jobs that the mirror's job root has no longer."""
+        assert self._store is not None
+        orphans.drop(self._store, self._origin, said["jobs"])
 
     def _do_request(self, said: dict[str, Any], data: bytes) -> None:
         """Pass a request on to the supervisor of the job, and its answer back."""

@@ -56,11 +56,12 @@ def home() -> str:
     return os.path.expanduser("~")
 
 
-def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool]) -> None:
+def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], origin: str | None = None) -> None:
     """Start a job unless it was started before, by a connection that broke then.
 
     `said` has its definition, the variables on top of the inherited ones, and its input.
     `is_wanted` is asked right before: an end of the connection means that another one may ask.
+    `origin` is the name of the job root that the job is mirrored to.
     Errors: OutliveError; nothing runs then.
     """
     wanted: Definition = Definition.of(said["definition"])
@@ -69,7 +70,7 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool]) -> 
     env = login_environment()
     ctx = context(store, env, wanted.owner)
     cwd = working_directory(ctx, os.path.expanduser(wanted.cwd))
-    from outlive.far import sandbox  # late: it is above this module, and few jobs have one
+    from outlive.far import orphans, sandbox  # late: few jobs have a sandbox, and it needs this module
 
     definition: Definition = wanted.replace(
         cwd=cwd,
@@ -89,6 +90,7 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool]) -> 
             return
         raise
     assert new.locks is not None
+    orphans.note(new.dir, origin)
     # Only now that the directory can be seen: either this sees the mark, or the connection that left it saw the job
     if _is_marked(store, wanted.job_id):
         new.discard()

@@ -16,7 +16,7 @@ from outlive import fastjson, limits
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
-from outlive.hosts.ssh import wire
+from outlive.hosts.ssh import origin, wire
 from outlive.hosts.ssh.bundle import Bundle
 from outlive.hosts.ssh.connection import is_crowded, unreachable
 from outlive.hosts.ssh.link import Link
@@ -146,7 +146,8 @@ class Mirror:
     # --- the connection ---
 
     def _up(self) -> None:
-        self._link.send(wire.word(do="open", root=self._record["settings"].get("root")))
+        own = origin.name_of(self._request.root)
+        self._link.send(wire.word(do="open", root=self._record["settings"].get("root"), origin=own))
         if self._start is not None:
             if not self._job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
                 os._exit(0)
@@ -244,13 +245,15 @@ class Mirror:
     # --- what comes ---
 
     def _take(self, kind: int, at: int, data: bytes | memoryview) -> None:
-        if kind != wire.WORD:
-            self._replica.take(kind, at, data)
-            if kind in (wire.STDOUT, wire.STDERR, wire.MASK0, wire.MASK1):
-                self._control.output()
-                self._recorder.output()
+        if kind == wire.WORD:
+            self._hear(fastjson.loads(bytes(data)))
             return
-        said = fastjson.loads(bytes(data))
+        self._replica.take(kind, at, data)
+        if kind in (wire.STDOUT, wire.STDERR, wire.MASK0, wire.MASK1):
+            self._control.output()
+            self._recorder.output()
+
+    def _hear(self, said: dict[str, Any]) -> None:
         if "events" in said:
             self._take_events(said["events"])
         elif "state" in said:
@@ -271,6 +274,8 @@ class Mirror:
         elif "forgotten" in said:
             self._forgotten = True
             self._check_done()
+        elif "kept" in said:
+            self._link.send(wire.word(do="drop", jobs=origin.gone(self._request.root, said["kept"])))
         elif "refused" in said:
             self._refused(said["refused"], said["error"])
 

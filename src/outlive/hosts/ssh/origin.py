@@ -1,0 +1,57 @@
+"""The name of a job root, by which other machines know whose jobs they have.
+
+The name is a file in the root, made when the first job is started over SSH. A path would be no name:
+where a disk is not mounted, an empty root stands in its place, which has none of the jobs.
+"""
+
+from __future__ import annotations
+
+import os
+
+from outlive.core.ids import is_id, new_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NAME = ".origin"
+_CHARS = 26
+
+
+def name_of(root: str) -> str | None:
+    """Return the name of a root, which is made if it has none; None if it cannot be."""
+    path = os.path.join(root, _NAME)
+    found = _read(path)
+    if found is not None:
+        return found
+    half = f"{path}.{os.getpid()}.tmp"
+    try:
+        fd = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, new_id().encode())
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        try:
+            os.link(half, path)
+        except FileExistsError:  # another process was faster
+            pass
+        finally:
+            os.unlink(half)
+    except OSError:
+        return None
+    return _read(path)
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, encoding="ascii") as file:
+            found = file.read(_CHARS + 1)
+    except (OSError, ValueError):
+        return None
+    return found if is_id(found) else None
+
+
+def gone(root: str, job_ids: Iterable[str]) -> list[str]:
+    """Return those of the jobs that the root has no longer."""
+    return [job_id for job_id in job_ids if is_id(job_id) and not os.path.lexists(os.path.join(root, job_id))]
