@@ -84,6 +84,22 @@ def test_a_page_that_knows_the_list_of_an_ended_server_is_told_everything(browse
     assert [one["job_id"] for one in found["jobs"]] == [job]
 
 
+def test_a_page_that_looks_is_told_what_running_jobs_use(browser: Browser, cli: Cli) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", "echo begun; while :; do :; done")["job_id"]
+    over = finished(cli, "true")
+
+    def look() -> dict[str, Any]:
+        return browser.call("samples", jobs=[job, over, "01J00000000000000000000000"])
+
+    first = until(lambda: (now := look())["samples"].get(job, [0, 0, 0])[2] and now)
+    assert list(first["samples"]) == [job], "neither a job that has ended nor one that is not there"
+    _, memory, printed = first["samples"][job]
+    assert memory > 0 and printed == len("begun\n")
+    until(lambda: look()["samples"][job][0] > first["samples"][job][0], what="more processor time")
+    assert browser.refused("samples", jobs=[job] * 51)[1]["code"] == "invalid_argument"
+    assert browser.refused("samples", jobs=[1])[1]["code"] == "invalid_argument"
+
+
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 

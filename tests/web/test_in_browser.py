@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -103,39 +102,63 @@ def test_the_list_is_live_filtered_as_one_types_and_opened_by_keys(tab: Tab, ui:
     until(lambda: page.locator(".row .name").all_text_contents() == ["long run"])
 
 
-def test_ten_thousand_jobs_stay_few_elements(tab: Tab, ui: Ui, finish: Any, root: Path) -> None:
-    job = finish("echo done", "--title", "the first")
-    meta = json.loads((root / job / "meta.json").read_text())
-    alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-    for number in range(2_000):
-        name = job[:20] + "".join(alphabet[number // 32**place % 32] for place in (2, 1, 0)) + job[23:]
-        if name == job:
-            continue
-        folder = root / f".tmp-{name}"
-        folder.mkdir(mode=0o700)
-        for path in (root / job).iterdir():
-            if path.is_file() and path.name != "meta.json":
-                (folder / path.name).write_bytes(path.read_bytes())
-        changed = {key: value for key, value in meta.items() if key != "checksum"}
-        (folder / "meta.json").write_text(json.dumps({**changed, "job_id": name, "name": f"job {number}"}))
-        folder.rename(root / name)
+def is_inked(tab: Tab, selector: str) -> bool:
+    """Whether anything is drawn on a canvas."""
+    script = """one => {
+      const blank = Object.assign(document.createElement("canvas"), { width: one.width, height: one.height });
+      return one.toDataURL() !== blank.toDataURL();
+    }"""
+    found: bool = tab.page.locator(selector).first.evaluate(script)
+    return found
+
+
+def test_what_jobs_use_is_drawn_while_the_page_looks(tab: Tab, ui: Ui, start: Any) -> None:
+    job = start("echo begun; while :; do :; done", "--title", "busy")
     page = tab.page
-    count = sum(len(path.name) == 26 for path in root.iterdir())  # one less where the first job has one of these names
-    until(lambda: page.get_by_role("button", name="All").text_content() == f"All{count:,}", timeout=180)
-    assert page.locator(".row").count() < 60
-    page.locator("#jobs").evaluate("element => { element.scrollTop = 60 * 1500 }")
-    until(
-        lambda: page.locator(".row").count() and int(page.locator(".row").first.get_attribute("aria-posinset")) > 1400
-    )
-    page.locator("#filter").fill("job 1234")
-    until(lambda: page.locator(".row .name").all_text_contents() == ["job 1234"])
-    for path in root.iterdir():  # much faster than a call for each
-        if path.is_dir() and len(path.name) == 26:
-            for file in path.rglob("*"):
-                if file.is_file():
-                    file.unlink()
-            for folder in [*path.rglob("*"), path]:
-                folder.rmdir()
+    until(lambda: page.locator(".row .small-curve").count() and is_inked(tab, ".row .small-curve"))
+    until(lambda: "%" in (page.locator(".row .use").first.text_content() or ""))
+    open_job(tab, ui, job)
+    page.locator(".curve canvas").first.wait_for()
+    until(lambda: is_inked(tab, ".curve canvas"))
+    until(lambda: "%" in (page.locator(".curve", has_text="CPU").text_content() or ""))
+    page.locator(".curve").first.click()
+    until(lambda: page.locator(".line.target .text").all_text_contents() == ["begun"])  # what was printed by then
+    page.get_by_role("link", name="Timeline").click()  # without a new page, which would know nothing
+    until(lambda: page.locator(".timeline-page .curve canvas").count() == 2)
+    until(lambda: is_inked(tab, ".timeline-page .curve canvas"))
+    lanes, canvas = page.locator(".lanes").bounding_box(), page.locator(".curve canvas").first.bounding_box()
+    assert (lanes["x"], lanes["width"]) == (canvas["x"], canvas["width"]), "the same time stands above each other"
+
+
+def test_jobs_of_other_hosts_say_where_they_are_and_wait(tab: Tab, ui: Ui, finish: Any) -> None:
+    for title in ("here", "queued", "away", "boxed"):
+        finish("true", "--title", title)
+    told = {
+        "queued": {"host": "cluster", "state": "created", "queue": {"state": "PENDING", "reason": "Priority"}},
+        "away": {"host": "box.lab", "state": "running", "reachable": False},
+        "boxed": {"sandbox": {"mode": "workspace-write", "network": "none"}},
+    }
+
+    def placed(route: Any) -> None:  # no host is needed to see how one is shown
+        answer = route.fetch()
+        found = answer.json()
+        for job in found["jobs"]:
+            job.update(told.get(job["name"], {}))
+        route.fulfill(response=answer, json=found)
+
+    page = tab.page
+    page.route("**/api/jobs", placed)
+    page.reload()
+    page.get_by_text("queued: Priority").wait_for()
+    page.get_by_text("out of reach, was running").wait_for()
+    page.get_by_text("workspace-write").wait_for()
+    page.locator(".tag.host", has_text="on cluster").click()
+    until(lambda: page.locator(".row .name").all_text_contents() == ["queued"])
+    page.locator("#filter").fill("host:local")
+    until(lambda: sorted(page.locator(".row .name").all_text_contents()) == ["boxed", "here"])
+    page.locator("#filter").fill("priority")
+    until(lambda: page.locator(".row .name").all_text_contents() == ["queued"])
+    page.unroute_all(behavior="ignoreErrors")
 
 
 # --- a job -----------------------------------------------------------------------------------------------------------

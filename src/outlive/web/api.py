@@ -18,7 +18,7 @@ from outlive.mcp.tools.arguments import Reader
 from outlive.mcp.tools.offer import PROCESS
 from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
-from outlive.web import rows, terminal
+from outlive.web import rows, samples, terminal
 from outlive.web.job_list import JobList
 from outlive.web.keyboards import Keyboards
 
@@ -52,6 +52,7 @@ class Api:
             "process": self._process,
             "jobs": self._jobs,
             "rows": self._rows,
+            "samples": self._samples,
             "terminal": self._terminal,
             "keyboard": self._keyboard,
             "type": self._type,
@@ -114,6 +115,13 @@ class Api:
             rows.rows(self._calls.observer(caller), **args), caller=caller.owner, slow=True
         )
         return envelope.answer("ui.rows", found)
+
+    async def _samples(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
+        args = taken(given, {"jobs": list}, "jobs")
+        found = await async_driver.drive(
+            samples.samples(self._calls.observer(caller), **args), caller=caller.owner, slow=True
+        )
+        return envelope.answer("ui.samples", found)
 
     async def _terminal(self, caller: Caller, given: dict[str, Any]) -> dict[str, Any]:
         kinds = {"job_id": str, "seq": int, "size": list, "keyboard": str, "tab": str, "wait_ms": int}

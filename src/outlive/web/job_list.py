@@ -93,6 +93,8 @@ class JobList:
                 entry = entry_of(ctx, found, job)
                 definition = found.definition
                 entry |= {"pty": definition.pty, "title": getattr(definition, "title", None)}
+                if definition.sandbox:
+                    entry["sandbox"] = {name: definition.sandbox[name] for name in ("mode", "network")}
                 if found.state.finished and found.supervised:
                     seen = ()  # its end is still being written
         # Removed meanwhile, from a newer version, or whatever a job has made of its own files

@@ -90,9 +90,13 @@ export function clock(then) {
 
 // --- how a job is doing ---
 
+const OVER = new Set(["exited", "failed", "killed"]);
+
 // kind: the class of its colour; icon: its shape, so that nothing is told by colour alone
 export function condition(job) {
   if (job.approval && job.approval.state === "pending") return { kind: "asks", icon: "?", text: "waits for approval" };
+  if (job.reachable === false) return { kind: "asks", icon: "?", text: `out of reach, was ${job.state}` };
+  if (job.queue && !OVER.has(job.state)) return { kind: "idle", icon: "○", text: `queued${job.queue.reason ? `: ${one(job.queue.reason)}` : ""}` };
   if (job.state === "running") {
     if (job.supervisor === "unresponsive") return { kind: "bad", icon: "!", text: "supervisor stopped" };
     if (job.waiting_for_input) return { kind: "asks", icon: "?", text: "waits for input" };

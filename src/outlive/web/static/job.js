@@ -2,10 +2,12 @@
 
 import { base, call, run } from "./api.js";
 import { plain } from "./ansi.js";
-import { age, badge, bytes, clock, condition, duration, fill, h, number, one, toast, visible } from "./dom.js";
+import { age, badge, bytes, clock, condition, fill, h, number, one, toast, visible } from "./dom.js";
+import { factsOf } from "./facts.js";
 import { jobs } from "./jobs.js";
 import { Refused, forever, watchHidden } from "./polling.js";
 import { Rows } from "./rows.js";
+import { CPU, Curves, MEMORY, OUTPUT, rates, watchUsage } from "./usage.js";
 
 // What programs call an error; RE2
 const ERROR = "(?i)\\b(error|fatal|panic|exception|traceback|failed|failure|segmentation fault|cannot|denied)\\b";
@@ -49,11 +51,18 @@ export function show(main, signal, page, id) {
     h("button", { class: "quiet", title: "Copy what is shown (c)", onclick: () => copy(rows.text(), "The lines in view were copied") }, "Copy"),
     h("button", { class: "quiet", title: "Download the whole output (d)", onclick: () => download() }, "Download"));
   place.append(rows.element);
+  const curves = new Curves({
+    parts: [CPU, MEMORY, OUTPUT], label: "What it uses, over time",
+    pieces: (part) => rates(id).map((one) => ({ ...one, value: one[part.name.toLowerCase()] })),
+    // What was printed at a time is where the output ended at that look
+    picked: (time) => { const one = rates(id).find((piece) => time <= piece.to); if (one && one.end) jump(one.end - 1); },
+  });
+  curves.element.hidden = true;
   fill(main, h("div", { class: "job-page" },
     h("div", { class: "head" },
       h("div", { class: "who" }, h("a", { class: "back", href: base, "aria-label": "All jobs", title: "All jobs (Esc)", onclick: (event) => { event.preventDefault(); page.go(""); } }, "←"), title, state),
       actions, facts),
-    notice, tabs,
+    notice, tabs, curves.element,
     h("div", { class: "body" }, h("section", { class: "out", "aria-label": "Output" }, tools, counting, h("div", { class: "panes" }, place, found)), side)));
 
   // --- what is known of the job ---
@@ -109,6 +118,12 @@ export function show(main, signal, page, id) {
 
   // --- beside the output ---
 
+  function showCurves() {
+    const found = rates(id);
+    curves.element.hidden = found.length < 2;
+    if (found.length >= 2) curves.draw(found[0].from, found.at(-1).to);
+  }
+
   let events = [];
   let lastEvent = 0;
   let eventsBusy = false;
@@ -131,14 +146,6 @@ export function show(main, signal, page, id) {
     }
   }
 
-  const FACTS = [
-    ["exit code", () => job.exit_code], ["signal", () => job.signal], ["reason", () => job.reason], ["pid", () => job.state === "running" ? job.pid : null],
-    ["started", () => job.started_at && clock(Date.parse(job.started_at))], ["ended", () => job.finished_at && clock(Date.parse(job.finished_at))],
-    ["owner", () => job.owner], ["time limit", () => job.timeout_ms ? duration(job.timeout_ms) : null],
-    ["output", () => known ? bytes(known.end) : null], ["lines", () => rows.total ? number(rows.total) : null],
-    ["adopted", () => job.adopted ? `${job.adopted} times` : null], ["restarted from", () => job.restarted_from?.slice(-8).toLowerCase()],
-  ];
-
   function showSide() {
     const open = side.querySelector("details")?.open ?? true;
     fill(side,
@@ -146,8 +153,7 @@ export function show(main, signal, page, id) {
       events.length ? h("ol", { class: "events" }, events.slice(-300).map((event) => h("li", { class: `event ${event.type}` },
         h("button", { class: "quiet", title: `At byte ${number(event.seq)} of the output`, onclick: () => jump(event.seq) },
           h("time", { datetime: event.at }, clock(Date.parse(event.at))), h("span", { class: "type" }, said(event)))))) : h("p", { class: "dim" }, "Nothing yet."),
-      h("details", { open }, h("summary", {}, "Details"), h("dl", {}, FACTS.map(([name, value]) => [name, value()]).filter(([, value]) => value !== null && value !== undefined && value !== "")
-        .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, visible(value)))))));
+      h("details", { open }, h("summary", {}, "Details"), h("dl", {}, factsOf(job, known?.end, rows.total).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, visible(value)))))));
   }
 
   // --- the output ---
@@ -472,6 +478,10 @@ export function show(main, signal, page, id) {
   showSide();
   learn();
   live();
+  showCurves();
+  watchUsage(() => (job.state === "running" && !job.host ? [id] : []), showCurves, signal, 1000);
+  addEventListener("themechange", showCurves, { signal });
+  addEventListener("resize", showCurves, { signal });
   rows.element.focus({ preventScroll: true });
 }
 

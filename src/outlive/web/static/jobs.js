@@ -53,7 +53,7 @@ function tell(changes) {
 }
 
 function searched(job) {
-  return [job.name, job.command, job.job_id, job.owner, job.cwd, job.state, job.reason, ...(job.tags ?? [])]
+  return [job.name, job.command, job.job_id, job.owner, job.cwd, job.state, job.reason, job.host, job.queue?.reason, job.sandbox?.mode, ...(job.tags ?? [])]
     .join("\n").toLowerCase();
 }
 
@@ -69,6 +69,7 @@ export function filter(text) {
   const tests = words.map((word) => {
     const [, place, value] = /^(state|tag|owner|cwd|name|host):(.*)$/.exec(word) ?? [];
     if (place === "tag") return (job) => (job.tags ?? []).some((tag) => tag.toLowerCase() === value || tag.toLowerCase().startsWith(`${value}.`));
+    if (place === "host") return (job) => (job.host ?? "local").toLowerCase() === value;
     if (place) return (job) => String(job[place] ?? "").toLowerCase().includes(value);
     return (job) => job.text.includes(word);
   });

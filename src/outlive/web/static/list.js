@@ -2,6 +2,7 @@
 
 import { about, filter, groups, jobs, onJobs, sorted } from "./jobs.js";
 import { ago, age, badge, condition, fill, h, number, one } from "./dom.js";
+import { small, watchUsage } from "./usage.js";
 
 const ROW = 60;
 const NAMES = { all: "All", running: "Running", asks: "Waiting for you", failed: "Failed" };
@@ -10,7 +11,7 @@ const kept = { text: "", group: "all", scroll: 0, chosen: null };
 export function show(main, signal, page) {
   let found = [];
   const input = h("input", {
-    type: "search", id: "filter", placeholder: "Filter: words, state:running, tag:ci, owner:…", "aria-label": "Filter jobs",
+    type: "search", id: "filter", placeholder: "Filter: words, state:running, tag:ci, host:…", "aria-label": "Filter jobs",
     value: kept.text, autocomplete: "off", spellcheck: "false",
     oninput: () => { kept.text = input.value; kept.scroll = 0; scroller.scrollTop = 0; refresh(); },
   });
@@ -75,10 +76,17 @@ export function show(main, signal, page) {
     },
     h("div", { class: "what" },
       h("div", { class: "title" }, h("span", { class: "name" }, name), command !== name && h("span", { class: "command" }, command),
-        (job.tags ?? []).slice(0, 4).map((tag) => h("span", { class: "tag", title: `Only jobs with the tag ${tag}`, onclick: (event) => { event.stopPropagation(); input.value = kept.text = `tag:${tag}`; refresh(); } }, one(tag)))),
+        job.host && only("host", job.host, `on ${one(job.host)}`), job.sandbox && h("span", { class: "tag", title: "The sandbox that it runs in" }, one(job.sandbox.mode)),
+        (job.tags ?? []).slice(0, 4).map((tag) => only("tag", tag, one(tag)))),
       h("div", { class: "last" }, job.last_line ? one(job.last_line) : h("span", { class: "dim" }, job.state === "running" ? "no output yet" : "no output"))),
+    small(job),
     h("div", { class: "who" }, job.owner && job.owner !== "cli" ? one(job.owner) : ""),
     h("div", { class: "how" }, badge(job), h("span", { class: "when", title: job.finished_at ? `ran ${age(job)}` : "" }, job.state === "running" ? when : `${when}`)));
+  }
+
+  // A label that filters the list by what it says
+  function only(name, value, text) {
+    return h("span", { class: `tag ${name}`, title: `Only ${name}:${value}`, onclick: (event) => { event.stopPropagation(); input.value = kept.text = `${name}:${value}`; refresh(); } }, text);
   }
 
   function open(id) {
@@ -120,6 +128,7 @@ export function show(main, signal, page) {
     requestAnimationFrame(() => { waiting = false; draw(); });
   }, { passive: true });
   onJobs(() => refresh(), signal);
+  watchUsage(() => drawn.map((one) => one.dataset.job).filter((id) => jobs.get(id)?.state === "running" && !jobs.get(id).host), draw, signal);
   addEventListener("resize", draw, { signal });
   const timer = setInterval(draw, 1000);
   signal.addEventListener("abort", () => { clearInterval(timer); kept.scroll = scroller.scrollTop; });

@@ -2,6 +2,7 @@
 
 import { clock, condition, duration, fill, h, one } from "./dom.js";
 import { jobs, onJobs } from "./jobs.js";
+import { CPU, Curves, MEMORY, total, watchUsage } from "./usage.js";
 
 const DAY = 86_400_000;
 const LINE = 26;
@@ -16,12 +17,16 @@ export function show(main, signal, page) {
   const label = h("h1", {});
   const spans = { "10 min": 600_000, "1 h": 3_600_000, "6 h": 6 * 3_600_000, "24 h": DAY, "7 d": 7 * DAY };
   const chips = h("div", { class: "chips", role: "group", "aria-label": "How much time" });
+  const curves = new Curves({
+    parts: [CPU, MEMORY], label: "What the jobs of this machine use together, while this page is open",
+    pieces: (part) => total([...jobs.keys()], part.name.toLowerCase(), end - span, end, Math.max(100, Math.min(1000, shown.clientWidth))),
+  });
   fill(main, h("div", { class: "timeline-page" },
     h("div", { class: "bar" }, label,
       h("button", { class: "quiet", "aria-label": "Earlier", title: "Earlier (←)", onclick: () => move(-0.5) }, "←"),
       h("button", { class: "quiet", "aria-label": "Later", title: "Later (→)", onclick: () => move(0.5) }, "→"),
       h("button", { class: "quiet", title: "Up to now (n)", onclick: () => now() }, "Now"), chips),
-    axis, shown));
+    axis, shown, curves.element));
 
   function move(by) {
     following = false;
@@ -48,6 +53,7 @@ export function show(main, signal, page) {
     fill(axis, ticks(start, end).map((time) => h("span", { style: { left: `${at(time)}%` } }, hour(time, span))));
     const found = [...jobs.values()].map((job) => ({ job, from: Date.parse(job.created_at), run: job.started_at ? Date.parse(job.started_at) : null, to: job.finished_at ? Date.parse(job.finished_at) : Date.now() }))
       .filter((one) => one.to >= start && one.from <= end).sort((a, b) => a.from - b.from).slice(-2000);
+    curves.draw(start, end);
     if (!found.length) return void fill(shown, h("p", { class: "empty" }, "No job in this time."));
     const top = shown.scrollTop;
     const first = Math.max(0, Math.floor(top / LINE) - 10), last = Math.min(found.length, first + Math.ceil(shown.clientHeight / LINE) + 20);
@@ -68,6 +74,8 @@ export function show(main, signal, page) {
 
   shown.addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
   onJobs(draw, signal);
+  watchUsage(() => [...jobs.values()].filter((job) => job.state === "running" && !job.host).map((job) => job.job_id), () => { if (following) draw(); }, signal);
+  addEventListener("themechange", draw, { signal });
   addEventListener("resize", draw, { signal });
   const timer = setInterval(() => { if (following && !document.hidden) draw(); }, 5000);
   signal.addEventListener("abort", () => clearInterval(timer));

@@ -1,0 +1,51 @@
+"""What running jobs use at this moment, for the curves of a page. Nothing is measured while no page
+asks."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from outlive.errors import OutliveError, invalid
+from outlive.jobs import adoption, lookup
+from outlive.jobs.diagnosis import use
+from outlive.store.output.merged import Output
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from outlive.jobs.context import Context
+    from outlive.jobs.waiting import Waiting
+
+MOST_JOBS = 50  # of one call
+
+
+def samples(ctx: Context, *, jobs: list[Any]) -> Waiting[dict[str, Any]]:
+    """Return `[processor time in ms, memory in bytes, bytes of output]` of each of these jobs that
+    runs on this machine, and the time of the look in ms. Errors: invalid_argument."""
+    if len(jobs) > MOST_JOBS or not all(isinstance(job, str) for job in jobs):
+        raise invalid("jobs", f"jobs is an array of at most {MOST_JOBS} ids")
+    found: dict[str, list[int]] = {}
+    for job_id in jobs:
+        yield None
+        try:
+            one = _sample(ctx, job_id)
+        except (OutliveError, OSError):  # it was removed
+            continue
+        if one is not None:
+            found[job_id] = one
+    return {"at": round(time.time() * 1000), "samples": found}
+
+
+def _sample(ctx: Context, job_id: str) -> list[int] | None:
+    with lookup.open_job(ctx, job_id) as job:
+        found = adoption.inspect_and_adopt(ctx, job)
+        # A host is not asked every other second: its jobs have no curves
+        if found.state.finished or found.elsewhere or not found.supervised:
+            return None
+        with Output(job) as output:
+            used = use.of_job(found, job, output)
+            if used is None:
+                return None
+            cpu = (used["user_ms"] or 0) + (used["system_ms"] or 0)
+            return [cpu, used.get("memory_bytes") or 0, output.end]
