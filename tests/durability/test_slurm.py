@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.real_start]
 # Wrappers of Slurm's programs: what kills its parent stands for a kill of the process that submits
 KILL_AFTER = '#!/bin/sh\n{program} "$@" >/dev/null\nkill -9 $PPID\n'
 KILL_BEFORE = "#!/bin/sh\nkill -9 $PPID\n"
+WHEN = '#!/bin/sh\ndate +%s.%N >> {place}/asked\nexec {program} "$@"\n'
 COUNT = '#!/bin/sh\necho x >> {place}/asked\nexec {program} "$@"\n'
 
 
@@ -136,6 +140,31 @@ def test_many_jobs_ask_the_controller_seldom(on: Slurm) -> None:
         on.cli.ok("remove", job)
 
 
+def test_two_hundred_jobs_at_once_all_end_with_their_own_codes_and_the_controller_is_asked_seldom(on: Slurm) -> None:
+    on.wrap("squeue", WHEN)
+
+    def submitted(number: int) -> tuple[str, int]:
+        code = number % 100
+        return on.run("--snapshot-after", "0", f"echo {number}; exit {code}", timeout=SOON_S)["job_id"], code
+
+    with ThreadPoolExecutor(4) as pool:
+        codes = dict(pool.map(submitted, range(200)))
+    listed = on.cli.ok("list", "--host", "cluster", "--limit", "0")["jobs"]
+    assert {one["job_id"] for one in listed} == set(codes)
+
+    def ended() -> dict[str, Any] | None:
+        found = on.cli.ok("wait", *codes, "--mode", "all", "--timeout-ms", "20s", timeout=SOON_S)
+        return None if found["timed_out"] else found
+
+    found = until(ended, what="all have ended", timeout=900)
+    assert found is not None
+    assert {one["job_id"]: one["exit_code"] for one in found["jobs"]} == codes
+    for number, job in enumerate(codes):
+        assert (on.cli.root / job / "stdout.log").read_text() == f"{number}\n"
+    asked = [float(line) for line in (on.place / "asked").read_text().split()]
+    assert all(later - earlier >= 5 for earlier, later in pairwise(asked)), asked
+
+
 def test_the_check_of_a_cluster_says_what_a_node_sees(on: Slurm, tmp_path: Path) -> None:
     found = on.cli.ok("host", "check", "cluster")
     assert found["healthy"], found
@@ -225,13 +254,7 @@ def test_a_submitter_that_is_killed_before_slurm_has_the_job_leaves_one_that_nev
 def test_without_the_controller_nothing_is_half_done_and_what_runs_goes_on(on: Slurm) -> None:
     running = on.start("--stdin", "open", "while read line; do echo got $line; done; exit 4")
     job = running["job_id"]
-    # A controller that is killed before it has written a job down knows nothing of it afterwards
-    saved = on.cluster.place / "state/job_state"
-    until(
-        lambda: saved.exists() and job.encode() in saved.read_bytes(),
-        what="the controller has saved the job",
-        timeout=SOON_S,
-    )
+    on.cluster.save(running["engine"]["job_id"])
     on.cluster.kill_controller()
     error = on.cli.error("run", "--host", "cluster", "true", code="launch_failed", timeout=SOON_S)
     assert error["retryable"]
@@ -245,11 +268,14 @@ def test_without_the_controller_nothing_is_half_done_and_what_runs_goes_on(on: S
     on.cluster.start_controller()
     until(lambda: on.cluster.run("sinfo", "-h"), what="the controller answers", timeout=SOON_S)
     # A controller that has just started lets steps wait until its nodes have answered it
-    until(
-        lambda: on.cli.run("write", job, "--data", "again\n", "--eof", timeout=SOON_S).json["ok"],
-        what="it takes input again",
-        timeout=SOON_S,
-    )
+    said: list[dict[str, Any]] = []
+
+    def written() -> bool:
+        said.append(on.cli.run("write", job, "--data", "again\n", "--eof", timeout=SOON_S).json)
+        return bool(said[-1]["ok"]) or not said[-1]["error"]["retryable"]
+
+    until(written, what="it takes input again", timeout=SOON_S)
+    assert said[-1]["ok"], [one.get("error") for one in said]
     found = on.ended(job)
     assert (found["state"], found["exit_code"]) == ("exited", 4)
     assert on.cli.ok("tail", job)["stdout_tail"].count("got again") == 1

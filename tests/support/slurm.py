@@ -321,6 +321,13 @@ class Cluster:
             self.controller.kill()
             self.controller = None
 
+    def save(self, job_id: str) -> None:
+        """Wait until the controller has written down what it knows of a running job, by Slurm's own id. One that is
+        killed within seconds of a start takes the job for one that waits, and starts it again."""
+        self.run("scontrol", "update", f"jobid={job_id}", "comment=outlive-saved")
+        state = self.place / "state/job_state"
+        until(lambda: b"outlive-saved" in state.read_bytes(), what="the controller has saved the job", timeout=_START_S)
+
     def is_ready(self) -> bool:
         return self.run("sinfo", "-h", "-N", "-p", "main", "-o", "%T").split() == ["idle"] * len(self.nodes)
 
