@@ -462,3 +462,19 @@ def test_a_job_whose_state_is_a_link_is_not_read_through_it(cli: Cli, root: Path
     status = cli.ok("status", job)
     assert (status["state"], status["exit_code"]) == ("unknown", None)
     assert status["damage"] == "state.json: it is a symbolic link"
+
+
+def test_status_for_a_person_ends_with_the_last_lines(cli: Cli) -> None:
+    job = cli.ok("run", "--title", "counts", "--", "sh", "-c", "seq 20; exit 3")["job_id"]
+    lines = cli.text("--human", "status", job).stdout.splitlines()
+    assert lines[0].startswith("counts  job ")
+    assert lines[2].startswith("exited with code 3")
+    assert lines[-10:] == [str(number) for number in range(11, 21)]
+
+
+def test_usage_for_a_person_has_no_json(cli: Cli) -> None:
+    job = cli.ok("run", "--", "sh", "-c", "echo four; exit 0")["job_id"]
+    shown = cli.text("--human", "usage", job).stdout
+    assert "exited with code 0" in shown
+    assert "output     5 B" in shown
+    assert "{" not in shown

@@ -199,7 +199,7 @@ def test_a_list_of_objects_is_a_table() -> None:
     assert [line.split() for line in text.splitlines()] == [
         ["deleted", "1"],
         ["jobs"],
-        ["JOB_ID", "BYTES", "REASON"],
+        ["JOB", "ID", "BYTES", "REASON"],
         ["A", "7"],
         ["B", "young"],
     ]
@@ -303,7 +303,9 @@ def about(**fields: Any) -> list[str]:
             {"state": "exited", "exit_code": 0, "finished_at": "2026-03-15T11:55:00.000Z"},
             "exited with code 0, 5 min ago",
         ),
-        ({"state": "killed", "reason": "timeout", "signal": "SIGTERM"}, "killed: timeout SIGTERM"),
+        ({"state": "killed", "reason": "timeout", "signal": "SIGTERM"}, "killed at its time limit (SIGTERM)"),
+        ({"state": "killed", "reason": "kill", "signal": "SIGKILL"}, "killed on request (SIGKILL)"),
+        ({"state": "killed", "reason": "oom"}, "killed: out of memory"),
         ({"state": "killed", "reason": "signal", "signal": "SIGSEGV"}, "killed: SIGSEGV"),
         ({"state": "exited", "reason": "kill", "exit_code": 9}, "exited: kill (code 9)"),
         ({"state": "failed", "reason": "lost", "message": "its supervisor died"}, "failed: its supervisor died"),
@@ -337,6 +339,49 @@ def test_what_ended_a_wait_is_said() -> None:
     fired = {"condition": "regex", "line": "listening"}
     assert "regex: listening" in shown("wait", job_id="J", state="running", fired=fired)
     assert "The time is up" in shown("wait", job_id="J", state="running", timed_out=True, fired=None)
+
+
+def test_what_a_job_uses_is_a_line_for_each_thing_with_its_limit() -> None:
+    used = {
+        "wall_ms": 60_000,
+        "user_ms": 30_000,
+        "system_ms": 3_000,
+        "memory_bytes": 2_048,
+        "peak_memory_bytes": 4_096,
+        "processes": 2,
+        "output_bytes": 10,
+        "read_bytes": 0,
+        "written_bytes": 1_024,
+        "source": {"time": "rusage", "memory": "cgroup", "processes": "sampled"},
+    }
+    resources = {"memory": {"value": 1_073_741_824, "applied": "cgroup"}, "cpu_time": {"value": 60_000}}
+    text = shown("usage", job_id="0" * 18 + "00ABCDEF", state="running", usage=used, resources=resources)
+    assert text.splitlines() == [
+        "job 00ABCDEF  running",
+        "time       1 min",
+        "processor  33 s, 55% of one: 30 s user, 3 s system  (limit 1 min, of its processes that have ended)",
+        "memory     2 KiB now, at most 4 KiB  (limit 1 GiB)",
+        "processes  2  (as far as seen now)",
+        "output     10 B",
+        "disk       0 B read, 1 KiB written",
+    ]
+    used = {"wall_ms": 60_000, "user_ms": None, "peak_memory_bytes": None, "source": {"time": "rusage"}}
+    text = shown("usage", job_id="0" * 18 + "00ABCDEF", state="killed", reason="oom", usage=used)
+    assert text == "job 00ABCDEF  killed: out of memory\ntime  1 min\n"
+
+
+def test_a_list_of_anything_is_a_table_and_an_empty_one_a_sentence() -> None:
+    hosts = [{"name": "local", "kind": "local", "default": True}, {"name": "box", "kind": "ssh", "default": False}]
+    assert shown("hosts", hosts=hosts) == "NAME   KIND   DEFAULT\nlocal  local  yes\nbox    ssh    no\n"
+    assert shown("token_list", root="/r", tokens=[]).startswith("There are no tokens")
+    assert shown("policy_list", rules=[], approvals=[]) == "There are no rules, and nothing was approved for good.\n"
+
+
+def test_members_of_an_object_are_lines_and_what_agents_get_twice_is_left_out() -> None:
+    watch = {"id": "w1", "pattern": "x", "command": None, "once": False}
+    text = shown("notify_set", job_id="J", sessionId="J", status="running", notification={"watches": [watch]})
+    assert "sessionId" not in text and "status" not in text and "{" not in text
+    assert "ID  PATTERN  ONCE\n        w1  x        no" in text
 
 
 def test_a_gc_is_a_sentence() -> None:

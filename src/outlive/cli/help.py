@@ -24,12 +24,15 @@ _COLUMN = 30  # where the explanations begin
 # Heading → verbs, in this order. A verb that no heading names is shown under the last one.
 _GROUPS = (
     ("Start", ("run", "create", "start", "restart")),
-    ("Read and wait", ("list", "status", "wait", "poll", "log", "tail", "screen", "events")),
+    ("Read and wait", ("list", "status", "usage", "wait", "poll", "log", "tail", "screen", "events", "ui")),
     ("Write to a job", ("write", "send-keys", "submit", "paste", "resize", "attach")),
     ("End and delete", ("kill", "clear", "remove", "gc")),
     ("Label and notify", ("tag set", "notify set")),
-    ("Decide", ("approve", "deny", "policy check", "policy list", "policy forget")),
+    ("Decide", ("approve", "deny", "policy check", "policy list", "policy forget", "audit")),
+    ("Other machines", ("host list", "host check", "host setup")),
     ("Serve", ("mcp", "serve", "token add", "token list", "token revoke")),
+    ("Tell agents", ("notices", "hook")),
+    ("Set up", ("install", "uninstall", "completion", "doctor", "demo", "schema")),
     ("Other", ()),
 )
 
@@ -40,7 +43,7 @@ INTRO = (
 EXAMPLES = (
     ("outlive run make test", "answers when it has ended, or after 10 s"),
     ("outlive run --wait --propagate -- make test", "waits, and exits like make"),
-    ("outlive run -f make test", "shows the output as it comes; ^C leaves it running"),
+    ("outlive run -f make test", "shows its output; ^C leaves it running"),
     ("outlive run --snapshot-after 0 'npm run dev'", "one word is a shell string; answers at once"),
     ("outlive wait JOB --timeout-ms 30s", "until it ends, at most 30 seconds"),
     ("outlive log JOB --search ERROR", ""),

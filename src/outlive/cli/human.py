@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 
-from outlive.cli import summary
+from outlive.cli import summary, usage
 from outlive.cli.text import Style, duration, line, size, table
 from outlive.core.ids import short_id
 from outlive.core.units import seconds_of
@@ -29,6 +29,7 @@ _FIRST = (
 )
 _OUTPUTS = ("output", "snippet", "stdout_tail", "stderr_tail")
 _HIDDEN = frozenset({"schema_version", "ok", "type", "short_id", "encoding", "snapshot", "hint"})
+_FOR_AGENTS = frozenset({"sessionId", "status"})  # the job's id and its state once more
 _TEXT_ONLY = frozenset({"log", "tail"})  # asked for to be read, so nothing stands above it
 
 
@@ -60,7 +61,23 @@ def _head(found: dict[str, Any], style: Style, *, verbose: bool) -> str:
         return f"{about}\n{_fields(found, style)}" if verbose else about
     if found["type"] == "gc" and not verbose:
         return _deleted(found)
-    return _fields(found, style)
+    if found["type"] == "usage":
+        return usage.of(found, style)
+    return _alone(found, style) or _fields(found, style)
+
+
+# Answers that are one list, and what is said where that is empty
+_LISTS = {"hosts": ("hosts", ""), "token_list": ("tokens", "There are no tokens: `outlive token add NAME` makes one.")}
+
+
+def _alone(found: dict[str, Any], style: Style) -> str:
+    """Return the one table of an answer that is a list; "" for any other answer."""
+    if found["type"] == "policy_list" and not (found["rules"] or found["approvals"]):
+        return "There are no rules, and nothing was approved for good.\n"
+    name, empty = _LISTS.get(found["type"], ("", ""))
+    if not name:
+        return ""
+    return _rows(found[name], style) if found[name] else f"{empty}\n"
 
 
 def _deleted(found: dict[str, Any]) -> str:
@@ -197,7 +214,8 @@ def _result(job: dict[str, Any]) -> str:
 def _fields(found: dict[str, Any], style: Style) -> str:
     """Return `name  value` lines without fields that are null or empty."""
     names = [name for name in _FIRST if name in found] + [name for name in found if name not in _FIRST]
-    pairs = [(name, found[name]) for name in names if name not in _HIDDEN and name not in _OUTPUTS]
+    hidden = _HIDDEN | _FOR_AGENTS if "sessionId" in found else _HIDDEN
+    pairs = [(name, found[name]) for name in names if name not in hidden and name not in _OUTPUTS]
     shown = [(_label(name), _value(name, value, style)) for name, value in pairs if value not in (None, "", [], {})]
     if not shown:
         return ""
@@ -228,7 +246,16 @@ def _value(name: str, value: Any, style: Style) -> str:
         return line(shlex.join(value) if len(value) > 1 else " ".join(value))
     if isinstance(value, list):
         return _list(value, style)
-    return line(json.dumps(value) if isinstance(value, dict) else str(value))
+    return _object(value, style) if isinstance(value, dict) else line(str(value))
+
+
+def _object(members: dict[str, Any], style: Style) -> str:
+    """Return an object as lines of its own, without members that say nothing."""
+    shown = [
+        (_label(name), _value(name, value, style)) for name, value in members.items() if value not in (None, "", [], {})
+    ]
+    width = max((len(label) for label, _ in shown), default=0)
+    return "".join(f"\n    {label.ljust(width)}  " + value.replace("\n", "\n    ") for label, value in shown)
 
 
 def _list(values: list[Any], style: Style) -> str:
@@ -236,15 +263,29 @@ def _list(values: list[Any], style: Style) -> str:
         return ", ".join(map(line, values))
     if not all(isinstance(value, dict) for value in values):
         return line(json.dumps(values))
-    head = tuple(dict.fromkeys(name for value in values for name in value))
-    rows = [[_cell(value.get(name)) for name in head] for value in values]
-    indented = table(tuple(line(name).upper() for name in head), rows, Style(now=style.now)).rstrip("\n")
+    indented = _rows(values, Style(now=style.now)).rstrip("\n")
     return "\n    " + indented.replace("\n", "\n    ")
 
 
-def _cell(value: Any) -> str:
+def _rows(values: list[dict[str, Any]], style: Style) -> str:
+    """Return a table of objects, without the columns in which none says anything."""
+    names = dict.fromkeys(name for value in values for name in value)
+    head = [name for name in names if any(value.get(name) not in (None, "", [], {}) for value in values)]
+    rows = [[_cell(name, value.get(name)) for name in head] for value in values]
+    return table(tuple(_label(name).upper() for name in head), rows, style)
+
+
+def _cell(name: str, value: Any) -> str:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and name.endswith("_ms"):
+        return duration(value)
+    if isinstance(value, int) and name.endswith("_bytes"):
+        return size(value)
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return " ".join(value)
     return value if isinstance(value, str) else json.dumps(value)
 
 

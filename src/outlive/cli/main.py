@@ -168,8 +168,13 @@ def _status_for_person(verb: Verb, call: _Call) -> Callable[[Any], Any] | None:
     if verb.name != "status":
         return None
     from outlive.cli import summary
+    from outlive.jobs.waiting import is_waiting
 
-    return lambda ctx: summary.with_last_lines(ctx, verb.run(ctx, **call.values))
+    def run(ctx: Context) -> Any:
+        found = verb.run(ctx, **call.values)
+        return summary.with_last_lines(ctx, (yield from found) if is_waiting(found) else found)
+
+    return run
 
 
 def _tell(call: _Call, ctx: Context, result: dict[str, Any], found: dict[str, Any]) -> None:

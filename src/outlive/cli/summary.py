@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 TYPES = frozenset({"run", "start", "restart", "create", "status", "poll", "wait", "kill", "approve", "deny"})
 COLOURS = {"created": "36", "running": "33", "exited": "32", "killed": "35", "failed": "31", "unknown": "31"}
 LINES = 10
+_ENDED = {
+    "kill": "killed on request",
+    "timeout": "killed at its time limit",
+    "idle_timeout": "killed at its limit of silence",
+    "oom": "killed: out of memory",
+    "limit": "killed at a limit",
+}
 
 
 def with_last_lines(ctx: Context, found: dict[str, Any]) -> dict[str, Any]:
@@ -57,7 +64,7 @@ def of(found: dict[str, Any], style: Style) -> str:
     if command and command != name:
         lines.append(f"$ {command}")
     first, *others = _facts(found, style.now) or [""]
-    lines.append(", ".join([f"{style.paint(_state(found), colour(found))} {first}".rstrip(), *others]))
+    lines.append(", ".join([f"{style.paint(state_of(found), colour(found))} {first}".rstrip(), *others]))
     lines += filter(None, (_place(found), _fired(found), _survivors(found)))
     return "\n".join(lines) + "\n"
 
@@ -67,7 +74,7 @@ def _command(found: dict[str, Any]) -> str:
     return line(shlex.join(words) if len(words) > 1 else " ".join(words))
 
 
-def _state(found: dict[str, Any]) -> str:
+def state_of(found: dict[str, Any]) -> str:
     """Return how the job is doing, or how it ended."""
     state, reason = line(found["state"]), found.get("reason")
     if is_pending(found):
@@ -78,9 +85,11 @@ def _state(found: dict[str, Any]) -> str:
         return str(state)
     if found.get("message"):
         return f"{state}: {line(found['message'])}"
-    signal = found.get("ended_signal") if found["type"] == "kill" else found.get("signal")
+    signal = found.get("ended_signal") if found.get("type") == "kill" else found.get("signal")
     if reason in (None, "exit") and found.get("exit_code") is not None:
         return f"exited with code {found['exit_code']}"
+    if state == "killed" and reason in _ENDED:
+        return _ENDED[reason] + (f" ({line(signal)})" if signal else "")
     why = " ".join(line(str(part)) for part in (reason if reason != "signal" else None, signal) if part)
     code = f" (code {found['exit_code']})" if found.get("exit_code") is not None else ""
     return f"{state}: {why}{code}" if why else str(state)

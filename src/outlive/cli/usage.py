@@ -1,0 +1,79 @@
+"""What a job uses, for a person: one line for each thing, with the limit that it has."""
+
+from __future__ import annotations
+
+from outlive.cli import summary
+from outlive.cli.text import Style, duration, line, size
+from outlive.core.ids import short_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# How each source of a figure is named
+_SOURCES = {
+    "cgroup": "",
+    "rusage": "of its processes that have ended",
+    "sampled": "as far as seen now",
+}
+# Members of `resources` that limit a line
+_LIMITS = {"time": "cpu_time", "memory": "memory", "processes": "processes"}
+
+
+def of(found: dict[str, Any], style: Style) -> str:
+    """Return the lines about the job of an answer of `usage`."""
+    used, over = found["usage"], found["state"] not in ("created", "running", "unknown")
+    job = style.paint(f"job {line(short_id(found['job_id']))}", "1")
+    about = f"{job}  {style.paint(summary.state_of(found), summary.colour(found))}"
+    rows = [row for row in _rows(used, over=over) if row[2]]
+    width = max(len(label) for _, label, _ in rows)
+    limits = _limits(found.get("resources") or {})
+    lines = [about]
+    for part, label, value in rows:
+        source = _SOURCES.get((used.get("source") or {}).get(part, ""), "")
+        aside = ", ".join(filter(None, (limits.get(part), source if part in _LIMITS and not over else "")))
+        lines.append(f"{style.paint(label.ljust(width), '1')}  {value}" + (f"  ({aside})" if aside else ""))
+    return "\n".join(lines) + "\n"
+
+
+def _rows(used: dict[str, Any], *, over: bool) -> list[tuple[str, str, str]]:
+    """Return (part, label, value) of each line; a value that is not known is ""."""
+    wall, processor = used.get("wall_ms"), used.get("user_ms")
+    cpu = None if processor is None else processor + (used.get("system_ms") or 0)
+    return [
+        ("wall", "time", "" if wall is None else duration(wall)),
+        ("time", "processor", "" if cpu is None else _processor(cpu, wall, used)),
+        ("memory", "memory", _memory(used, over=over)),
+        ("processes", "processes", "" if over or used.get("processes") is None else f"{used['processes']:,}"),
+        ("output", "output", "" if used.get("output_bytes") is None else size(used["output_bytes"])),
+        ("disk", "disk", _disk(used)),
+    ]
+
+
+def _processor(cpu_ms: int, wall_ms: int | None, used: dict[str, Any]) -> str:
+    share = f", {cpu_ms / wall_ms:.0%} of one" if wall_ms and cpu_ms * 100 >= wall_ms else ""
+    return f"{duration(cpu_ms)}{share}: {duration(used['user_ms'])} user, {duration(used.get('system_ms') or 0)} system"
+
+
+def _memory(used: dict[str, Any], *, over: bool) -> str:
+    now, peak = used.get("memory_bytes"), used.get("peak_memory_bytes")
+    # The two may come from different sources: a peak below what is used now says nothing
+    most = f"at most {size(peak)}" if peak and (over or peak >= (now or 0)) else ""
+    return most if over or now is None else ", ".join(filter(None, (f"{size(now)} now", most)))
+
+
+def _disk(used: dict[str, Any]) -> str:
+    read, written = used.get("read_bytes"), used.get("written_bytes")
+    return f"{size(read or 0)} read, {size(written or 0)} written" if read or written else ""
+
+
+def _limits(resources: dict[str, Any]) -> dict[str, str]:
+    """Return the limit of each part that has one."""
+    found = {}
+    for part, name in _LIMITS.items():
+        about = resources.get(name)
+        value = about.get("value") if isinstance(about, dict) else None
+        if value is not None:
+            shown = {"time": duration, "memory": size}.get(part, str)(value)
+            found[part] = f"limit {shown}"
+    return found
