@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.bench import TRUE, Bench
 from benchmarks.client import Client
-from benchmarks.rows.many import change, keep_names, populate
+from benchmarks.rows.many import populate
 from benchmarks.rows.output import LINE, printer
 from benchmarks.rows.starts import python_ms
 from benchmarks.samples import Work, interleaved, taken_ms
@@ -44,30 +44,15 @@ def _with_jobs(bench: Bench) -> list[dict[str, Any]]:
 
 
 def _over_python(bench: Bench, root: Path, job: str) -> dict[str, float]:
-    """Return calls of the command line as multiples of a bare Python: in a root at rest, then in
-    one that changes.
-    """
-
-    def list_jobs() -> float:
-        return taken_ms(lambda: bench.outlive("list", "--all", root=root))
-
-    def after_a_change() -> float:
-        change(root)
-        return list_jobs()
-
-    keep_names(list_jobs)
-    still: dict[str, Work] = {"`list --all`, × python": list_jobs}
-    changing: dict[str, Work] = {
-        "the first after a change, × python": after_a_change,
+    """Return calls of the command line as multiples of a bare Python."""
+    works: dict[str, Work] = {
+        "`list --all`, × python": lambda: taken_ms(lambda: bench.outlive("list", "--all", root=root)),
         "`status`, × python": lambda: taken_ms(lambda: bench.outlive("status", job, root=root)),
         "`run -- true`, × python": lambda: taken_ms(lambda: bench.outlive("run", "--", "true", root=root)),
     }
-    figures: dict[str, float] = {}
-    for works in (still, changing):
-        taken = interleaved({**works, "python": python_ms}, bench.rounds(15))
-        python = taken.pop("python").median
-        figures |= {name: samples.median / python for name, samples in taken.items()}
-    return figures
+    taken = interleaved({**works, "python": python_ms}, bench.rounds(15))
+    python = taken.pop("python").median
+    return {name: samples.median / python for name, samples in taken.items()}
 
 
 def _with_output(bench: Bench) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import os
 import stat
 
 from outlive import limits
-from outlive.core.ids import is_id, is_id_part, new_id
+from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ LIVE = ".live"
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
 _TRASH_CHARS = 6  # behind the id of what is being deleted
+_NEWEST = 512  # ids that are sorted first
 _LINKS = 40  # on the way to a root, as in path_resolution(7)
 
 
@@ -99,21 +100,31 @@ class Store:
             return False
         return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
 
-    def ids(self) -> list[str]:
-        """Return the ids of all jobs, newest first. Costs at most one directory listing and opens
-        no job."""
-        # Late, here and below: a call that names its job by the whole id needs none
-        from outlive.store import id_cache
+    def _names(self) -> list[str]:
+        """Return the names of everything in the root. Errors: OSError."""
+        # Opened anew: the position of a listing belongs to the open directory, so two threads that
+        # read the same one would each miss what the other one got
+        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
+        try:
+            return os.listdir(fd)
+        finally:
+            os.close(fd)
 
-        return sorted(id_cache.all_ids(self.fd), reverse=True)
+    def ids(self) -> list[str]:
+        """Return the ids of all jobs, newest first. Costs one directory listing and opens no job."""
+        return sorted(only_ids(self._names()), reverse=True)
 
     def newest_ids(self) -> Iterator[str]:
         """Yield the ids of all jobs, newest first. A caller that stops after a few does not pay for
-        the others. If nothing has changed since the last call, there is no directory listing
-        either."""
-        from outlive.store import id_cache
+        sorting the others."""
+        ids = only_ids(self._names())
+        if len(ids) > _NEWEST:
+            from heapq import nlargest  # late: few roots have so many jobs
 
-        return id_cache.newest_ids(self.fd)
+            first = nlargest(_NEWEST, ids)
+            yield from first
+            ids = [one for one in ids if one < first[-1]]
+        yield from sorted(ids, reverse=True)
 
     def live_ids(self) -> list[str]:
         """Return the ids of the jobs that may still run, newest first."""
@@ -164,10 +175,8 @@ class Store:
             if self._has(wanted) and (exists is None or exists(wanted)):
                 return wanted
         elif is_id_part(wanted):
-            from outlive.store import id_cache
-
-            found = id_cache.ids_with(self.fd, wanted)
-            found = found if exists is None else [job for job in found if exists(job)]
+            found = [one for one in only_ids(self._names()) if one.startswith(wanted) or one.endswith(wanted)]
+            found = sorted(found if exists is None else filter(exists, found), reverse=True)
             if len(found) == 1:
                 return found[0]
             if found:
@@ -184,9 +193,7 @@ class Store:
 
     def leftovers(self) -> Iterator[str]:
         """Yield the names of half-made and half-deleted job directories."""
-        from outlive.store import id_cache
-
-        yield from filter(_is_leftover, id_cache.names_in(self.fd))
+        yield from filter(_is_leftover, self._names())
 
 
 def _is_leftover(name: str) -> bool:

@@ -34,7 +34,7 @@ LATE = tuple(
     "outlive.core.ids outlive.store.adoptions outlive.store.fault_report outlive.store.output outlive.store.pending_notices outlive.store.root "
     "outlive.store.unsafe_way "
     "outlive.supervisor.events outlive.supervisor.takeover outlive.system.hole_punch outlive.system.systemd "
-    "outlive.store.cleanup outlive.store.id_cache outlive.store.inspect outlive.system.mounts".split()
+    "outlive.store.cleanup outlive.store.inspect outlive.system.mounts".split()
 )
 
 

@@ -6,7 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_DESCRIPTORS = "/proc/self/fdinfo"
 _MOUNTS = "/proc/self/mountinfo"
 
 
@@ -32,13 +31,6 @@ def mounts() -> Iterator[Mount]:
         before, after = left.split(" "), right.split(" ")
         if len(before) > 4 and len(after) > 2:
             yield Mount(before[0], _unescaped(before[3]), _unescaped(before[4]), after[0], after[2].split(","))
-
-
-def type_of(fd: int) -> str:
-    """Return the type of the file system that an open file lies on, "" where /proc does not say. It
-    is found by the number of its mount, because paths may be covered or renamed."""
-    number = next((line.split()[1] for line in _lines(f"{_DESCRIPTORS}/{fd}") if line.startswith("mnt_id:")), None)
-    return next((mount.type for mount in mounts() if mount.number == number), "")
 
 
 def holding(path: str) -> Mount | None:
