@@ -122,9 +122,7 @@ def test_nothing_of_a_job_is_left_when_guardian_and_supervisor_are_killed(on: Sl
 
 @pytest.fixture
 def sandboxed(on: Slurm) -> Slurm:
-    from outlive.jobs.doctor import sandbox as doctor
-
-    problem = doctor._tried(bubblewrap.find(None))
+    problem = bubblewrap.tried(bubblewrap.find(None))
     if problem is not None:
         pytest.skip(f"no sandbox can be set up here: {problem}. {bubblewrap.mend()}")
     return on
