@@ -311,6 +311,8 @@ def test_keys_go_to_the_job_once_they_were_taken(tab: Tab, ui: Ui, cli: Cli) -> 
     screen = page.locator(".xterm-rows")
     screen.wait_for()
     page.locator(".xterm-screen").click()
+    page.get_by_text("waiting for input").first.wait_for()
+    assert page.locator(".notice:visible").count() == 0, "a bar that comes and goes would resize the terminal"
     page.keyboard.type("watched")
     page.get_by_role("button", name="Take the keyboard").click()
     page.keyboard.type("hello\n")

@@ -108,7 +108,8 @@ export function show(main, signal, page, id) {
     const pending = job.approval?.state === "pending";
     const parts = [];
     if (pending) parts.push(h("strong", {}, "This command waits for your approval. "), visible(job.approval.reason ?? ""), h("pre", {}, visible(Array.isArray(job.command) ? job.command.join(" ") : job.command ?? "")));
-    else if (job.waiting_for_input) parts.push(h("strong", {}, "It waits for input"), job.prompt ? [": ", h("code", {}, one(job.prompt))] : ".", " ", h("button", { onclick: () => (job.pty ? showView("terminal") : write()) }, job.pty ? "Open the terminal" : "Answer…"));
+    else if (job.waiting_for_input && view !== "terminal") parts.push( // that shows it, and its size must not change with it
+      h("strong", {}, "It waits for input"), job.prompt ? [": ", h("code", {}, one(job.prompt))] : ".", " ", h("button", { onclick: () => (job.pty ? showView("terminal") : write()) }, job.pty ? "Open the terminal" : "Answer…"));
     else if (job.message && OVER.has(job.state)) parts.push(visible(job.message));
     else if (job.hint && (job.dropped_bytes || job.missing_bytes)) parts.push(visible(job.hint));
     notice.hidden = !parts.length;
@@ -431,6 +432,7 @@ export function show(main, signal, page, id) {
     if (view === name) return;
     view = name;
     showTabs();
+    showNotice();
     tools.hidden = name === "terminal";
     terminal?.close();
     terminal = null;
