@@ -10,6 +10,7 @@ from outlive import limits
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, lookup
 from outlive.jobs.waiting import Pause
+from outlive.store import engine_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,15 +18,27 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
     from outlive.jobs.waiting import Waiting
     from outlive.store.inspect import Inspection
+    from outlive.store.job_dir import JobDir
 
 
 def _keyed(definition: Definition) -> tuple[str | None, ...]:
-    return definition.dedupe_key, definition.owner, definition.scope, definition.cwd
+    return definition.dedupe_key, definition.owner, definition.scope, definition.host
 
 
-def _goes_on(found: Inspection) -> bool:
-    """Return whether the job runs, or waits for approval."""
-    return found.state.state == "running" or (found.state.state == "created" and found.definition.approval is not None)
+def _is_in(job: JobDir, definition: Definition, cwd: str) -> bool:
+    """Return whether a job was started in a directory. Another machine may have told since what the
+    directory is called there."""
+    if definition.cwd == cwd or definition.host is None:
+        return definition.cwd == cwd
+    return bool((engine_record.read(job) or {}).get("cwd") == cwd)
+
+
+def _goes_on(job: JobDir, found: Inspection) -> bool:
+    """Return whether the job runs, or waits for approval or for its start on another host."""
+    if found.state.state != "created":
+        return bool(found.state.state == "running")
+    handed_over = found.definition.host is not None and engine_record.read(job) is not None
+    return handed_over or found.definition.approval is not None
 
 
 class Deduplication:
@@ -59,13 +72,15 @@ class Deduplication:
             self._fd = -1
 
     def running(self, wanted: Definition) -> str | None:
-        """Return the id of the running job with the same key, owner and directory; None if there is
-        none."""
+        """Return the id of the job with the same key, owner, host and directory that goes on; None
+        if there is none."""
         for job_id in lookup.live_ids(self._ctx):
             try:
                 with lookup.open_known(self._ctx, job_id) as job:
                     other = job.read_meta()
-                    if _keyed(other) == _keyed(wanted) and _goes_on(adoption.inspect_and_adopt(self._ctx, job)):
+                    if _keyed(other) != _keyed(wanted) or not _is_in(job, other, wanted.cwd):
+                        continue
+                    if _goes_on(job, adoption.inspect_and_adopt(self._ctx, job)):
                         return job_id
             except (OSError, OutliveError):
                 continue

@@ -74,7 +74,7 @@ def submit(ctx: Any, host: Host, job: JobDir, plan: Any, locks_: Locks) -> Any:
     """Start the mirror, which starts the job there and reports it."""
     yield None  # a process is waited for
     definition: Definition = plan.definition
-    record = {"kind": "ssh", "settings": host.settings}
+    record = {"kind": "ssh", "settings": host.settings, "cwd": definition.cwd}
     if ctx.env.get(_AGENT):  # a reader that starts the mirror again may know no agent
         record["agent"] = ctx.env[_AGENT]
     try:
