@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 
 from outlive.core.ids import new_id
+from outlive.supervisor.resources.apply import Limits
 from outlive.system import job_group
 from support import pair, processes
 from support.cli import OUTLIVE, Cli, environment
+from support.commands import GATE
 from support.mcp_client import McpSession
 from support.wait import until
 
@@ -28,7 +30,6 @@ LIMIT = 96 * MIB
 # Touches a page after the other, far beyond the limit
 EATER = "import mmap\nroom = mmap.mmap(-1, 1 << 29)\nfor at in range(0, 1 << 29, 4096): room[at] = 1\n"
 BURNS = "while True: pass"
-GATE = "until [ -e go ]; do sleep 0.02; done"
 Run = Callable[..., dict[str, Any]]
 
 
@@ -69,7 +70,9 @@ def applied(found: dict[str, Any]) -> dict[str, str]:
 
 
 def in_groups(job: str) -> list[Path]:
-    return [path for path in Path("/sys/fs/cgroup").rglob(f"outlive-{job}*") if path.is_dir()]
+    """Return the control groups of a job. Groups of other programs come and go meanwhile; os.walk passes over them."""
+    found = os.walk("/sys/fs/cgroup")
+    return [Path(above, name) for above, names, _ in found for name in names if name.startswith(f"outlive-{job}")]
 
 
 # --- in a control group --------------------------------------------------------------------------------------------
@@ -182,6 +185,13 @@ def test_a_command_that_cannot_be_run_leaves_no_group(cli: Cli) -> None:
     found = cli.ok("run", "--resource", "processes=5", "--", "/nonexistent/program", "x")
     assert (found["state"], found["reason"], found["errno"]) == ("failed", "launch", "ENOENT")
     until(lambda: not in_groups(found["job_id"]), what="the removal of its group")
+
+
+def test_a_command_that_has_ended_already_is_not_said_to_have_been_refused_its_priority() -> None:
+    found = Limits({"nice": 3}, new_id(), sandboxed=False)
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    assert found.started(gone.pid)["nice"]["applied"] == "kernel"
 
 
 @pytest.mark.usefixtures("grouped")

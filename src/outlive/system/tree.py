@@ -148,7 +148,7 @@ def environment(pid: int) -> list[bytes]:
     """Return the environment that a process was started with; empty if it may not be read."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
-            return file.read().split(b"\0")
+            return file.read().rstrip(b"\0").split(b"\0")  # what our processes have wiped is nothing but zeros
     except OSError:
         return []
 

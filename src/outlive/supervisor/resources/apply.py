@@ -114,7 +114,8 @@ class Limits:
         """Return what is applied, now that the command runs."""
         if self._sandboxed and self.group is not None and self.told.get(PROCESSES, {}).get("applied") == CGROUP:
             self.group.limit_processes(self._asked[PROCESSES] + _OF_SANDBOX)
-        if NICE in self.told and self.told[NICE]["applied"] == KERNEL and _nice_of(pid) != self._asked[NICE]:
+        # None: it has ended already
+        if self.told.get(NICE, {}).get("applied") == KERNEL and _nice_of(pid) not in (None, self._asked[NICE]):
             self.told[NICE] |= {"applied": NOT_SUPPORTED, "why": "the kernel refused it"}
         return self.told
 
@@ -131,6 +132,7 @@ def _may_be(value: int) -> bool:
 
 
 def _nice_of(pid: int) -> int | None:
+    """Return the priority of a process; None if there is no such process."""
     try:
         return os.getpriority(os.PRIO_PROCESS, pid)
     except OSError:
