@@ -20,11 +20,11 @@ from outlive.store.root import Store
 from outlive.system import fault_points
 from support import pair, processes
 from support.cli import Cli, Jobs
+from support.commands import GATE
 from support.mcp_client import RawMcp
 from support.wait import until
 
 DAY_S = 86_400
-GATE = "until [ -e go ]; do sleep 0.02; done"
 
 
 def _settled(cli: Cli, *words: str) -> str:

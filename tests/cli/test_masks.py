@@ -16,12 +16,12 @@ from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.masks import Mask
 from outlive.supervisor.output.masking import Masking
 from support.cli import Cli, Jobs
+from support.commands import GATE
 from support.mcp_client import McpSession
 from support.wait import until
 
 SECRET = "hunter22"
 GIVEN = ("--env", f"KEY={SECRET}", "--mask", "KEY")
-GATE = "until [ -e go ]; do sleep 0.02; done"
 ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 
 

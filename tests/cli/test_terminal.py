@@ -122,7 +122,7 @@ def test_device_queries_are_answered_where_the_cursor_is(cli: Cli) -> None:
     assert r"$'\E[?62;22'" in found["output"]
 
 
-def test_a_supervisor_killed_while_somebody_types_loses_nothing(cli: Cli) -> None:
+def test_a_supervisor_killed_between_lines_of_input_loses_nothing(cli: Cli) -> None:
     found = start(cli, *BASH, 'while read -r line; do echo "got $line"; test "$line" = 40 && exit 7; done')
     job = found["job_id"]
     for number in range(1, 41):
@@ -137,15 +137,19 @@ def test_a_supervisor_killed_while_somebody_types_loses_nothing(cli: Cli) -> Non
 
 
 @pytest.mark.fault("F48")
-def test_what_a_terminal_prints_survives_its_supervisor_whole(cli: Cli) -> None:
-    count = "import time\nfor n in range(1, 3001):\n    print('line', n, flush=True)\n    time.sleep(0.0005)\nraise SystemExit(9)"
+def test_what_a_terminal_prints_survives_its_supervisor_whole(cli: Cli, work: Path) -> None:
+    count = (
+        "import os\nn = 0\nwhile n < 3000 or not os.path.exists('stop'):\n    n += 1\n    print('line', n)\n"
+        "open('count', 'w').write(str(n))\nraise SystemExit(9)"
+    )
     job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", sys.executable, "-c", count)["job_id"]
     until(lambda: (cli.root / job / "stdout.log").stat().st_size > 4_000, what="some lines")
     os.kill(supervisor(cli, job), signal.SIGKILL)
+    (work / "stop").touch()
     found = ended(cli, job)
     assert (found["exit_code"], found["reason"]) == (9, "exit")
     stored = (cli.root / job / "stdout.log").read_bytes()
-    assert stored == b"".join(b"line %d\r\n" % n for n in range(1, 3001))
+    assert stored == b"".join(b"line %d\r\n" % n for n in range(1, int((work / "count").read_text()) + 1))
     assert cli.ok("status", job)["adopted"] == 1
 
 
@@ -368,14 +372,14 @@ class Person:
 
 @contextlib.contextmanager
 def person(job: str, *flags: str, **how: Any) -> Iterator[Person]:
-    somebody = Person(job, *flags, **how)
+    user = Person(job, *flags, **how)
     try:
-        yield somebody
+        yield user
     finally:
-        if somebody.process.poll() is None:
-            somebody.process.kill()
-        somebody.process.wait()
-        os.close(somebody.master)
+        if user.process.poll() is None:
+            user.process.kill()
+        user.process.wait()
+        os.close(user.master)
 
 
 def test_a_person_and_a_model_share_one_terminal(cli: Cli) -> None:
@@ -455,16 +459,16 @@ def test_what_a_job_prints_asks_nothing_of_the_terminal_of_a_person(cli: Cli, wo
         b"\x1b]52;c;cHduZWQ=\x07\x1b]4;1;?\x07\x1b[21t\x05\xc2\x9b6n\x1b[32mgreen\x1b[0m \x1b]2;the title\x07all of it\n"
     )
     job = start(cli, *BASH, "read -rs; cat asks; read -rs; cat asks")["job_id"]
-    with person(job) as somebody:
-        somebody.sees(b"Ctrl-] d")
-        somebody.types(b"\r")  # shown as it comes
-        somebody.sees(b"all of it")
+    with person(job) as user:
+        user.sees(b"Ctrl-] d")
+        user.types(b"\r")  # shown as it comes
+        user.sees(b"all of it")
         waits(cli, job)
     with person(job) as other:  # painted, and then shown as it comes
         other.sees(b"all of it")
         other.types(b"\r")
         assert other.leaves() == 0
-    for seen in (somebody.seen, other.seen):
+    for seen in (user.seen, other.seen):
         assert b"\x1b]2;the title\x07" in seen
         assert b"\x1b[32m" in seen
         assert not [bad for bad in (b"cHduZWQ", b"]4;1", b"[21t", b"\x05", b"\xc2\x9b", b"6n") if bad in seen]
@@ -474,20 +478,20 @@ def test_attach_works_in_a_directory_that_was_deleted(cli: Cli, work: Path) -> N
     job = start(cli, "--", "cat")["job_id"]
     gone = work / "gone"
     gone.mkdir()
-    with person(job, through=("sh", "-c", 'cd "$0" && rmdir "$0" && exec "$@"', str(gone))) as somebody:
-        somebody.sees(b"Ctrl-] d")
-        somebody.types(b"\x1dd")
-        assert somebody.leaves() == 0
+    with person(job, through=("sh", "-c", 'cd "$0" && rmdir "$0" && exec "$@"', str(gone))) as user:
+        user.sees(b"Ctrl-] d")
+        user.types(b"\x1dd")
+        assert user.leaves() == 0
     cli.ok("remove", job)
 
 
 def test_a_password_that_a_person_types_is_nowhere_on_disk(cli: Cli) -> None:
     job = start(cli, *BASH, 'read -rs -p "Password: " word; echo; echo "${#word} characters"')["job_id"]
-    with person(job) as somebody:
-        somebody.sees(b"Password:")
-        somebody.types(b"Pa55word-of-a-person\r")
-        assert somebody.leaves() == 0
-        assert b"20 characters" in somebody.seen
+    with person(job) as user:
+        user.sees(b"Password:")
+        user.types(b"Pa55word-of-a-person\r")
+        assert user.leaves() == 0
+        assert b"20 characters" in user.seen
     stored = b"".join(path.read_bytes() for path in (cli.root / job).rglob("*") if path.is_file())
     assert b"Pa55word" not in stored
 
@@ -495,9 +499,9 @@ def test_a_password_that_a_person_types_is_nowhere_on_disk(cli: Cli) -> None:
 def test_attach_needs_terminals_on_both_sides(cli: Cli) -> None:
     job = cli.ok("run", "--stdin", "open", "--snapshot-after", "0", "--", "cat")["job_id"]
     cli.error("attach", job, code="invalid_argument")
-    with person(job) as somebody:
-        assert somebody.leaves() == 1
-        assert b"not_a_pty" in somebody.seen
+    with person(job) as user:
+        assert user.leaves() == 1
+        assert b"not_a_pty" in user.seen
     cli.ok("kill", job)
 
 
@@ -517,24 +521,24 @@ def test_attach_shows_a_job_that_waits_and_takes_the_answer(cli: Cli, work: Path
         cli.ok("run", "--snapshot-after", "0", "touch", f"made-{name}")["job_id"]
         for name in ("later", "never\x1b[8m", "now")
     )
-    with person(later) as somebody:
-        somebody.sees(b"made-later")
-        somebody.types(b"\r")
-        somebody.sees(b"still waits")
-        assert somebody.leaves() == 0
-    with person(never) as somebody:
-        somebody.sees(b"Run it?")
-        assert b"\x1b[8m" not in somebody.seen
-        somebody.types(b"n\r")
-        somebody.sees(b"Reason")
-        somebody.types(b"not today\r")
-        somebody.sees(b"denied]")
-        assert somebody.leaves() == 0
-    with person(now) as somebody:
-        somebody.sees(b"Run it?")
-        somebody.types(b"y\r")
-        somebody.sees(b"approved]")
-        assert somebody.leaves() == 0
+    with person(later) as user:
+        user.sees(b"made-later")
+        user.types(b"\r")
+        user.sees(b"still waits")
+        assert user.leaves() == 0
+    with person(never) as user:
+        user.sees(b"Run it?")
+        assert b"\x1b[8m" not in user.seen
+        user.types(b"n\r")
+        user.sees(b"Reason")
+        user.types(b"not today\r")
+        user.sees(b"denied]")
+        assert user.leaves() == 0
+    with person(now) as user:
+        user.sees(b"Run it?")
+        user.types(b"y\r")
+        user.sees(b"approved]")
+        assert user.leaves() == 0
     assert cli.ok("wait", now)["exit_code"] == 0
     assert cli.ok("status", later)["approval"]["state"] == "pending"
     denied = cli.ok("status", never)
@@ -545,10 +549,10 @@ def test_attach_shows_a_job_that_waits_and_takes_the_answer(cli: Cli, work: Path
 @pytest.mark.usefixtures("asks")
 def test_a_job_with_a_terminal_goes_on_in_the_terminal_that_approved_it(cli: Cli, work: Path) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "--pty", "head", "-n", "1")["job_id"]
-    with person(job) as somebody:
-        somebody.sees(b"Run it?")
-        somebody.types(b"y\r")
-        somebody.sees(b"detaches")
-        somebody.types(b"typed\r")
-        assert somebody.leaves() == 0
+    with person(job) as user:
+        user.sees(b"Run it?")
+        user.types(b"y\r")
+        user.sees(b"detaches")
+        user.types(b"typed\r")
+        assert user.leaves() == 0
     assert "typed" in cli.ok("log", job)["output"]

@@ -12,7 +12,7 @@ import pytest
 from outlive import limits
 from support import pair
 from support.cli import Cli, Jobs
-from support.commands import in_order
+from support.commands import PUT, in_order, python
 from support.tiers import first
 from support.wait import until
 
@@ -247,7 +247,7 @@ def test_a_match_without_a_sink_is_recorded_and_not_called_delivered(cli: Cli, r
 
 def test_a_takeover_in_a_flood_leaves_no_line_out(cli: Cli, root: Path, work: Path) -> None:
     """Each line reaches the file, and those that were recorded as delivered only once."""
-    count = 5_000
+    count = 2_000
     job = running(cli, "--watch", "hit", "--watch-file", "hits", f"seq -f 'hit %g' {count}; exec sleep 60")
     until(lambda: told_lines(work / "hits") > 300, what="some hits")
     pair.end(pair.supervisor(job))
@@ -287,7 +287,14 @@ def test_all_watches_of_a_job_together_are_bounded(cli: Cli) -> None:
 
 
 def test_a_watch_set_later_sees_later_lines_only(cli: Cli, work: Path) -> None:
-    job = running(cli, "echo early hit; until [ -e go ]; do sleep 0.02; done; echo late hit; sleep 0.1; echo other >&2")
+    code = f"""{PUT}
+put(1, b"early hit\\n")
+while not os.path.exists("go"):
+    time.sleep(0.02)
+put(1, b"late hit\\n")
+put(2, b"other\\n")
+"""
+    job = running(cli, *python(code))
     cli.ok("wait", job, "--until", "output")
     answer = cli.ok("notify", "set", job, "--watch", "hit")
     assert [(watch["id"], watch["from_seq"]) for watch in answer["notification"]["watches"]] == [("w1", 10)]

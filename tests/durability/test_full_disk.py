@@ -16,10 +16,9 @@ from outlive.store.job_dir import RESERVE, JobDir
 from outlive.system import fault_points
 from support import pair, processes
 from support.cli import Cli
+from support.commands import GATE
 from support.mounts import KINDS, Mounts, fill
 from support.wait import until
-
-GATE = "until [ -e go ]; do sleep 0.02; done"
 
 
 @pytest.fixture(params=KINDS)

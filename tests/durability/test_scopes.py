@@ -13,12 +13,12 @@ import pytest
 
 from support import pair, processes
 from support.cli import OUTLIVE, Cli, Jobs, environment
+from support.commands import GATE
 from support.mcp_client import RawMcp
 from support.systemd import Standin
 from support.wait import until
 
 UNIFIED = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup")
-GATE = "until [ -e go ]; do sleep 0.02; done"
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_a_caller_that_gives_up_waiting_for_its_scope_leaves_nothing(
 ) -> None:
     systemd.acts(f"touch {work}/asked; {GATE}")
     with cli.spawn("run", "--systemd-scope", "touch ran", env=systemd.env) as call:
-        until((work / "asked").exists, what="the call of systemd-run")
+        until(lambda: (work / "asked").exists() and processes.state(call.pid) == "S", what="a caller that waits")
         call.send_signal(2)
         assert call.wait(timeout=30) == 130
     assert _ids(root) == []

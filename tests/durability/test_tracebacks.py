@@ -21,12 +21,11 @@ from outlive.system import fds
 from support import pair
 from support.aged import aged
 from support.cli import Cli
+from support.commands import GATE
 from support.installed import Installed
 from support.mcp_client import RawMcp
 from support.tiers import slow
 from support.wait import until
-
-GATE = "until [ -e go ]; do sleep 0.02; done"
 
 
 class Line:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from outlive import config, limits, verbs
 from outlive.mcp.tools.call import Tools
 from outlive.mcp.tools.offer import process_verbs
 from support.cli import Cli
+from support.commands import GATE
 from support.mcp_client import McpSession
 from support.wait import until
 
@@ -80,10 +82,11 @@ def test_long_events_show_the_newest_and_lead_from_the_first_to_the_last(shared_
     assert sorted(event["n"] for event in told) == sorted(event["n"] for event in every)
 
 
-def test_a_huge_screen_shows_the_rows_around_the_cursor(shared_session: McpSession, cli: Cli) -> None:
-    draw = "stty rows 200 cols 100; for i in $(seq 0 198); do echo row $i; done; exec sleep 60"
-    job = shared_session.ok("exec", command="sleep 0.2; " + draw, pty=True, background=True)["job_id"]
+def test_a_huge_screen_shows_the_rows_around_the_cursor(shared_session: McpSession, cli: Cli, work: Path) -> None:
+    draw = f"{GATE}; for i in $(seq 0 198); do echo row $i; done; exec sleep 60"
+    job = shared_session.ok("exec", command=draw, pty=True, background=True, workdir=str(work))["job_id"]
     shared_session.ok("process", action="resize", job_id=job, rows=200, cols=100)
+    (work / "go").touch()
     until(lambda: "row 198" in cli.ok("screen", job)["lines"], what="the rows")
     whole = cli.ok("screen", job)["lines"]
     answer = shared_session.call("process", action="screen", job_id=job, max_bytes=500)

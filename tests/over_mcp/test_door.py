@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from support import http
 from support.cli import Cli, Jobs
 from support.mcp_client import LEGACY_VERSION
 from support.serve import INITIALIZE, HttpSession, Reply, Served, is_held, open_sockets
@@ -95,7 +96,7 @@ def test_a_revoked_token_ends_its_open_streams(served: Served, cli: Cli) -> None
     secret = served.token("guest")
     headers = {"authorization": f"Bearer {secret}"}
     with (
-        httpx2.Client(timeout=30, trust_env=False) as client,
+        http.client() as client,
         client.stream("GET", f"{served.base}/sse", headers=headers) as stream,
     ):
         assert stream.status_code == 200
@@ -295,7 +296,7 @@ def test_a_stream_is_of_no_use_to_another_token(served: Served) -> None:
     guest = served.token("guest")
     headers = {"authorization": f"Bearer {served.tokens['tests']}"}
     with (
-        httpx2.Client(timeout=30, trust_env=False) as client,
+        http.client() as client,
         client.stream("GET", f"{served.base}/sse", headers=headers) as stream,
     ):
         lines = stream.iter_lines()
@@ -318,7 +319,7 @@ def test_an_event_id_of_somebody_else_brings_nothing_back(served: Served) -> Non
             "mcp-session-id": session,
         }
         with (
-            httpx2.Client(timeout=httpx2.Timeout(30, read=1), trust_env=False) as client,
+            http.client(timeout=httpx2.Timeout(30, read=1)) as client,
             client.stream("GET", served.url, headers=headers) as stream,
         ):
             assert stream.status_code == status
@@ -334,7 +335,7 @@ def test_an_event_id_of_somebody_else_brings_nothing_back(served: Served) -> Non
 def test_a_body_that_is_too_large_is_refused_however_it_comes(served: Served) -> None:
     large = b'{"x":"' + b"a" * (5 * 1024**2) + b'"}'
     assert served.ask("POST", body=large).status == 413
-    with httpx2.Client(timeout=30, trust_env=False) as client:
+    with http.client() as client:
         headers = {"authorization": f"Bearer {served.tokens['tests']}", "content-type": "application/json"}
         headers["accept"] = "application/json, text/event-stream"
         pieces = (large[at : at + 65_536] for at in range(0, len(large), 65_536))
@@ -494,7 +495,7 @@ def test_one_token_cannot_take_the_whole_server(serve: Serve, work: Path, jobs: 
     served = serve(patch="limits.HTTP_CALLS = 2; limits.HTTP_RATE = (0.01, 5.0)")
     guest = served.token("guest")
     headers = {"authorization": f"Bearer {guest}"}
-    with httpx2.Client(timeout=30, trust_env=False) as client, ExitStack() as stack:
+    with http.client() as client, ExitStack() as stack:
         for _ in range(2):
             stream = stack.enter_context(client.stream("GET", f"{served.base}/sse", headers=headers))
             assert stream.status_code == 200
@@ -575,7 +576,7 @@ def test_calls_that_are_answered_on_another_stream_have_an_end_too(serve: Serve,
     job = served.tool("exec", token=guest, command="exec sleep 300", background=True)["job_id"]
     asked = {"action": "wait", "job_id": job, "timeout_ms": 50_000}
     with (
-        httpx2.Client(timeout=30, trust_env=False, headers={"authorization": f"Bearer {guest}"}) as client,
+        http.client(headers={"authorization": f"Bearer {guest}"}) as client,
         client.stream("GET", f"{served.base}/sse") as stream,
     ):
         lines = stream.iter_lines()
@@ -614,7 +615,7 @@ def test_what_clients_send_does_not_come_into_the_log_and_does_not_fill_it(serve
         assert served.ask("POST", "/messages?session_id=" + "0" * 32, body=LIST).status == 404
     headers = {"authorization": f"Bearer {served.tokens['tests']}"}
     with (
-        httpx2.Client(timeout=30, trust_env=False, headers=headers) as client,
+        http.client(headers=headers) as client,
         client.stream("GET", f"{served.base}/sse") as stream,
     ):
         lines = stream.iter_lines()

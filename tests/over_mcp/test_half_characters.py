@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 
+from support import http
 from support.cli import Cli
 from support.mcp_client import LEGACY_VERSION, MODERN_VERSION, RawMcp
 from support.serve import Served
@@ -91,7 +92,7 @@ def test_half_a_character_is_a_failed_call_in_a_session(shared_serve: Served) ->
     }
     headers["content-type"] = "application/json"
     hello = {"protocolVersion": LEGACY_VERSION, "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
-    with httpx2.Client(timeout=30, trust_env=False, headers=headers) as client:
+    with http.client(headers=headers) as client:
 
         def post(message: dict[str, Any], **more: str) -> httpx2.Response:
             content = json.dumps({"jsonrpc": "2.0", **message}).encode()

@@ -12,6 +12,7 @@ from mcp import MCPError, types
 
 from outlive.mcp.tools.offer import process_verbs
 from support.cli import Cli
+from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp
 from support.tasks_client import IDENTIFIER, TasksClient, get, tell
 from support.tiers import MODERN_FIRST, first
@@ -20,7 +21,6 @@ from support.wait import until
 Connect = Callable[..., McpSession]
 ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 NEVER = "01ARZ3NDEKTSV4RRFFQ69G5FAV"  # the id of no job
-GATE = "until [ -e go ]; do sleep 0.02; done"
 # What an action needs besides the job, to come as far as looking for it.
 NEEDS: dict[str, dict[str, Any]] = {
     "write": {"data": "x"},

@@ -11,6 +11,7 @@ import pytest
 
 from support import pair, processes
 from support.cli import Cli
+from support.commands import GATE
 from support.mcp_client import McpSession, RawMcp
 from support.notified import wait_for_end
 from support.tasks_client import Created, TasksClient, get
@@ -108,7 +109,7 @@ def test_what_an_ended_connection_was_not_told_goes_to_the_next_in_its_directory
 @MODERN_FIRST
 @pytest.mark.parametrize("member", ["sessionId", "threadId"])
 def test_a_session_that_the_call_names_is_told_of_its_own_jobs(
-    raw_mcp: Callable[..., RawMcp], cli: Cli, era: str, member: str
+    raw_mcp: Callable[..., RawMcp], cli: Cli, work: Path, era: str, member: str
 ) -> None:
     raw = raw_mcp(era=era)
 
@@ -117,7 +118,8 @@ def test_a_session_that_the_call_names_is_told_of_its_own_jobs(
         found: dict[str, Any] = raw.answer(raw.begin("tools/call", params))["structuredContent"]
         return found
 
-    job = call("a", "exec", command="sleep 0.5; exit 3", background=True)["job_id"]
+    job = call("a", "exec", command=f"{GATE}; exit 3", background=True, workdir=str(work))["job_id"]
+    (work / "go").touch()
     wait_for_end(cli, job)
     news = [call(session, "process", action="list", state="created").get("notices", []) for session in "baab"]
     assert [[notice["job_id"] for notice in notices] for notices in news] == [[], [job], [], []]

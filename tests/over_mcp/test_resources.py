@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,32 @@ def _refused(session: McpSession, uri: str) -> MCPError:
     return caught.value
 
 
-def _files(pid: int) -> int:
-    """Return how many files a process holds open, with those that it is about to close: compare with `<=`."""
-    return len(os.listdir(f"/proc/{pid}/fd"))
+def _links(pid: int) -> Iterator[str]:
+    """Yield what the open files of a process are."""
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed since
+            yield os.readlink(link)
+
+
+def _is_followed(session: McpSession, job: str) -> bool:
+    """Return whether the server holds the directory of a job open."""
+    return any(job in link for link in _links(session.pid))
+
+
+def _connections(job: str) -> int:
+    """Return how many clients are connected to the supervisor of a job; 0 also where there is no supervisor. In
+    /proc/net/unix (unix(7)) a socket that a server accepted has state 3 and the path of the server."""
+    supervisor = pair.supervisor(job)
+    if not supervisor:
+        return 0
+    rows = [row.split() for row in Path("/proc/net/unix").read_text().splitlines()[1:]]
+    accepted = {f"socket:[{row[6]}]" for row in rows if row[5] == "03" and row[-1].endswith("/control")}
+    return len(accepted.intersection(_links(supervisor)))
+
+
+def _costs_nothing(session: McpSession, job: str) -> bool:
+    """Return whether the server holds nothing of a job."""
+    return not _is_followed(session, job) and not _connections(job)
 
 
 # --- what is offered -----------------------------------------------------------------------------------------------
@@ -202,17 +226,16 @@ def test_what_is_not_there_is_refused_as_the_protocol_has_it(mcp_session: McpSes
 
 def test_a_subscriber_is_told_of_output_of_the_end_and_then_costs_nothing(mcp_session: McpSession, work: Path) -> None:
     job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.02; done")
-    before = _files(mcp_session.pid)
     status, output = f"job://{job}", f"job://{job}/output"
     with mcp_session.subscribed(status, output):
         (work / "go").touch()
         until(lambda: mcp_session.updates(output), what="an update of the output")
         assert mcp_session.updates(status) == 0, "output is no change of state"
         assert _read(mcp_session, output).text == "out\n"
-        assert _files(mcp_session.pid) > before
+        assert _is_followed(mcp_session, job)
         (work / "on").touch()
         until(lambda: mcp_session.updates(status), what="an update of the state")
-        until(lambda: _files(mcp_session.pid) <= before, what="the files of a subscription to a finished job closed")
+        until(lambda: _costs_nothing(mcp_session, job), what="the files of a subscription to a finished job closed")
         assert json.loads(_read(mcp_session, status).text)["state"] == "exited"
         until(lambda: mcp_session.updates(output) >= 2, what="an update of the output that says that nothing will come")
         last = mcp_session.updates(status), mcp_session.updates(output)
@@ -237,35 +260,33 @@ def test_a_subscriber_of_events_is_told_of_a_watch_that_is_hit(mcp_session: McpS
 
 def test_a_subscription_to_a_finished_job_gives_one_update(mcp_session: McpSession) -> None:
     job = mcp_session.ok("exec", command="echo done")["job_id"]
-    before = _files(mcp_session.pid)
     with mcp_session.subscribed(f"job://{job}/output"):
         until(lambda: mcp_session.updates(f"job://{job}/output"), what="the update of a job that is over")
-        until(lambda: _files(mcp_session.pid) <= before, what="its files closed")
+        until(lambda: _costs_nothing(mcp_session, job), what="its files closed")
     assert mcp_session.updates(f"job://{job}/output") == 1
 
 
 def test_who_subscribes_no_longer_frees_everything(mcp_session: McpSession, work: Path) -> None:
     jobs = [_background(mcp_session, GATE) for _ in range(3)]
-    before = _files(mcp_session.pid)
     for _ in range(3):
         with mcp_session.subscribed(*(f"job://{job}{part}" for job in jobs for part in ("", "/output"))):
-            until(lambda: _files(mcp_session.pid) > before, what="jobs that are followed")
-        until(lambda: _files(mcp_session.pid) <= before, what="their files closed")
+            until(lambda: all(_is_followed(mcp_session, job) for job in jobs), what="jobs that are followed")
+        until(lambda: all(_costs_nothing(mcp_session, job) for job in jobs), what="their files closed")
     (work / "go").touch()
 
 
 @ONE_ERA
 def test_two_streams_share_what_they_follow(mcp_session: McpSession, work: Path) -> None:
-    uri = f"job://{_background(mcp_session, f'{GATE}; echo out; until [ -e on ]; do sleep 0.02; done')}/output"
-    before = _files(mcp_session.pid)
+    job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.02; done")
+    uri = f"job://{job}/output"
     with mcp_session.subscribed(uri):
-        until(lambda: _files(mcp_session.pid) > before, what="the job followed")
-        one = _files(mcp_session.pid)
+        until(lambda: _connections(job) == 1, what="the job followed")
         with mcp_session.subscribed(uri):
-            assert _files(mcp_session.pid) <= one
+            mcp_session.tools()  # a subscription that came before this answer is served
+            assert _connections(job) == 1
         (work / "go").touch()
         until(lambda: mcp_session.updates(uri), what="the stream that is left goes on")
-    until(lambda: _files(mcp_session.pid) <= before, what="the files closed")
+    until(lambda: _costs_nothing(mcp_session, job), what="the files closed")
     (work / "on").touch()
 
 
@@ -301,12 +322,6 @@ def test_a_flood_of_output_is_a_trickle_of_updates(mcp_session: McpSession, work
         assert 1 < mcp_session.updates(uri) <= ended["duration_ms"] / 1000 / limits.UPDATE_EVERY_S + 2
 
 
-def _is_followed(session: McpSession, job: str) -> bool:
-    """Does the server hold the directory of a job open?"""
-    links = (f"/proc/{session.pid}/fd/{fd}" for fd in os.listdir(f"/proc/{session.pid}/fd"))
-    return any(job in os.readlink(link) for link in links if os.path.islink(link))
-
-
 def test_a_killed_supervisor_costs_no_update(mcp_session: McpSession, work: Path) -> None:
     job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.02; done; exit 5")
     status, output = f"job://{job}", f"job://{job}/output"
@@ -339,12 +354,11 @@ def test_a_job_whose_both_supervisors_were_killed_gets_a_new_one(mcp_session: Mc
 
 def test_a_job_that_is_removed_gives_a_last_update(mcp_session: McpSession, cli: Cli) -> None:
     job = _background(mcp_session, "sleep 1000")
-    before = _files(mcp_session.pid)
     uri = f"job://{job}"
     with mcp_session.subscribed(uri):
         until(lambda: _is_followed(mcp_session, job), what="the job followed")
         cli.ok("remove", job)
-        until(lambda: _files(mcp_session.pid) <= before, what="its files closed")
+        until(lambda: _costs_nothing(mcp_session, job), what="its files closed")
         until(lambda: mcp_session.updates(uri), what="the last update")
         assert _refused(mcp_session, uri).error.code == NOT_THERE
 
@@ -354,12 +368,10 @@ def test_a_job_that_is_removed_gives_a_last_update(mcp_session: McpSession, cli:
 def test_a_client_that_goes_away_leaves_no_connection_to_a_job(mcp_connect: Connect, cli: Cli, work: Path) -> None:
     session = mcp_connect()
     job = _background(session, GATE)
-    supervisor = pair.supervisor(job)
-    before = _files(supervisor)
     subscribed = session.subscribed(*(f"job://{job}{part}" for part in ("", "/output", "/events")))
-    subscribed.__enter__()
-    until(lambda: _files(supervisor) >= before + 2, what="connections to the supervisor")
-    session.kill()
-    until(lambda: _files(supervisor) <= before, what="the connections closed")
+    with contextlib.suppress(MCPError), subscribed:
+        until(lambda: _is_followed(session, job) and _connections(job), what="a connection to the supervisor")
+        session.kill()
+        until(lambda: not _connections(job), what="the connection closed")
     (work / "go").touch()
     assert cli.ok("wait", job)["state"] == "exited"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from outlive import limits
+from support import pair
 from support.cli import Cli
 from support.mcp_client import McpSession
 from support.wait import until
@@ -81,7 +82,7 @@ def finished(faces: Faces, root: Path) -> str:
     """A job with much on both streams, escape sequences and bytes that are no text. No supervisor has it any more."""
     found = faces.session.ok("exec", command=[sys.executable, "-c", PRINT], title="much", tags=["a.b"], env={"A": "1"})
     job: str = found["job_id"]
-    until(lambda: not (root / job / ".io").exists(), what="the end of its supervisor")
+    until(lambda: not pair.is_supervised(root, job), what="the end of its supervisor")
     return job
 
 

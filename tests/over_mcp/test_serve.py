@@ -16,7 +16,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from support import http
 from support.cli import Cli, Jobs
+from support.commands import GATE
 from support.notified import wait_for_end
 from support.serve import INITIALIZE, TRANSPORTS, HttpSession, Served, open_sockets
 from support.tiers import MODERN_FIRST, first
@@ -74,7 +76,8 @@ def test_replicas_over_one_root_answer_the_same_client(served: Served, serve: Se
     one, other = served, serve(again=served)
     job = one.tool("exec", command="echo done; exit 4", workdir=str(work), background=True)["job_id"]
     assert other.tool("process", action="wait", job_id=job)["exit_code"] == 4
-    watched = other.tool("exec", command="sleep 1; exit 5", workdir=str(work), background=True)["job_id"]
+    watched = other.tool("exec", command=f"{GATE}; exit 5", workdir=str(work), background=True)["job_id"]
+    (work / "go").touch()
     seen: list[dict[str, Any]] = []
     asked = {"action": "status", "job_id": job}
     until(lambda: seen.extend(one.tool("process", **asked).get("notices", [])) or seen, what="the notice")
@@ -259,7 +262,7 @@ def test_behind_a_proxy_that_takes_a_prefix_off_streams_lead_back_to_it_and_so_d
     assert served.rpc("tools/list", {}, host="box.example").status == 200
     headers = {"authorization": f"Bearer {served.tokens['tests']}", "host": "box.example"}
     with (
-        httpx2.Client(timeout=30, trust_env=False) as client,
+        http.client() as client,
         client.stream("GET", f"{served.base}/sse", headers=headers) as stream,
     ):
         lines = stream.iter_lines()  # held: what is thrown away closes the stream
@@ -361,14 +364,16 @@ def test_each_session_over_http_is_told_of_its_own_jobs_and_the_next_of_what_is_
 
     with session() as other:
         with session() as one:
-            gated = "until [ -e go ]; do sleep 0.02; done; exit 3"
-            jobs = [one.ok("exec", command=gated, background=True, workdir=str(work))["job_id"] for _ in "ab"]
+            gated = {"command": f"{GATE}; exit 3", "background": True, "workdir": str(work)}
+            jobs = [one.ok("exec", **gated)["job_id"] for _ in "ab"]
             (work / "go").touch()
             wait_for_end(cli, jobs[0])
             wait_for_end(cli, jobs[1])
             assert told(other) == []
             assert told(one) == jobs
-            left = one.ok("exec", command="sleep 1; exit 3", background=True, workdir=str(work))["job_id"]
+            last = "until [ -e last ]; do sleep 0.02; done; exit 3"
+            left = one.ok("exec", command=last, background=True, workdir=str(work))["job_id"]
+        (work / "last").touch()
         wait_for_end(cli, left)
         assert told(other) == [], "it was there before"
         with session() as following:

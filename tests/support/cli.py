@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from support import schema
 from support.preloaded import OUTLIVE
+from support.wait import until
 
 
 class Answer(NamedTuple):
@@ -117,7 +118,14 @@ class Jobs:
     def end(self) -> None:
         """Kill and delete every job, as a user would."""
         for path in self._cli.root.glob("[0-9]*"):  # a look at the directory costs less than `list`
-            self._cli.ok("remove", path.name)
+            until(lambda path=path: self._is_removed(path.name), timeout=60, what="the job removed")
+
+    def _is_removed(self, job: str) -> bool:
+        """Remove a job. On a very busy machine its supervisor takes longer to answer than a call waits: then the answer
+        says that the same call may succeed later, and False is returned."""
+        answer = self._cli.run("remove", job).json
+        assert answer["ok"] or answer["error"]["retryable"], answer["error"]
+        return bool(answer["ok"])
 
 
 def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:

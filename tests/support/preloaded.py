@@ -220,7 +220,8 @@ def _fits(argv: list[bytes], env: dict[bytes, bytes]) -> bool:
 
 def _numbers(mask: str) -> list[int]:
     bits = int(mask, 16)
-    return [int(number) for number in signal.valid_signals() if bits >> (number - 1) & 1]
+    return [number for number in _SIGNALS if bits >> (number - 1) & 1]
 
 
+_SIGNALS = sorted(map(int, signal.valid_signals()))
 _LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")})

@@ -32,6 +32,8 @@ _SYS_CLONE3 = 435  # the same on every architecture
 # Reads the environment when it is imported, so a copy imports it again
 _READS_ENVIRONMENT = "outlive.system.fault_points"
 
+_SIGNALS = sorted(map(int, signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE, signal.SIGXFSZ}))
+
 _libc = ctypes.PyDLL(None, use_errno=True)  # holds the lock of the interpreter, as os.fork does
 
 
@@ -111,7 +113,7 @@ def _take_identity(wanted: dict[str, Any]) -> None:
     elif wanted["group"] >= 0:
         os.setpgid(0, wanted["group"])
     os.umask(wanted["umask"])
-    for number in sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE, signal.SIGXFSZ}):
+    for number in _SIGNALS:
         usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
         action = signal.SIG_IGN if number in wanted["ignored"] else usual
         if signal.getsignal(number) is not action:

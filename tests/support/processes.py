@@ -119,7 +119,9 @@ def _kill(pid: int, place: Path) -> None:
 
 
 def _tie(pid: int, place: str) -> str:
-    for entry in _read(pid, "environ").split(b"\0"):
+    environ = _read(pid, "environ")
+    # What a supervisor has wiped is thousands of empty entries
+    for entry in environ.split(b"\0") if os.fsencode(place) in environ else ():
         if entry.startswith(_COOKIES) and _below(os.fsdecode(entry.partition(b"=")[2]), place):
             return os.fsdecode(entry)
     for name in ("cwd", "exe"):

@@ -8,7 +8,6 @@ import os
 import re
 import select
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -19,8 +18,10 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from support import http
 from support.cli import Cli, environment
 from support.mcp_client import BOUND_S, LEGACY_VERSION, MODERN_VERSION, McpSession
+from support.server import Server
 
 TRANSPORTS = ("http", "sse")
 INITIALIZE = {"protocolVersion": LEGACY_VERSION, "capabilities": {}, "clientInfo": {"name": "bare", "version": "1"}}
@@ -44,7 +45,7 @@ class Reply(NamedTuple):
         return decoded
 
 
-class Served:
+class Served(Server):
     """A running server. Use as a context manager. `tokens`: name → secret of those made through `token`."""
 
     def __init__(
@@ -60,22 +61,16 @@ class Served:
         """`first`: the server itself has to make the first token. `again`: another server over the root of this one.
         `patch`: Python that changes `limits`, so that no test waits for half a minute."""
         self.cli = cli
-        self.log = log
-        self._told = 0  # bytes of the log that belong to tests before this one
         self.tokens: dict[str, str] = {} if again is None else again.tokens
         if not first and again is None:
             self.token("tests")
         where = () if "--socket" in args or "--port" in args else ("--port", "0")
         start = f"import sys; from outlive import limits; {patch}; from outlive.__main__ import main; sys.exit(main())"
         python = ["-c", start] if patch else ["-m", "outlive"]
-        self._words = [sys.executable, *python, "serve", *where, *args]
-        self._env = environment(env)
+        super().__init__(log, [sys.executable, *python, "serve", *where, *args], environment(env))
 
     def __enter__(self) -> Served:
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                self._words, env=self._env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
-            )
+        self.launch()
         deadline = time.monotonic() + BOUND_S
         while not (found := re.search(r"listening on (\S+)/mcp", self.said())):
             assert self.process.poll() is None, f"outlive serve ended with {self.process.returncode}: {self.said()}"
@@ -84,24 +79,6 @@ class Served:
         self.base = found[1]
         self.url = f"{self.base}/mcp"
         return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(BOUND_S)
-        finally:
-            self.process.kill()
-            self.process.wait()
-            assert self.process.stdout is not None
-            self.process.stdout.close()
-
-    def said(self) -> str:
-        """Return what it wrote to standard error, in this test if several share it."""
-        return self.log.read_bytes()[self._told :].decode() if self.log.exists() else ""
-
-    def begin_test(self) -> None:
-        """Forget what was said in the tests before."""
-        self._told = self.log.stat().st_size
 
     def end_test(self) -> None:
         """Take back all tokens but the first."""
@@ -148,7 +125,7 @@ class Served:
             **(headers or {}),
         }
         content = body if body is None or isinstance(body, (bytes, str)) else json.dumps(body)
-        with httpx2.Client(timeout=BOUND_S, trust_env=False) as client:
+        with http.client() as client:
             answer = client.request(method, self.base + path, headers=found, content=content)
         return Reply(answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, answer.content)
 
@@ -198,7 +175,7 @@ class HttpSession(McpSession):
     @contextlib.asynccontextmanager
     async def _streamable(self) -> AsyncIterator[Any]:
         async with (
-            httpx2.AsyncClient(headers=self._headers, timeout=BOUND_S, trust_env=False) as client,
+            http.async_client(headers=self._headers) as client,
             streamable_http_client(self._served.url, http_client=client) as streams,
         ):
             yield streams

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx2
 
-from support.cli import environment
+from support import http
+from support.cli import OUTLIVE, environment
 from support.mcp_client import BOUND_S
+from support.server import Server
 
 
-class Ui:
+class Ui(Server):
     """A running `outlive ui`. Use as a context manager. `port`: 0 for a free one, None for the default."""
 
     def __init__(
         self, log: Path, *args: str, port: int | None = 0, env: Mapping[str, str | None] | None = None
     ) -> None:
         where = () if port is None else ("--port", str(port))
-        self._words = [sys.executable, "-m", "outlive", "ui", "--no-open", *where, *args]
-        self._env = environment(env)
-        self.log = log
+        super().__init__(log, [*OUTLIVE, "ui", "--no-open", *where, *args], environment(env))
 
     def __enter__(self) -> Ui:
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                self._words, env=self._env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
-            )
+        self.launch()
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, f"outlive ui ended with {self.process.wait(BOUND_S)}: {self.said()}"
@@ -40,22 +36,9 @@ class Ui:
         self.base = self.link.partition("/open/")[0]
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(BOUND_S)
-        finally:
-            self.process.kill()
-            self.process.wait()
-            assert self.process.stdout is not None
-            self.process.stdout.close()
-
-    def said(self) -> str:
-        return self.log.read_text(encoding="utf-8")
-
     def new_link(self) -> str:
         """Another one-time link, as a second `outlive ui` makes it."""
-        done = subprocess.run(self._words, env=self._env, capture_output=True, timeout=BOUND_S, check=True)
+        done = subprocess.run(self.words, env=self.env, capture_output=True, timeout=BOUND_S, check=True)
         found: dict[str, Any] = json.loads(done.stdout)
         assert not found["serves"]
         url: str = found["url"]
@@ -67,7 +50,7 @@ class Browser:
 
     def __init__(self, ui: Ui, link: str | None = None) -> None:
         self.base = ui.base
-        self._client = httpx2.Client(timeout=BOUND_S, trust_env=False)
+        self._client = http.client()
         self.entered = self._client.get(link or ui.link)
         self.key = key_in(self.entered.text)
 

@@ -25,6 +25,7 @@ from support.children import (
     python,
     started_by_tests,
 )
+from support.tiers import first
 
 if not blocked_reads.supported():
     pytest.skip("this kernel does not tell who is blocked in what", allow_module_level=True)
@@ -182,10 +183,11 @@ class TestNothingHurts:
             child.wait(READING)
             assert flags(blocked_reads.inspect_threads([child.pid], both)) == READING
 
-    def test_processes_that_come_and_go(self, start: Start) -> None:
+    @pytest.mark.parametrize("looks", first(1, [50, 400]))
+    def test_processes_that_come_and_go(self, start: Start, looks: int) -> None:
         loop = "t = threading.Thread(target=int); t.start(); t.join()"
         children = [start("sh", "-c", "while :; do /bin/true; done"), start(*python(f"while True: {loop}"))]
-        for _ in range(200):
+        for _ in range(looks):
             for child in children:
                 assert child.look() <= {"busy"}
 

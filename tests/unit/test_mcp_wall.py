@@ -20,6 +20,7 @@ from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import EXEC, PROCESS, process_verbs
 from outlive.store.job_dir import JobDir
 from support.cli import Cli
+from support.commands import GATE
 
 BOUND_S = 20
 TOKEN = Caller("ci", "token:ci", "token:ci", walled=True)
@@ -64,9 +65,12 @@ def test_no_name_of_a_stdio_client_is_the_scope_of_a_token(name: str) -> None:
     assert forged.client != TOKEN.client
 
 
-def test_a_stdio_client_with_the_name_of_a_token_has_other_jobs_and_other_notices(calls: Calls, cli: Cli) -> None:
+def test_a_stdio_client_with_the_name_of_a_token_has_other_jobs_and_other_notices(
+    calls: Calls, cli: Cli, work: Path
+) -> None:
     forged = on_stdio("ci", {}, isolate=False)
-    theirs = ask(calls, forged, EXEC, command="sleep 0.2; exit 3", background=True)["job_id"]
+    theirs = ask(calls, forged, EXEC, command=f"{GATE}; exit 3", background=True)["job_id"]
+    (work / "go").touch()
     cli.ok("wait", theirs)
     assert refused(calls, TOKEN, action="status", job_id=theirs) == "job_not_found"
     assert ask(calls, TOKEN, PROCESS, action="list", owner="ci")["jobs"] == []

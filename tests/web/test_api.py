@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from outlive.web.rows import LOST, ROW_BYTES
+from support import http
 from support.cli import Cli
+from support.commands import in_order
 from support.ui import Browser, Ui
 from support.wait import until
 
@@ -104,7 +106,7 @@ def test_a_page_that_looks_is_told_what_running_jobs_use(browser: Browser, cli: 
 
 
 def test_rows_have_numbers_positions_and_streams(browser: Browser, cli: Cli) -> None:
-    job = finished(cli, "echo one; sleep 0.1; echo two >&2; sleep 0.1; printf 'th'; sleep 0.1; printf ree >&2")
+    job = cli.ok("run", "--wait", *in_order((1, "one\n"), (2, "two\n"), (1, "th"), (2, "ree")))["job_id"]
     found = until(lambda: (now := browser.call("rows", job_id=job))["over"] and now)
     assert found["rows"] == [[1, 0, [0, "one"]], [2, 4, [1, "two"]], [3, 8, [0, "th", 1, "ree"]]]
     assert (found["first_row"], found["total_rows"], found["end"], found["over"]) == (0, 3, 13, True)
@@ -397,6 +399,6 @@ def test_a_call_whose_page_is_gone_ends(browser: Browser, ui: Ui, cli: Cli) -> N
             "content-type": "application/json",
             "cookie": f"outlive_ui={browser.cookie}",
         }
-        with httpx2.Client(trust_env=False, timeout=0.02) as client, pytest.raises(httpx2.TimeoutException):
+        with http.client(timeout=0.02) as client, pytest.raises(httpx2.TimeoutException):
             client.post(f"{ui.base}/api/rows", content=body, headers=headers)
     until(lambda: browser.post("jobs").status_code == 200)

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from support import http
 from support.cli import Cli
 from support.serve import Served
 from support.ui import Browser, Ui, key_in
@@ -20,7 +21,7 @@ class Visitor:
 
     def __init__(self, served: Served, token: str, prefix: str = "") -> None:
         self.base = f"{served.base}{prefix}"
-        self.client = httpx2.Client(trust_env=False, timeout=30)
+        self.client = http.client()
         self.entered = self._post("login", {"token": token}, key="")
         self.key = self.entered.json().get("key", "")
 
@@ -57,7 +58,7 @@ def job_of(served: Served, token: str, command: str, work: Path) -> str:
 
 
 def test_the_page_asks_a_stranger_for_a_token(served: Served) -> None:
-    with httpx2.Client(trust_env=False) as client:
+    with http.client() as client:
         assert client.get(f"{served.base}/ui").headers["location"] == "/ui/"
         page = client.get(f"{served.base}/ui/")
         assert page.status_code == 401 and not key_in(page.text) and 'content="token"' in page.text
@@ -83,7 +84,7 @@ def test_a_wrong_token_is_refused(served: Served, token: str) -> None:
 
 
 def test_guessing_is_slow(served: Served) -> None:
-    with httpx2.Client(trust_env=False) as client:
+    with http.client() as client:
         for _ in range(200):
             answer = client.post(f"{served.base}/ui/api/login", json={"token": "outlive_guess"})
             if answer.status_code == 429:
@@ -143,7 +144,7 @@ def test_a_session_counts_only_where_it_began(serve: Callable[..., Served], plac
 
 def test_behind_a_proxy_that_removes_a_prefix_addresses_have_it(serve: Callable[..., Served]) -> None:
     served = serve("--prefix", "/outlive")
-    with httpx2.Client(trust_env=False) as client:
+    with http.client() as client:
         page = client.get(f"{served.base}/ui/")
         assert 'src="/outlive/ui/static/app.js"' in page.text
         assert client.get(f"{served.base}/ui").headers["location"] == "/outlive/ui/"

@@ -14,6 +14,7 @@ from conformance import npm
 from support import chromium
 from support.chromium import Tab
 from support.cli import Cli
+from support.commands import in_order
 from support.hostile import HOSTILE
 from support.ui import Ui
 from support.wait import until as so_within
@@ -193,18 +194,16 @@ def test_output_is_live_and_follow_lets_go_on_scrolling_up(tab: Tab, ui: Ui, sta
     until(lambda: rows(tab)[-1:] == ["got two"])
 
 
-def test_colours_progress_bars_and_stderr_are_shown(tab: Tab, ui: Ui, finish: Any) -> None:
-    job = finish(
-        "for i in 1 2 3; do printf '\\r%d0 %%' $i; done; echo; printf '\\033[1;31mred\\033[0m plain\\n'; sleep 0.1; "
-        "echo trouble >&2; sleep 0.1; printf 'abc\\b\\bX\\n'; printf 'a\\033[2Kb\\n'"
-    )
+def test_colours_progress_bars_and_stderr_are_shown(tab: Tab, ui: Ui, cli: Cli) -> None:
+    progress, red = "\r10 %\r20 %\r30 %\n", "\x1b[1;31mred\x1b[0m plain\n"
+    words = in_order((1, progress + red), (2, "trouble\n"), (1, "abc\b\bX\na\x1b[2Kb\n"))
+    job = cli.ok("run", "--wait", *words)["job_id"]
     open_job(tab, ui, job)
     until(lambda: rows(tab)[:1] == ["30 %"])
     assert rows(tab)[1:] == ["red plain", "trouble", "aXc", " b"]
     page = tab.page
     assert page.locator(".line.stderr .text").all_text_contents() == ["trouble"]
-    red = page.locator(".fg-1.s-bold")
-    assert red.text_content() == "red"
+    assert page.locator(".fg-1.s-bold").text_content() == "red"
 
 
 def test_any_line_of_large_output_is_reached_searched_and_linked(tab: Tab, ui: Ui, finish: Any) -> None:

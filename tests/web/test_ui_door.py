@@ -12,6 +12,7 @@ import pytest
 
 from outlive.store.root import Store
 from outlive.web.sessions import LINK_S, SESSION_S, Sessions
+from support import http
 from support.cli import Cli
 from support.ui import Browser, Ui, key_in
 
@@ -19,7 +20,7 @@ ELSEWHERE = "http://evil.example"
 
 
 def get(ui: Ui, path: str, **headers: str) -> httpx2.Response:
-    with httpx2.Client(trust_env=False) as client:
+    with http.client() as client:
         return client.get(ui.base + path, headers=headers)
 
 
@@ -45,7 +46,7 @@ def test_a_browser_that_is_in_already_gets_the_page_for_a_used_link(ui: Ui) -> N
 
 def test_a_program_that_looks_where_a_link_leads_does_not_use_it_up(ui: Ui) -> None:
     link = ui.new_link()
-    with httpx2.Client(trust_env=False) as client:
+    with http.client() as client:
         assert client.head(link).status_code == 200
     with Browser(ui, link) as browser:
         assert browser.call("jobs")["ok"]
@@ -145,7 +146,7 @@ def test_no_method_answers_without_the_key(browser: Browser, method: str) -> Non
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_method_answers_without_the_cookie(ui: Ui, browser: Browser, method: str) -> None:
-    with httpx2.Client(trust_env=False) as client:
+    with http.client() as client:
         headers = {"x-outlive-key": browser.key, "content-type": "application/json"}
         assert client.post(f"{ui.base}/api/{method}", content="{}", headers=headers).status_code == 401
 
@@ -154,7 +155,7 @@ def test_a_browser_that_logged_out_is_a_stranger(browser: Browser) -> None:
     cookie = browser.cookie
     assert browser.call("logout")
     headers = {"x-outlive-key": browser.key, "content-type": "application/json", "cookie": f"outlive_ui={cookie}"}
-    with httpx2.Client(trust_env=False) as client:
+    with http.client() as client:
         assert client.post(f"{browser.base}/api/jobs", content="{}", headers=headers).status_code == 401
 
 
@@ -186,7 +187,7 @@ def test_what_a_form_can_send_is_no_call(browser: Browser, kind: str) -> None:
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
 def test_only_get_and_post_are_served(browser: Browser, method: str) -> None:
-    with httpx2.Client(trust_env=False) as client:
+    with http.client() as client:
         answer = client.request(method, f"{browser.base}/api/jobs")
     assert answer.status_code == 405
     assert "access-control-allow-origin" not in answer.headers
