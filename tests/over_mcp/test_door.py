@@ -429,9 +429,13 @@ def test_who_was_refused_cannot_hold_connections_with_the_rest_of_a_request(fres
 
 
 def test_who_was_refused_is_not_waited_for(serve: Serve) -> None:
-    served = serve(patch="limits.HTTP_IDLE_S = 0.5")
+    # Small buffers are soon full of answers; megabytes of them would keep a busy server for longer than the bound
+    small = (
+        "import socket; listen = socket.socket.listen; socket.socket.listen = lambda self, *how: ("
+        "self.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096), listen(self, *how))[1]"
+    )
+    served = serve(patch=f"limits.HTTP_IDLE_S = 0.5; {small}")
     before = settled(served)
-    # A small buffer is soon full of answers; megabytes of them would keep a busy server for longer than the bound
     with served.connect() as silent, served.connect(receive_bytes=4_096) as deaf:
         silent.sendall(REFUSED)
         silent.sendall(b"x")
@@ -591,6 +595,7 @@ def test_calls_that_are_answered_on_another_stream_have_an_end_too(serve: Serve,
         assert (refused["id"], refused["error"]["message"][:14]) == (5, "Too many calls")
         assert served.rpc("tools/list", {}).status == 200
         assert served.tool("process", action="list")["ok"]
+    until(lambda: "result" in served.rpc("tools/list", {}, token=guest).json, what="the end of the calls of the stream")
     served.tool("process", token=guest, action="remove", job_id=job)
     jobs.end()
 

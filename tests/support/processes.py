@@ -28,6 +28,10 @@ def of(place: Path, but: Collection[int] = ()) -> dict[int, str]:
         why = _tie(pid, str(place))
         if why:
             found[pid] = f"pid {pid} ({_command(pid)}): {why}"
+    for pid in tuple(found):  # a guardian holds nothing of its job while its supervisor lives
+        above = _parent(pid)
+        if above not in found and above not in but and name(above) == "holdfast":
+            found[above] = f"pid {above} ({_command(above)}): the guardian of {pid}"
     return found
 
 

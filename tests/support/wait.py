@@ -10,6 +10,7 @@ import anyio
 
 T = TypeVar("T")
 POLL_S = 0.01
+BOUND_S = 60  # a bound for what comes in a second, on a machine that does thirty things at once
 
 
 class _Look(Generic[T]):
@@ -34,7 +35,7 @@ class _Look(Generic[T]):
         return max(POLL_S, self._took)
 
 
-def until(condition: Callable[[], T], timeout: float = 20, what: str = "the condition") -> T:
+def until(condition: Callable[[], T], timeout: float = BOUND_S, what: str = "the condition") -> T:
     """What `condition()` returned when it first was true. AssertionError naming `what` after `timeout` seconds."""
     look = _Look(condition, timeout, what)
     while not (found := look.now()):
@@ -42,7 +43,7 @@ def until(condition: Callable[[], T], timeout: float = 20, what: str = "the cond
     return found
 
 
-async def until_async(condition: Callable[[], T], timeout: float = 20, what: str = "the condition") -> T:
+async def until_async(condition: Callable[[], T], timeout: float = BOUND_S, what: str = "the condition") -> T:
     """The same in an event loop, whose other tasks go on."""
     look = _Look(condition, timeout, what)
     while not (found := look.now()):
