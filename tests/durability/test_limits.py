@@ -91,6 +91,14 @@ def test_the_kernel_ends_a_job_at_its_limit_of_memory_and_the_reason_says_so(cli
 
 
 @pytest.mark.usefixtures("grouped")
+def test_a_running_job_has_never_more_memory_than_its_peak(cli: Cli) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", "--resource", f"memory={LIMIT}", "--", "sleep", "60")["job_id"]
+    used = cli.ok("usage", job)["usage"]
+    cli.ok("kill", job)
+    assert 0 < used["memory_bytes"] <= used["peak_memory_bytes"]
+
+
+@pytest.mark.usefixtures("grouped")
 def test_a_shell_that_reports_the_death_of_its_child_is_told_as_memory_too(cli: Cli) -> None:
     words = [sys.executable, "-c", f"import os, sys; sys.exit(137 if os.system('{sys.executable} eater.py') else 0)"]
     Path("eater.py").write_text(EATER)

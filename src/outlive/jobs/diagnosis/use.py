@@ -74,6 +74,10 @@ def _add_group(found: Inspection, answer: dict[str, Any], sources: dict[str, str
     if times is None or peak is None:
         return False
     answer |= {"user_ms": times[0] // 1000, "system_ms": times[1] // 1000, "peak_memory_bytes": peak}
+    # Counted as the peak is: pages of a library that other processes read first are not among them
+    memory = group.memory_bytes() if group is not None else None
+    if memory is not None:
+        answer["memory_bytes"] = memory
     sources |= {"time": CGROUP, "memory": CGROUP}
     return True
 
