@@ -28,15 +28,16 @@ class Client:
     """One server, started here in a session of its own. Use as a context manager."""
 
     def __init__(self, words: Sequence[str], *, env: Mapping[str, str], cwd: Path) -> None:
-        self._words = list(words)
-        self._how: dict[str, Any] = {"env": dict(env), "cwd": cwd}
+        self.words = list(words)
+        self.env = dict(env)
+        self._how: dict[str, Any] = {"env": self.env, "cwd": cwd}
         self._ids = itertools.count(1)
         self._answers: dict[int, dict[str, Any]] = {}
         self._half = b""
 
     def __enter__(self) -> Client:
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(self._words, start_new_session=True, bufsize=0, **pipes, **self._how)
+        self.process = subprocess.Popen(self.words, start_new_session=True, bufsize=0, **pipes, **self._how)
         assert self.process.stdin
         assert self.process.stdout
         self._in, self._out = self.process.stdin.fileno(), self.process.stdout.fileno()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -18,11 +19,12 @@ from benchmarks.client import Refused
 from benchmarks.peers import OURS, Peer
 
 _SLEEPS_S = 300
+_CODE = 123
 
 
 def compare(bench: Bench) -> list[dict[str, Any]]:
-    """Return one entry a server: name, lines, lines_kept, known and runs_on (both None if it starts
-    nothing in the background).
+    """Return one entry a server: name, lines, lines_kept, exit_code (is that of a command told?),
+    known and runs_on (both None if it starts nothing in the background).
     """
     return [_of(bench, peer) for peer in (OURS, *peers.installed(bench))]
 
@@ -34,7 +36,21 @@ def _of(bench: Bench, peer: Peer) -> dict[str, Any]:
             kept = peer.lines_kept(client, f"seq {lines}")
         except (Refused, TimeoutError, KeyError):
             kept = 0
-    return {"name": peer.name, "lines": lines, "lines_kept": kept, **_after_a_kill(bench, peer)}
+    told = {"lines": lines, "lines_kept": kept, "exit_code": _tells_the_exit_code(bench, peer)}
+    return {"name": peer.name, **told, **_after_a_kill(bench, peer)}
+
+
+def _tells_the_exit_code(bench: Bench, peer: Peer) -> bool:
+    """Return whether the server tells with which code a command ended. No word of the command is
+    that number."""
+    script = bench.work / "ends"
+    script.write_text(f"exit {_CODE}\n", encoding="utf-8")
+    with peer.connected(bench) as client:
+        try:
+            told = str((peer.told or peer.finish)(client, f"sh {script}"))
+        except Refused as error:
+            told = str(error)
+    return re.search(rf"\b{_CODE}\b", told) is not None
 
 
 def _after_a_kill(bench: Bench, peer: Peer) -> dict[str, Any]:

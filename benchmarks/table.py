@@ -94,7 +94,7 @@ def kept_lines(left: list[dict[str, Any]]) -> list[str]:
 
 
 def kept_markdown(left: list[dict[str, Any]]) -> list[str]:
-    header = ("server", "lines kept", "job known after the server was killed", "command went on")
+    header = ("server", "lines kept", "exit code right", "job known after the server was killed", "command went on")
     found = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
     return found + [f"| {' | '.join(_kept_cells(one))} |" for one in left]
 
@@ -102,7 +102,8 @@ def kept_markdown(left: list[dict[str, Any]]) -> list[str]:
 def _kept_cells(one: dict[str, Any]) -> tuple[str, ...]:
     words = {True: "yes", False: "no", None: "starts none in the background"}
     lines = f"{one['lines_kept']:,} of {one['lines']:,}"
-    return one["name"], lines, words[one["known"]], words[one["runs_on"]] if one["known"] is not None else "–"
+    code = words[one["exit_code"]] if "exit_code" in one else "–"
+    return one["name"], lines, code, words[one["known"]], words[one["runs_on"]] if one["known"] is not None else "–"
 
 
 def _cells(one: dict[str, Any], name: str) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ def test_what_is_left_after_a_kill_is_asked_of_a_new_server(place: Path) -> None
     (ours,) = found["kept"]
     assert ours["name"] == "outlive"
     assert ours["lines_kept"] == ours["lines"]
-    assert (ours["known"], ours["runs_on"]) == (True, True)
+    assert (ours["known"], ours["runs_on"], ours["exit_code"]) == (True, True, True)
     assert not list((place / "tmp").iterdir())
 
 
@@ -110,7 +110,7 @@ def test_a_page_keeps_what_a_run_leaves_out(tmp_path: Path) -> None:
     entries = [
         table.entry(row, Found(Samples((value,)), Samples((10.0,))), "2026-11-21") for row, value in ((row, 33.0),)
     ]
-    kept = [{"name": "outlive", "lines": 5, "lines_kept": 5, "known": True, "runs_on": True}]
+    kept = [{"name": "outlive", "lines": 5, "lines_kept": 5, "exit_code": True, "known": True, "runs_on": True}]
     grown = [{"grows": "jobs", "size": 1_000, "figures": {"ms": 2.5}}]
     run = {"machine": "two cores", "quick": False, "rows": entries, "kept": kept, "growth": grown}
     page.write(run, where)
