@@ -94,31 +94,32 @@ def test_the_skill_has_the_form_that_hosts_ask_for() -> None:
     assert head["name"] == SKILL.parent.name == "outlive"
     assert len(head["description"]) <= 1024
     assert len(head["compatibility"]) <= 500
-    assert len(skill_calls()) == 10
+    assert len(skill_calls()) == 11
     assert len(text.splitlines()) < 100
 
 
 def test_the_calls_of_the_skill_do_what_it_says(cli: Cli, work: Path) -> None:
-    (work / "Makefile").write_text(
-        "all:\n\t@echo an error here; echo listening on 80; read a; echo $$a\ntest:\n\t@false\n"
-    )
-    start, test, list_, status, log, search, wait, line, write, kill = [words[1:] for words in skill_calls()]
-    start.insert(1, "--stdin")
-    start.insert(2, "open")
-    job = cli.ok(*start)["job_id"]
+    (work / "Makefile").write_text("all:\n\t@echo an error here; echo listening on 80; sleep 60\ntest:\n\t@false\n")
+    (work / "setup").write_text("#!/bin/sh\nprintf 'Go on? '; read a; echo got $a\n")
+    (work / "setup").chmod(0o700)
+    start, test, list_, status, log, search, wait, line, ask, answer, kill = [words[1:] for words in skill_calls()]
 
-    def of(words: list[str]) -> list[str]:
+    def of(words: list[str], job: str) -> list[str]:
         return [job if word == "JOB" else word for word in words]
 
+    job = cli.ok(*start)["job_id"]
     assert cli.ok(*test)["exit_code"] == 2
     assert {one["job_id"] for one in cli.ok(*list_)["jobs"]} >= {job}
-    assert cli.ok(*of(status))["state"] == "running"
-    assert cli.ok(*of(line))["fired"]["condition"] == "regex"
-    assert "listening on 80" in cli.ok(*of(log))["output"]
-    assert "an error here" in cli.ok(*of(search))["output"]
-    assert cli.ok(*of(write))["bytes_written"]
-    assert cli.ok(*of(kill))["state"] in ("killed", "exited")
-    assert cli.ok(*of(wait))["state"] in ("killed", "exited")
+    assert cli.ok(*of(status, job))["state"] == "running"
+    assert cli.ok(*of(line, job))["fired"]["condition"] == "regex"
+    assert "listening on 80" in cli.ok(*of(log, job))["output"]
+    assert "an error here" in cli.ok(*of(search, job))["output"]
+    assert cli.ok(*of(kill, "build"))["state"] in ("killed", "exited"), "a title names the job"
+    assert cli.ok(*of(wait, job))["state"] in ("killed", "exited")
+    asking = cli.ok(*ask)
+    assert asking["prompt"] == "Go on?"
+    assert cli.ok(*of(answer, asking["job_id"]))["bytes_written"] == 4
+    assert "got yes" in cli.ok(*of(wait, asking["job_id"]))["output"]
 
 
 # --- the hosts themselves ------------------------------------------------------------------------------------------------

@@ -99,6 +99,15 @@ def test_a_caller_that_does_not_wait_is_told_no_output(session: McpSession) -> N
     assert session.call("process", action="wait", job_id=job, until=["exit"])["output"] == "got x\n"
 
 
+def test_a_newline_that_was_spelt_out_is_named(session: McpSession, cli: Cli) -> None:
+    job = session.ok("exec", command="cat", stdin="open", background=True)["job_id"]
+    told = session.ok("process", action="write", job_id=job, data="Ada\\n")["warnings"]
+    assert told == cli.ok("write", job, "--data", "Ada\\n")["warnings"]
+    assert "a backslash and an n, not a newline" in told[0]
+    assert "warnings" not in session.ok("process", action="write", job_id=job, data="Ada\n")
+    session.ok("process", action="kill", job_id=job)
+
+
 def test_half_a_line_says_that_its_newline_is_missing(session: McpSession) -> None:
     job = asks(session, "read -r a; echo got $a; read -r b", stdin="open")
     half = session.call("process", action="write", job_id=job, data="ab", wait_ms=LONG_MS)

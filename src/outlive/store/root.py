@@ -290,7 +290,7 @@ def _check(path: str, found: os.stat_result) -> None:
 
 
 _REMOVED = (
-    "It may have been removed. "
+    "Check the id; the job may have been removed. "
     + per_face("`outlive list --all`", "`process` action=list all=true")
     + " shows every job that you may see."
 )

@@ -26,7 +26,7 @@ def write(ctx: Context, *, job: str, data: str = "", eof: bool = False, **how: A
     with lookup.open_job(ctx, job) as found_job:
         too_long = yield from _too_long(ctx, found_job, sent)
         answer = yield from stdin.deliver(ctx, found_job, sent, eof=eof, **how)
-    warnings = [*answer.get("warnings", []), *too_long]
+    warnings = [*answer.get("warnings", []), *too_long, *_spelt_out(sent)]
     return answer | ({"warnings": warnings} if warnings else {})
 
 
@@ -41,6 +41,14 @@ def _too_long(ctx: Context, job: Any, sent: bytes) -> Waiting[list[str]]:
         return []
     told = f"the terminal takes lines of at most {limits.TERMINAL_LINE_BYTES} bytes, and one was {longest}"
     return [f"{told}: the rest of it is lost. Use stdin open without pty, or a file, for data."]
+
+
+def _spelt_out(sent: bytes) -> list[str]:
+    """Return a warning for a newline that was meant, and written as two characters."""
+    if not sent.endswith(b"\\n"):
+        return []
+    told = "the last two characters were a backslash and an n, not a newline"
+    return [f"{told}: in JSON a newline is written with one backslash, in bash as $'\\n'"]
 
 
 VERB = Verb(

@@ -115,7 +115,8 @@ def require_open(found: Inspection) -> None:
     if state.state == "created":
         raise OutliveError("invalid_state", "the job was not started yet", hint="start runs it.")
     if state.finished:
-        raise OutliveError("stdin_closed", f"the job has ended ({state.state}); nothing reads its input")
+        message = f"the job has ended ({state.state}); nothing reads its input"
+        raise OutliveError("stdin_closed", message, hint="log shows what it printed; restart runs it again.")
     if found.definition.stdin != "open" and not found.definition.pty:
         raise OutliveError(
             "stdin_closed",
