@@ -120,6 +120,19 @@ def test_a_reader_that_was_away_is_told_how_much_it_missed(job: JobDir) -> None:
     assert [event["n"] for event in cursor] == [500, 501]
 
 
+def test_a_reader_that_was_away_gets_what_was_kept_of_what_it_missed(job: JobDir) -> None:
+    log = History(job)
+    log.add(history.STARTED, 0, pid=7)
+    before, offset = history.read(job)
+    log.add(history.ADOPTED, 0, by=8)
+    for seq in range(500):
+        hit(log, seq)
+    log.close()
+    events, _ = history.read(job, after=before[-1]["n"], offset=offset)
+    assert kinds(events)[:3] == [history.ADOPTED, history.WATCH_HIT, history.LEFT_OUT]
+    assert {event["n"] for event in events} == {event["n"] for event in history.read(job)[0]} - {1}
+
+
 def test_the_next_writer_counts_on(job: JobDir) -> None:
     flood(job, 1_000)
     with (Path(job.path) / EVENTS).open("ab") as file:

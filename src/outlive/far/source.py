@@ -43,6 +43,7 @@ class Source:
         self._missing = 0
         self._quota: int = quota_bytes
         self._events = 0  # where the next event begins in the file
+        self._last_event = 0  # `n` of the last one that was sent
         self._state: dict[str, Any] | None = None
         self._snapshot: tuple[State | None, int] = (None, 0)
         # The run of the last record there ends here at the latest, even if a power cut there took
@@ -191,10 +192,11 @@ class Source:
 
     def _news(self, state: State | None) -> Iterator[bytes]:
         try:
-            events, self._events = history.read(self._job, offset=self._events)
+            events, self._events = history.read(self._job, after=self._last_event, offset=self._events)
         except (OSError, OutliveError):
             events = []
         if events:
+            self._last_event = events[-1]["n"]
             yield wire.word(events=events)
         if state is not None:
             now = state.to_dict()

@@ -262,8 +262,8 @@ def read(
     next one will begin.
 
     `offset`: skip so many bytes of the file (an end that an earlier call returned). If events
-    behind it were left out, the first event returned says how many. `kinds`: return only events of
-    these types.
+    behind it were left out, an event says how many; those that were kept of them are returned if
+    `after` names the last event that the reader has. `kinds`: return only events of these types.
     """
     try:
         fd = job.open_file(EVENTS)
@@ -273,7 +273,8 @@ def read(
         note = _note(fd)
         lines: list[bytes] = []
         if note is not None and offset < note["to_byte"]:
-            lines = _lines_before_hole(fd, note["to_byte"])[: 1 if offset else None]
+            # Of these a reader that names no event may have read some before they were moved
+            lines = _lines_before_hole(fd, note["to_byte"])[: 1 if offset and not after else None]
             offset = note["to_byte"]
         size = os.fstat(fd).st_size
         # More than this was written by an older version, which set no bound, or by the job itself

@@ -105,6 +105,7 @@ def follow_events(
                 fresh, offset = log.read(found_job, after=after, since_seq=since_seq or 0, offset=offset)
                 for event in fresh:
                     emit({"job_id": found_job.job_id, **event})
+                    after = max(after, event["n"])
                 if not found.supervised and (found.state.finished or found.state.state in ("created", "unknown")):
                     return
                 yield from control.pause(None)
