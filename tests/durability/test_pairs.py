@@ -18,7 +18,7 @@ import pytest
 from outlive.launch import fork_server
 from outlive.supervisor import worker
 from outlive.supervisor.escrow import Escrow
-from outlive.supervisor.fork_protocol import FREE, LEND, Pair
+from outlive.supervisor.fork_protocol import FREE, LEND, PREPARE, Pair
 from outlive.system import fault_points, fds, tree
 from support import pair, processes
 from support.cli import Cli
@@ -277,6 +277,16 @@ def test_a_guardian_is_woken_for_a_job_that_needs_more_code(server: Server, give
     before = _switches(server.guardian)
     until(lambda: server.settled(server.run("true", **given)) == server.supervisor, what="a job of this pair")
     until(lambda: _switches(server.guardian) != before, what="a look of the guardian")
+
+
+def test_a_start_does_not_wait_for_a_guardian_that_is_stopped(lines: Lines) -> None:
+    """It reads nothing, and its socket takes ten messages."""
+    lines.line.setblocking(False)
+    for _ in range(50):
+        lines.worker._tell_guardian(lines.sock.fileno())
+    message, (number,) = fds.receive(lines.line, 16)
+    os.close(number)
+    assert message == PREPARE
 
 
 # --- deaths ---------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ IN_FLIGHT = """
 import os, resource
 from outlive.system import fds
 if os.geteuid() == 0:
-    os.setuid(12_345)
+    os.setuid(10_000 + os.getpid() % 50_000)  # another run of this test may be under way
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
 pairs = [fds.pair() for _ in range(10)]
 try:
@@ -32,3 +32,34 @@ def test_a_user_may_have_as_many_files_in_flight_as_the_hard_limit_says(hard: in
     code = IN_FLIGHT.format(soft=100, hard=hard)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == told
+
+
+TWO_THREADS = """
+import resource, threading
+from outlive.system import fds
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard))
+entered, over = threading.Event(), threading.Event()
+
+def send():
+    entered.set()
+    over.wait()
+    limits.append(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+limits = []
+other = threading.Thread(target=fds._send_beyond_limit, args=(send,))
+
+def send_first():
+    other.start()
+    entered.wait(0.5)  # it is not to come so far
+
+fds._send_beyond_limit(send_first)
+over.set()
+other.join()
+print(limits == [hard], resource.getrlimit(resource.RLIMIT_NOFILE) == (100, hard))
+"""
+
+
+def test_two_threads_that_send_beyond_the_limit_at_once_leave_it_as_it_was() -> None:
+    done = subprocess.run([sys.executable, "-c", TWO_THREADS], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "True True\n"

@@ -143,8 +143,8 @@ class Worker:
 
     def _tell_guardian(self, request: int) -> None:
         try:
-            fds.send(self._line, PREPARE, (request,))
-        except OSError:  # it was killed
+            fds.send(self._line, PREPARE, (request,), wait=False)
+        except OSError:  # it was killed, or it is stopped and has not read the last ten
             return
 
     def _collect(self) -> bool:

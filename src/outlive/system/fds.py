@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import errno
 import fcntl
 import os
@@ -21,6 +22,7 @@ else:
 
 _INT_BYTES = struct.calcsize("i")
 _DONTWAIT = int(socket.MSG_DONTWAIT)
+_raised = _thread.allocate_lock()  # the limit of open files is the whole process's: one thread at a time raises it
 
 
 def cloexec_from(first: int) -> None:
@@ -162,12 +164,13 @@ def _send_beyond_limit(send: Callable[[], object]) -> None:
     """
     import resource  # late: it takes hundreds of jobs at once
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    try:
-        send()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with _raised:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        try:
+            send()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = True) -> tuple[bytes, list[int]]:
