@@ -8,11 +8,13 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import types
+from mcp import MCPError, types
 
+from outlive.system.tree import COOKIE
 from support.cli import Cli
-from support.mcp_client import McpSession
+from support.mcp_client import McpSession, RawMcp
 from support.serve import HttpSession, Served
+from support.tasks_client import IDENTIFIER, OVER, Created, Detailed, TasksClient, get, start, tell
 from support.wait import until
 
 RULES = '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\nreason = "by hand"\n'
@@ -121,6 +123,17 @@ def test_a_client_without_forms_is_not_asked(mcp_connect: Callable[..., McpSessi
     assert user.seen == []
 
 
+def test_a_job_that_is_the_client_of_a_server_does_not_approve_its_own_command(
+    mcp_connect: Callable[..., McpSession], user: User, cli: Cli, work: Path
+) -> None:
+    user.says = says("approve")
+    session = mcp_connect(elicitation=user, env={COOKIE: "01ARZ3NDEKTSV4RRFFQ69G5FAV"})
+    found = session.ok("exec", command="touch made", yield_ms=0)
+    cli.ok("approve", found["job_id"])
+    assert session.ok("process", action="wait", job_id=found["job_id"])["approval"]["by"] != "the user of tests"
+    assert user.seen == []
+
+
 def test_over_http_the_user_of_the_client_is_asked_too(
     serve: Callable[..., Served], era: str, user: User, work: Path
 ) -> None:
@@ -128,3 +141,217 @@ def test_over_http_the_user_of_the_client_is_asked_too(
     with HttpSession(serve(), era=era, elicitation=user) as session:
         found = session.ok("exec", command="touch made; echo done", workdir=str(work))
     assert (found["state"], found["output"], found["approval"]["by"]) == ("exited", "done\n", "the user of tests")
+
+
+# --- clients that declare tasks: the task has the question -----------------------------------------------------------
+
+ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
+
+
+@pytest.fixture
+def follower(mcp_connect: Callable[..., McpSession], user: User) -> McpSession:
+    """A client that declares tasks and forms."""
+    return mcp_connect(elicitation=user, extensions=[TasksClient()])
+
+
+def asked(session: McpSession, command: str = "touch made; echo done", **arguments: Any) -> str:
+    """The id of a task that waits for approval."""
+    found = start(session, command, **arguments)
+    assert isinstance(found, Created), found
+    assert found.status == "input_required"
+    return found.task_id
+
+
+def question(session: McpSession, task: str) -> dict[str, Any]:
+    """The form of the task's one question."""
+    found = get(session, task)
+    assert (found.status, list(found.input_requests or {})) == ("input_required", ["approval"])
+    assert found.input_requests is not None
+    request = found.input_requests["approval"]
+    assert request["method"] == "elicitation/create"
+    form: dict[str, Any] = request["params"]
+    return form
+
+
+def tells(session: McpSession, task: str, result: types.ElicitResult) -> None:
+    response = result.model_dump(by_alias=True, exclude_none=True)
+    assert tell(session, "tasks/update", task, inputResponses={"approval": response}) == {"resultType": "complete"}
+
+
+def ended(session: McpSession, task: str) -> dict[str, Any]:
+    """The answer of `exec` that the task ended with."""
+
+    def look() -> Detailed | None:
+        found = get(session, task)
+        return found if found.status in OVER else None
+
+    found = until(look, what="the end of the task")
+    assert found is not None and found.status == "completed" and found.result is not None
+    answer: dict[str, Any] = found.result["structuredContent"]
+    return answer
+
+
+def approved_by_form(session: McpSession, work: Path) -> None:
+    task = asked(session, workdir=str(work))
+    form = question(session, task)
+    assert "touch made; echo done" in form["message"] and "rule 1 (touch): by hand" in form["message"]
+    assert form["requestedSchema"]["properties"]["decision"]["enum"] == ["approve", "approve always", "deny"]
+    assert not (work / "made").exists()
+    tells(session, task, says("approve", "once"))
+    assert ended(session, task)["output"] == "done\n"
+    found = session.ok("process", action="status", job_id=task)
+    assert (found["approval"]["by"], found["approval"]["answer"]) == ("the user of tests", "once")
+
+
+@ONE_ERA
+def test_a_task_asks_the_user_and_goes_on_when_it_is_approved(follower: McpSession, work: Path) -> None:
+    approved_by_form(follower, work)
+
+
+@ONE_ERA
+def test_over_http_a_task_asks_the_user_too(serve: Callable[..., Served], era: str, user: User, work: Path) -> None:
+    with HttpSession(serve(), era=era, elicitation=user, extensions=[TasksClient()]) as session:
+        approved_by_form(session, work)
+
+
+@ONE_ERA
+@pytest.mark.parametrize("no", [says("deny", "not now"), types.ElicitResult(action="decline")], ids=["deny", "decline"])
+def test_a_task_that_the_user_denies_ends_without_running(
+    follower: McpSession, work: Path, no: types.ElicitResult
+) -> None:
+    task = asked(follower)
+    tells(follower, task, no)
+    found = ended(follower, task)
+    assert (found["state"], found["reason"]) == ("failed", "denied")
+    assert not (work / "made").exists()
+    tells(follower, task, says("approve"))  # answered before: ignored
+    assert ended(follower, task)["reason"] == "denied"
+
+
+@ONE_ERA
+def test_a_person_at_a_terminal_may_answer_for_a_task_first(follower: McpSession, cli: Cli, work: Path) -> None:
+    task = asked(follower)
+    tells(follower, task, types.ElicitResult(action="cancel"))  # the form was closed: the question stays
+    assert question(follower, task)
+    assert "outlive approve" in (get(follower, task).status_message or "")
+    cli.ok("approve", task, "--reason", "at the terminal")
+    tells(follower, task, says("deny"))
+    assert ended(follower, task)["exit_code"] == 0
+    assert cli.ok("status", task)["approval"]["answer"] == "at the terminal"
+
+
+@ONE_ERA
+def test_an_answer_to_a_task_without_a_decision_is_refused(follower: McpSession) -> None:
+    task = asked(follower)
+    for wrong in ({"action": "accept", "content": {"decision": "yes"}}, {"action": "maybe"}, "approve"):
+        with pytest.raises(MCPError) as refused:
+            tell(follower, "tasks/update", task, inputResponses={"approval": wrong})
+        assert refused.value.code == types.INVALID_PARAMS
+    assert question(follower, task)
+    assert tell(follower, "tasks/cancel", task) == {"resultType": "complete"}
+    assert get(follower, task).status == "cancelled"
+
+
+@ONE_ERA
+def test_a_task_is_approved_always_and_asks_no_second_time(follower: McpSession, work: Path) -> None:
+    task = asked(follower)
+    tells(follower, task, says("approve always"))
+    assert ended(follower, task)["exit_code"] == 0
+    assert isinstance(start(follower, "touch made; echo done"), types.CallToolResult)
+
+
+@ONE_ERA
+def test_only_the_client_that_started_a_task_is_asked_about_it(
+    follower: McpSession, mcp_connect: Callable[..., McpSession], user: User, cli: Cli, work: Path
+) -> None:
+    other = mcp_connect(elicitation=user, extensions=[TasksClient()], client_name="other")
+    for task in (asked(follower), cli.ok("run", "--snapshot-after", "0", "touch made")["job_id"]):
+        assert get(other, task).status == "working"
+        tells(other, task, says("approve"))
+        assert cli.ok("status", task)["approval"]["state"] == "pending"
+
+
+def test_a_subscriber_of_a_task_is_sent_the_question_and_told_of_the_answer(
+    raw_mcp: Callable[..., RawMcp], user: User, cli: Cli
+) -> None:
+    raw = raw_mcp(era="modern")
+    capabilities = {"extensions": {IDENTIFIER: {}}, "elicitation": {}}
+    meta = {"_meta": {"io.modelcontextprotocol/clientCapabilities": capabilities}}
+    task = raw.request("tools/call", {"name": "exec", "arguments": {"command": "touch made"}, **meta})["taskId"]
+    raw.begin("subscriptions/listen", {"notifications": {"taskIds": [task]}, **meta})
+
+    def told(status: str) -> dict[str, Any] | None:
+        raw.read_one(0.1)
+        found = (one["params"] for one in raw.others if one["method"] == "notifications/tasks")
+        return next((one for one in found if one["status"] == status), None)
+
+    asks = until(lambda: told("input_required"), what="the question")
+    assert asks is not None and list(asks["inputRequests"]) == ["approval"]
+    cli.ok("deny", task)
+    over = until(lambda: told("completed"), what="the end")
+    assert over is not None and over["result"]["structuredContent"]["reason"] == "denied"
+
+
+@ONE_ERA
+def test_a_task_is_approved_by_a_later_server_of_the_same_client(
+    follower: McpSession, mcp_connect: Callable[..., McpSession], user: User, work: Path
+) -> None:
+    task = asked(follower)
+    follower.kill()
+    later = mcp_connect(elicitation=user, extensions=[TasksClient()])
+    assert question(later, task)
+    tells(later, task, says("approve"))
+    assert ended(later, task)["output"] == "done\n"
+
+
+@ONE_ERA
+def test_a_job_with_tasks_does_not_approve_its_own_command(
+    mcp_connect: Callable[..., McpSession], user: User, cli: Cli
+) -> None:
+    session = mcp_connect(elicitation=user, extensions=[TasksClient()], env={COOKIE: "01ARZ3NDEKTSV4RRFFQ69G5FAV"})
+    found = start(session, "touch made")
+    assert isinstance(found, types.CallToolResult)
+    job = found.structured_content["job_id"]
+    assert get(session, job).status == "working"
+    tells(session, job, says("approve"))
+    assert cli.ok("status", job)["approval"]["state"] == "pending"
+
+
+@ONE_ERA
+def test_a_job_in_the_background_is_asked_about_by_the_answer_of_its_call(
+    follower: McpSession, user: User, work: Path
+) -> None:
+    user.says = says("approve")
+    found = follower.ok("exec", command="touch made", background=True)
+    assert (found["approval"]["state"], len(user.seen)) == ("approved", 1)
+    assert follower.ok("process", action="wait", job_id=found["job_id"])["exit_code"] == 0
+
+
+@ONE_ERA
+def test_a_client_that_declares_tasks_but_no_forms_is_told_what_its_user_can_do(
+    mcp_connect: Callable[..., McpSession], user: User
+) -> None:
+    found = start(mcp_connect(extensions=[TasksClient()]), "touch made", yield_ms=0)
+    assert isinstance(found, types.CallToolResult)
+    assert "outlive approve" in found.content[0].text
+
+
+@ONE_ERA
+def test_exec_alone_without_forms_gives_a_task_that_a_terminal_approves(
+    mcp_connect: Callable[..., McpSession], user: User, cli: Cli, work: Path
+) -> None:
+    session = mcp_connect(
+        extensions=[TasksClient()], args=("--tools", "exec"), env={"OUTLIVE_EXEC_BACKGROUND_MS": "50"}
+    )
+    found = start(session, "touch made; echo done")
+    assert isinstance(found, Created)
+    assert found.status == "working"
+    cli.ok("approve", found.task_id)
+    assert ended(session, found.task_id)["output"] == "done\n"
+
+
+@pytest.mark.parametrize("era", ["legacy"], indirect=True)
+def test_in_a_handshake_tasks_change_nothing_about_forms(follower: McpSession, user: User, work: Path) -> None:
+    user.says = says("approve")
+    assert follower.ok("exec", command="touch made; echo done")["output"] == "done\n"
+    assert len(user.seen) == 1

@@ -104,11 +104,14 @@ class Handlers:
             found = await self._gone_on(ctx, params, caller)
         else:
             found = await self._answer(ctx, params, caller)
-            question = self._question(ctx, caller, found) if found.get("type") in ("run", "start", "restart") else None
+        becomes_task = params.name == EXEC and tasks.is_task(
+            ctx, params.arguments or {}, found, exec_alone=self._calls.tools.exec_alone
+        )
+        if params.request_state is None and not becomes_task and found.get("type") in ("run", "start", "restart"):
+            question = self._question(ctx, caller, found)
             if question is not None:
                 return question
         # An answer that becomes a task is not shown: its notices come with the next answer
-        becomes_task = found.get("state") == "running" and params.name == EXEC and tasks.declared(ctx)
         if becomes_task:
             self._note(ctx, self._calls.known(caller, found))
         else:
@@ -175,11 +178,11 @@ class Handlers:
 
     def _asks(self, ctx: ServerRequestContext[Any]) -> Callable[[Context, Definition], bool] | None:
         """Return what asks the user of the client about a job; None if the client shows no forms."""
-        if not self._config.has("policy"):
+        if not self._config.has("policy") or not tasks.can_ask(ctx):
             return None
         from outlive.mcp.push import elicitation  # late: few servers have a policy
 
-        if not elicitation.is_declared(ctx):
+        if not elicitation.has_user():
             return None
         by_answer = elicitation.is_by_answer(ctx)
 
@@ -210,8 +213,7 @@ class Handlers:
     ) -> types.InputRequiredResult | None:
         """Return the question about a job that waits for approval, where the answer of a call is
         the question."""
-        pending = found.get("state") == "created" and (found.get("approval") or {}).get("state") == "pending"
-        if not pending or self._asks(ctx) is None:
+        if not tasks.is_pending(found) or self._asks(ctx) is None:
             return None
         from outlive.mcp.push import elicitation
 

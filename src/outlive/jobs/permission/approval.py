@@ -185,16 +185,32 @@ def go_on(ctx: Context, job_id: str, given: Given | None, by: str, reply: starti
     """Take the answer of the client's user, if there is one, and answer as the call that made the
     job. Errors: job_not_found, invalid_state for a job that was never asked about."""
     with lookup.open_by_id(ctx, job_id) as job:
-        found = adoption.inspect_and_adopt(ctx, job)
-        if found.definition.approval is None or found.definition.owner != ctx.owner:
-            raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
-        ctx.job_id = job.job_id
+        _require_own(ctx, job)
         if given is not None and approval.read(job) is None:
             take(ctx, job, *given, by=by)
         answer = yield from _answer(ctx, job, reply.deadline)
         if answer is not None and answer["state"] == approval.APPROVED:
             yield from _have_started(ctx, job)
         return (yield from starting.wait_and_answer(ctx, job, None, reply))
+
+
+def take_and_start(ctx: Context, job_id: str, given: Given, by: str) -> Waiting[None]:
+    """Take the answer of the client's user, and wait until an approved job has started. Errors: as
+    `go_on` and `start`."""
+    with lookup.open_by_id(ctx, job_id) as job:
+        _require_own(ctx, job)
+        if approval.read(job) is None:
+            take(ctx, job, *given, by=by)
+        if (approval.read(job) or {}).get("state") == approval.APPROVED:
+            yield from _have_started(ctx, job)
+
+
+def _require_own(ctx: Context, job: JobDir) -> None:
+    """Raise invalid_state unless the caller made the job, and its approval was asked for."""
+    found = adoption.inspect_and_adopt(ctx, job)
+    if found.definition.approval is None or found.definition.owner != ctx.owner:
+        raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
+    ctx.job_id = job.job_id
 
 
 def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None, *, by: str) -> None:

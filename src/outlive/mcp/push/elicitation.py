@@ -2,25 +2,28 @@
 
 Protocols with a handshake carry a request of the server to the client; it stays open when the call
 has been answered. From 2026-07-28 on the result of the call is the question, and the client repeats
-the call with the answer. A person at a terminal is asked at the same time, and the first answer
-counts (jobs/permission/approval.py).
+the call with the answer; where the job is a task, the task carries the question. A person at a
+terminal is asked at the same time, and the first answer counts (jobs/permission/approval.py).
 """
 
 from __future__ import annotations
 
 import sys
 import traceback
+from functools import cache
 from typing import TYPE_CHECKING
 
 import anyio
 from mcp import MCPError, types
 from mcp.shared.exceptions import NoBackChannelError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
+from outlive.core.records import EXEC
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.permission import approval as asking
-from outlive.mcp.push import tasks
+from outlive.mcp.json_safe import encodable
 from outlive.store import approval
 
 if TYPE_CHECKING:
@@ -32,16 +35,16 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
     from outlive.store.job_dir import JobDir
 
-KEY = "approval"  # of the question in a result, and of its answer
+KEY = "approval"  # of the question in a result or a task, and of its answer
 _APPROVE, _ALWAYS, _DENY = _CHOICES = ("approve", "approve always", "deny")
 _SHOWN_CHARS = 2_000  # of a command
 
 
-def is_declared(ctx: ServerRequestContext[Any]) -> bool:
-    """Return whether the client shows forms. (Before 2025-11-25 it says so without naming them.)"""
-    capabilities = ctx.session.client_capabilities
-    found = None if capabilities is None else capabilities.elicitation
-    return found is not None and (found.form is not None or found.url is None) and not tasks.declared(ctx)
+@cache
+def has_user() -> bool:
+    """Return whether the client may have a user. The client of a server inside a job may be that
+    job itself, which approves nothing."""
+    return not asking.is_in_job()
 
 
 def is_by_answer(ctx: ServerRequestContext[Any]) -> bool:
@@ -57,7 +60,7 @@ def question(definition: Definition) -> types.ElicitRequestFormParams:
     if " ".join(asked.get("command") or ()) not in command:  # a notification command
         lines.append(f"It names another command that has to be approved: {' '.join(asked['command'])[:_SHOWN_CHARS]}")
     lines += ["", f"In {definition.cwd}.", f"Asked by {asked.get('rule')}" + _because(asked) + "."]
-    return types.ElicitRequestFormParams(message="\n".join(lines), requested_schema=_SCHEMA)
+    return types.ElicitRequestFormParams(message=encodable("\n".join(lines)), requested_schema=_SCHEMA)
 
 
 def _because(asked: dict[str, Any]) -> str:
@@ -91,6 +94,31 @@ def answer_of(found: object) -> tuple[str, bool, str | None] | None:
     if decision not in _CHOICES:
         return None
     return approval.DENIED if decision == _DENY else approval.APPROVED, decision == _ALWAYS, told
+
+
+def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, Any]:
+    """Return the `inputRequests` of a task whose job has not started for want of an approval. They
+    are empty if it was answered, and for another client than the one that started the job."""
+    if not has_user():
+        return {}
+    may_run = about.rights is not None and about.rights.allows(EXEC)
+    if not may_run or definition.owner != about.owner or approval.read(job) is not None:
+        return {}
+    request = types.ElicitRequest(params=question(definition))
+    return {KEY: request.model_dump(by_alias=True, mode="json", exclude_none=True)}
+
+
+def answer_to_task(response: object) -> tuple[str, bool, str | None] | None:
+    """Return what an entry of `inputResponses` says, as `answer_of` does. Errors: -32602."""
+    try:
+        found = types.ElicitResult.model_validate(response)
+    except ValidationError as error:
+        raise MCPError(types.INVALID_PARAMS, f"inputResponses: {KEY!r} is no answer to a form") from error
+    said = answer_of(found)
+    if said is None and found.action == "accept":
+        choices = ", ".join(map(repr, _CHOICES))
+        raise MCPError(types.INVALID_PARAMS, f"inputResponses: an accepted form has `decision`, one of {choices}")
+    return said
 
 
 async def ask(ctx: ServerRequestContext[Any], call: Context, definition: Definition) -> None:

@@ -4,7 +4,8 @@ nothing is kept.
 | job | task |
 |---|---|
 | created, running | `working` |
-| running, waits for a line of input | `input_required`, if the client can ask its user (see `question`) |
+| created, waits for approval | `input_required`, if the client can ask its user |
+| running, waits for a line of input | the same (see `_of_prompt`) |
 | ended: exited, killed, timed out, failed | `completed`, with the result that `exec` gives |
 | ended after a kill request | `cancelled` |
 | cannot be read (`unknown`) | `failed` |
@@ -66,10 +67,10 @@ class TaskView:
         with Output(job) as output:
             last = window.last_line(output)
             changed_at = output.last_time()
-            asked = question(found, output) if asks else None
+            asked = questions(ctx, found, job, output) if asks else None
             waits = job_answer.waiting(found, output)["waiting_for_input"]
         status = INPUT_REQUIRED if asked else _status(found)
-        message = _sendable(_message(found, status, last, waits=waits) or "")
+        message = _sendable(_message(found, job, status, last, waits=waits) or "")
         return {
             "taskId": job.job_id,
             "status": status,
@@ -104,7 +105,21 @@ def _status(found: Inspection) -> str:
     return CANCELLED if state.reason == "kill" else COMPLETED
 
 
-def question(found: Inspection, output: Output) -> dict[str, Any]:
+def is_unapproved(found: Inspection) -> bool:
+    """Return whether the job has not started for want of an approval."""
+    return found.definition.approval is not None and found.state.state == "created"
+
+
+def questions(ctx: Context, found: Inspection, job: JobDir, output: Output) -> dict[str, Any]:
+    """Return the `inputRequests` of a job, empty if it has no question."""
+    if not is_unapproved(found):
+        return _of_prompt(found, output)
+    from outlive.mcp.push import elicitation  # late: few jobs are asked about
+
+    return elicitation.of_task(ctx, found.definition, job)
+
+
+def _of_prompt(found: Inspection, output: Output) -> dict[str, Any]:
     """Return the `inputRequests` of a job that waits at a prompt, empty if it does not.
 
     Each prompt has a key of its own. The job must ask for a line that may be seen: a key press fits
@@ -128,8 +143,12 @@ def question(found: Inspection, output: Output) -> dict[str, Any]:
     return {f"input-{record['seq']}-{record['at']}": request}
 
 
-def _message(found: Inspection, status: str, last: str | None, *, waits: bool) -> str | None:
+def _message(found: Inspection, job: JobDir, status: str, last: str | None, *, waits: bool) -> str | None:
     """Return the status message: the last line of output, where the output says it all."""
+    if is_unapproved(found):
+        from outlive.jobs.permission import approval
+
+        return approval.hint(job, found)
     if status == FAILED:
         return str(found.state.message)[:_MESSAGE_CHARS]
     if status == CANCELLED:

@@ -10,11 +10,11 @@ cannot carry a task. An `exec` in such a request is answered
 - with the job's id, if `background` is true. The model then goes on with `process`. Many clients
   hide a task and poll it to its end, so that the model would wait for what it put into the
   background;
-- with the job's id, if the command waits for input for which the client cannot ask its user. Only
-  the model can help then.
+- with the job's id, if the command waits for input, or for approval, for which the client cannot ask
+  its user. Only the model can help then.
 
-Without the process tool (`--tools exec`) the last two are tasks too: nothing else could follow the
-job.
+A job that waits for approval is a task at once, and the task has the question. Without the process
+tool (`--tools exec`) the last two are tasks too: nothing else could follow the job.
 
 **Which server answers.** Any server over this root answers for any job, as `process` does, unless
 an isolation wall is between the caller and the job. `task_view` says what a task contains.
@@ -46,13 +46,13 @@ from outlive.jobs.interaction import stdin
 from outlive.mcp import async_driver
 from outlive.mcp.introduction import TASKS
 from outlive.mcp.push import follow
-from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, question
+from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, is_unapproved, questions
 from outlive.mcp.tools.arguments import fold
 from outlive.mcp.tools.offer import EXEC
 from outlive.store.output.merged import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from mcp.server.context import CallNext, HandlerResult
     from mcp.server.lowlevel import Server
@@ -141,19 +141,17 @@ class Tasks(Extension):
         self, params: types.CallToolRequestParams, ctx: Request, call_next: CallNext
     ) -> HandlerResult:
         answer = await call_next(ctx)
-        if not isinstance(answer, types.CallToolResult) or params.name not in self._tools or not declared(ctx):
+        if not isinstance(answer, types.CallToolResult) or params.name not in self._tools:
             return answer
-        found = answer.structured_content
-        if not isinstance(found, dict) or found.get("state") != "running":
-            return answer
-        model_follows = not self._calls.tools.exec_alone
-        if model_follows and _in_background(params.arguments or {}):
+        found, alone = answer.structured_content, self._calls.tools.exec_alone
+        if not isinstance(found, dict) or not is_task(ctx, params.arguments or {}, found, exec_alone=alone):
             return answer
         task = self._of(self._context(ctx), found["job_id"], ctx)
         if "result" in task:  # it has ended since
             ended: dict[str, Any] = task["result"]
             return ended
-        if model_follows and found.get("waiting_for_input") and "inputRequests" not in task:
+        asks = found.get("waiting_for_input") or is_pending(found)
+        if not alone and asks and "inputRequests" not in task:
             return answer
         return {"resultType": "task", **{key: value for key, value in task.items() if key not in OF_ITS_STATUS}}
 
@@ -175,30 +173,36 @@ class Tasks(Extension):
         return {}
 
     async def update(self, ctx: Request, params: UpdateParams) -> HandlerResult:
-        """Type what the user answered. An answer to anything but the job's present question is
-        ignored.
+        """Take what the user answered: approve or deny the job, or type the line into it. An answer
+        to anything but the job's present question is ignored.
 
-        Declining ends the job's input, and the command decides what that means. Dismissing leaves
-        the question open.
+        Declining denies a job that waits for approval. It ends the input of one that runs, and the
+        command decides what that means. Dismissing leaves the question open.
         """
         check(ctx, params.task_id)
         about = self._context(ctx, CONTROL)
         answering = self._answering.setdefault(params.task_id, anyio.Lock())
         async with answering:  # the same answer sent twice is typed once
             with _opened(about, params.task_id) as job, Output(job) as output:
-                asked = question(adoption.inspect_and_adopt(about, job), output)
+                found = adoption.inspect_and_adopt(about, job)
+                asked = questions(about, found, job, output)
                 for key in asked.keys() & params.input_responses.keys():
-                    typed = _typed(params.input_responses[key])
-                    if typed is not None:
-                        typing = stdin.deliver(
-                            about,
-                            job,
-                            typed.encode("utf-8", "surrogateescape"),
-                            timeout_ms=limits.WRITE_MS,
-                            eof=not typed,
-                        )
-                        await _doing(typing, unless="stdin_closed")
+                    if is_unapproved(found):
+                        await self._decide(ctx, params.task_id, params.input_responses[key])
+                    else:
+                        await _type(about, job, params.input_responses[key])
         return {}
+
+    async def _decide(self, ctx: Request, task_id: str, response: Any) -> None:
+        from outlive.mcp.push import elicitation  # late: few jobs are asked about
+
+        said, caller = elicitation.answer_to_task(response), self._caller_of(ctx)
+        if said is None:
+            return
+        try:
+            await self._calls.decide(caller, task_id, said, elicitation.by(caller.owner))
+        except OutliveError as error:
+            raise MCPError(types.INTERNAL_ERROR, error.message) from error
 
     # --- notifications ---
 
@@ -288,6 +292,22 @@ def declared(ctx: Request) -> bool:
     return capabilities is not None and TASKS in (capabilities.extensions or {})
 
 
+def is_task(ctx: Request, arguments: Mapping[str, Any], found: Mapping[str, Any], *, exec_alone: bool) -> bool:
+    """Return whether a call with these arguments, which made the job of the answer `found`, is
+    answered with a task. A job that waits for input may still be none (see above)."""
+    pending = is_pending(found)
+    if not (pending or found.get("state") == "running") or not declared(ctx):
+        return False
+    if exec_alone:
+        return True
+    return not _in_background(arguments) and (not pending or can_ask(ctx))
+
+
+def is_pending(found: Mapping[str, Any]) -> bool:
+    """Return whether the job of an answer waits for approval."""
+    return found.get("state") == "created" and (found.get("approval") or {}).get("state") == "pending"
+
+
 def require(ctx: Request) -> None:
     """Refuse a request of a protocol with a handshake (method not found), or without the
     extension (-32021)."""
@@ -311,8 +331,8 @@ def check(ctx: Request, task_id: str) -> None:
 
 
 def can_ask(ctx: Request) -> bool:
-    """Return whether this client can show its user a form. (`elicitation: {}` means the form
-    mode.)"""
+    """Return whether this client can show its user a form. (`elicitation: {}`, as of all clients
+    before 2025-11-25, means the form mode.)"""
     capabilities = ctx.session.client_capabilities
     asking = capabilities.elicitation if capabilities is not None else None
     return asking is not None and (asking.form is not None or asking.url is None)
@@ -372,7 +392,7 @@ def _task_ids(params: types.SubscriptionsListenRequestParams) -> list[str]:
 _BOOL = TypeAdapter(bool)
 
 
-def _in_background(arguments: dict[str, Any]) -> bool:
+def _in_background(arguments: Mapping[str, Any]) -> bool:
     """Return the argument `background`, in any spelling. The call has checked that its value can
     be read."""
     return any(
@@ -396,6 +416,14 @@ def _typed(response: Any) -> str | None:
     if not isinstance(value, (str, bool, int, float)):
         raise MCPError(types.INVALID_PARAMS, f"inputResponses: an accepted form has one text, under {ANSWER!r}")
     return f"{str(value).lower() if isinstance(value, bool) else value}\n"
+
+
+async def _type(about: Context, job: JobDir, response: Any) -> None:
+    typed = _typed(response)
+    if typed is not None:
+        line = typed.encode("utf-8", "surrogateescape")
+        typing = stdin.deliver(about, job, line, timeout_ms=limits.WRITE_MS, eof=not typed)
+        await _doing(typing, unless="stdin_closed")
 
 
 async def _doing(found: Any, *, unless: str) -> None:

@@ -278,6 +278,15 @@ class Calls:
             raise spelled(error, MCP, verb.args) from error.__cause__
         return answer(verb.type, {**result, **report})
 
+    async def decide(self, caller: Caller, job_id: str, said: Given, by: str) -> None:
+        """Take the answer of the client's user about a job that waits for approval. Errors:
+        OutliveError."""
+        from outlive.jobs.permission import approval  # late: few calls are asked about
+
+        ctx = self._context(caller, await self._environment.get(), EXEC_RIGHT, "an approval")
+        ctx.verb = RUN
+        await async_driver.drive(approval.take_and_start(ctx, job_id, said, by))
+
     @property
     def _ends_cancelled(self) -> bool:
         """Whether a job ends with the call that started it. Without the tool process nothing else
