@@ -31,6 +31,10 @@ _MODULES = (
 )
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # a browser asks for a hundred modules at once; what does not fit is asked for again later
+
+
 class AppHost:
     """Serves the page of the host, and the view on another origin. Use as a context manager.
 
@@ -60,7 +64,7 @@ class AppHost:
 
         self._packages = packages
         self._view = view.encode()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = False
         self._thread = threading.Thread(target=self._server.serve_forever)
         port = self._server.server_port
