@@ -16,8 +16,9 @@ from outlive.store.cleanup import automatic, due
 from outlive.store.cleanup.automatic import collect
 from outlive.store.cleanup.due import COLLECTED
 from outlive.store.cleanup.policy import Bounds, Ended, surplus
+from outlive.store.job_dir import GUARDIAN_BYTE, LOCK, SUPERVISOR_BYTE
 from outlive.store.root import Store
-from outlive.system import fault_points
+from outlive.system import fault_points, locks
 from support import pair, processes
 from support.cli import Cli, Jobs
 from support.commands import GATE
@@ -31,8 +32,17 @@ def _settled(cli: Cli, *words: str) -> str:
     """Make a finished job that no process holds any more."""
     # Else the guardian might still be measuring the store when the test goes on
     job: str = cli.ok("run", "--wait", *(words or ("true",)), env={"OUTLIVE_GC_AUTOMATIC": "false"})["job_id"]
-    until(lambda: not pair.is_supervised(cli.root, job))
+    until(lambda: not _is_held(cli.root / job))
     return job
+
+
+def _is_held(job: Path) -> bool:
+    """Whether the supervisor or the guardian of the job holds its lock, so that it is not deleted."""
+    fd = os.open(job / LOCK, os.O_RDWR)
+    try:
+        return any(locks.is_held(fd, byte) for byte in (SUPERVISOR_BYTE, GUARDIAN_BYTE))
+    finally:
+        os.close(fd)
 
 
 def _aged(cli: Cli, root: Path, days: float, *words: str) -> str:

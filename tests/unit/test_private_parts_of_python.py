@@ -16,12 +16,13 @@ import outlive
 from outlive.system import fds, held_code
 
 SOURCE = Path(outlive.__file__).parent
-# Where each is used; all but the first two have a fallback, which costs milliseconds at every start
+# Where each is used; all but the first two have a fallback, which costs milliseconds at every start. (`_thread` is
+# documented, and always there.)
 PRIVATE_MODULES = {
     "__init__.py": {"_frozen_importlib", "_frozen_importlib_external"},
     "system/held_code.py": {"_frozen_importlib", "_frozen_importlib_external"},
     "fastjson.py": {"_json"},
-    "system/fds.py": {"_socket"},
+    "system/fds.py": {"_socket", "_thread"},
     "system/prctl.py": {"_ctypes"},
     "system/signals.py": {"_signal"},
 }
