@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+_CHANGED = "net::ERR_NETWORK_CHANGED"
 SHOTS = os.environ.get("TEST_SCREENSHOTS")  # a directory that keeps them
 
 
@@ -52,10 +53,31 @@ class Tab:
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("dialog", self._asked_by_script)
         self.page.on("request", lambda one: self.asked.append(one.url))
+        self._given_up = False
+        self.page.on("requestfailed", lambda one: self._failed(one.failure or ""))
 
     def _said(self, kind: str, text: str) -> None:
         if kind in ("error", "warning") and "net::ERR_" not in text:
             self.wrong.append(f"{kind}: {text}")
+
+    def _failed(self, why: str) -> None:
+        self._given_up |= _CHANGED in why
+
+    def open(self, address: str) -> None:
+        """Go to a page, and load it again if Chromium gave up a part of it: it gives up what it is loading when an interface
+        of the machine comes or goes, and tests of hosts, which may run at the same time, make some."""
+        go = lambda: self.page.goto(address)  # noqa: E731
+        while True:
+            self._given_up = False
+            try:
+                go()
+            except Exception as error:
+                if _CHANGED not in str(error):
+                    raise
+                continue
+            if not self._given_up:
+                return
+            go = self.page.reload  # a link that was for one time has done its work
 
     def _asked_by_script(self, dialog: Any) -> None:
         self.wrong.append(f"a script ran: {dialog.message}")

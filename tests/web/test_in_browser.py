@@ -36,7 +36,7 @@ def chrome() -> Iterator[Any]:
 @pytest.fixture
 def tab(chrome: Any, ui: Ui) -> Iterator[Tab]:
     found = Tab(chrome)
-    found.page.goto(ui.new_link())
+    found.open(ui.new_link())
     yield found
     found.close()
     assert not found.wrong
@@ -75,7 +75,7 @@ def address(tab: Tab) -> str:
 
 
 def open_job(tab: Tab, ui: Ui, job: str, hash_: str = "") -> None:
-    tab.page.goto(f"{ui.base}/job/{job}{hash_}")
+    tab.open(f"{ui.base}/job/{job}{hash_}")
     shown = "#output .line:visible, .emulator .xterm-screen:visible, .place > .empty:visible"
     tab.page.locator(shown).first.wait_for()
 
@@ -223,7 +223,7 @@ def test_any_line_of_large_output_is_reached_searched_and_linked(tab: Tab, ui: U
     page.locator(".line.target a.number").click()
     link = until(lambda: "#seq=22888896" in address(tab) and address(tab))
     page.goto("about:blank")
-    page.goto(link)
+    tab.open(link)
     until(lambda: page.locator(".line.target .text").all_text_contents() == ["error: it broke"])
     page.keyboard.press("/")
     page.keyboard.type("^27...77$")
@@ -324,7 +324,7 @@ def test_a_page_shows_who_holds_the_keyboard_and_takes_it_on_a_click(chrome: Any
     job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", "cat")["job_id"]
     other = Tab(chrome, width=800, height=600)
     try:
-        other.page.goto(ui.new_link())
+        other.open(ui.new_link())
         open_job(tab, ui, job)
         open_job(other, ui, job)
         tab.page.get_by_role("button", name="Take the keyboard").click()
@@ -390,7 +390,7 @@ def test_what_a_job_prints_and_is_called_is_text(tab: Tab, ui: Ui, cli: Cli, wor
     until(lambda: page.locator(".row").count() == 8)
     assert HOSTILE[1] in page.locator(".row .name").all_text_contents()
     for path in ("timeline", ""):
-        page.goto(f"{ui.base}/{path}")
+        tab.open(f"{ui.base}/{path}")
         page.get_by_text("<svg onload=alert(3)>").first.wait_for()
     for job in cli.ok("list", "--all")["jobs"][:2]:
         open_job(tab, ui, job["job_id"])
@@ -432,7 +432,7 @@ def test_a_page_goes_on_when_its_server_was_killed_and_started_again(
     tab = Tab(chrome)
     try:
         with Ui(place / "own.log") as first:
-            tab.page.goto(first.link)
+            tab.open(first.link)
             open_job(tab, first, job)
             cli.ok("write", job, "--data", "one\n")
             until(lambda: rows(tab) == ["got one"])
@@ -486,7 +486,7 @@ def test_axe_finds_nothing_serious_and_the_page_is_drawn(
     pty = cli.ok("run", "--pty", "--snapshot-after", "0", "--title", "python shell", "--", "python3", "-q")["job_id"]
     tab = Tab(chrome, dark=dark, width=width, height=800 if width > 500 else 844)
     page = tab.page
-    page.goto(ui.new_link())
+    tab.open(ui.new_link())
     name = f"{'dark' if dark else 'light'}{'' if width > 500 else '-phone'}"
     try:
         until(lambda: page.locator(".row").count() == 4 and page.get_by_text("waits for input").count())
@@ -502,7 +502,7 @@ def test_axe_finds_nothing_serious_and_the_page_is_drawn(
         until(lambda: ">>>" in (page.locator(".xterm-rows").text_content() or ""))
         found.append(("terminal", _axe(page, axe)))
         tab.shot(f"terminal-{name}", place)
-        page.goto(f"{ui.base}/timeline")
+        tab.open(f"{ui.base}/timeline")
         page.locator(".lane").nth(3).wait_for()
         found.append(("timeline", _axe(page, axe)))
         tab.shot(f"timeline-{name}", place)

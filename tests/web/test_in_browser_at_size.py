@@ -118,7 +118,7 @@ def test_ten_thousand_jobs_are_scrolled_and_filtered(
           if (!window.allRows && /10,000/.test(document.querySelector(".chip")?.textContent ?? "")) window.allRows = performance.now();
         }).observe(document, { childList: true, subtree: true });
     """)
-    page.goto(ui.link)
+    tab.open(ui.link)
     until(lambda: page.get_by_role("button", name="All").text_content() == f"All{JOBS:,}")
     assert page.get_by_role("button", name="Failed").text_content() == "Failed100"
     page.reload()  # the server knows them now: that is how it is all day
@@ -162,11 +162,11 @@ def test_a_gigabyte_is_open_at_once_and_searched(open_page: Callable[[], tuple[T
     job = cli.ok("run", "--wait", "--", "sh", "-c", f"seq 1 {LINES}; echo 'error: the end'")["job_id"]
     tab, ui = open_page()
     page = tab.page
-    page.goto(ui.link)
+    tab.open(ui.link)
     page.get_by_text("error: the end", exact=True).wait_for()
     before = tab_memory(tab)
     begun = time.monotonic()
-    page.goto(f"{ui.base}/job/{job}")
+    tab.open(f"{ui.base}/job/{job}")
 
     def rows() -> list[str]:
         found: list[str] = page.locator("#output .line .text").all_text_contents()
@@ -217,7 +217,7 @@ def test_a_server_works_only_while_a_page_looks(open_page: Callable[[], tuple[Ta
     begun = [cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", script)["job_id"] for _ in range(5)]
     tab, ui = open_page()
     page = tab.page
-    page.goto(ui.link)
+    tab.open(ui.link)
     until(lambda: page.locator(".row .small-curve").count() == 5)
 
     def spent(seconds: float, there: Callable[[], Any]) -> float:

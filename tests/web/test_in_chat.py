@@ -70,7 +70,7 @@ class Chat(Tab):
 
     def show(self, host: AppHost, name: str, given: dict[str, Any], **how: Any) -> None:
         about = {"theme": "light", "capabilities": ALL, "modes": ["inline", "fullscreen"], "refuses": [], **how}
-        self.page.goto(host.url)
+        self.open(host.url)
         self.page.wait_for_function("window.ready")
         self.page.evaluate("given => { window.shown = window.show(given) }", {**about, "name": name, "given": given})
         self.view = self.page.frame_locator("iframe")

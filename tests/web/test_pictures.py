@@ -78,7 +78,7 @@ def test_the_pictures_of_the_page_are_drawn(chrome: Any, ui: Ui, cli: Cli, place
     tab = Tab(chrome, dark=dark, width=1100, height=620)
     page, look = tab.page, "dark" if dark else "light"
     try:
-        page.goto(ui.new_link())
+        tab.open(ui.new_link())
         page.locator(".row", has_text="waits for input").wait_for()
         drawn_often(tab, ".row .small-curve", 6)
         picture(tab, f"list-{look}", place)
@@ -90,7 +90,7 @@ def test_the_pictures_of_the_page_are_drawn(chrome: Any, ui: Ui, cli: Cli, place
         page.locator(".lane").nth(4).wait_for()
         drawn_often(tab, ".timeline-page .curve canvas", 2)
         picture(tab, f"timeline-{look}", place)
-        page.goto(f"{ui.base}/job/{shell}")
+        tab.open(f"{ui.base}/job/{shell}")
         page.locator(".xterm-rows").wait_for()
         page.get_by_role("button", name="Take the keyboard").click()
         page.get_by_role("button", name="Let go of the keyboard").wait_for()

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 AGENT = "SSH_AUTH_SOCK"
 _UNREACHABLE_S = 3.0  # a connection that is back within this was never away
 _SUBMIT_S = limits.LAUNCH_S - 5  # a start that is not known to have happened by then is reported all the same
-_WAITS_S = 5.0  # a start that still waits for a connection is reported as one that waits
+_WAITS_S = 5.0  # a start that still waits for a connection is reported as waiting
 _GIVE_UP_S = 600.0  # and is given up after this
 _CONNECTING = "CONNECTING"  # the state in `queue`
 _TURN = "other connections to this host are made first"

@@ -1,4 +1,4 @@
-// What jobs use, as this page has seen it: samples are taken while somebody looks, and kept here.
+// What jobs use, as this page has seen it: samples are taken while a person looks, and kept here.
 
 import { call } from "./api.js";
 import { bytes, h } from "./dom.js";
