@@ -441,15 +441,15 @@ def test_one_person_holds_the_keyboard_and_another_takes_it(cli: Cli) -> None:
 
 def test_a_model_is_told_that_a_person_holds_the_keyboard(cli: Cli) -> None:
     job = start(cli, "--", "cat")["job_id"]
-    with person(job) as somebody:
-        somebody.sees(b"attached to")
+    with person(job) as typist:
+        typist.sees(b"attached to")
         for action in ("status", "screen", "poll"):
             found = cli.ok(action, job)
             assert found["keyboard"]["held_by"].endswith("(outlive attach)")
             assert "type nothing" in found["hint"]
         assert "holds the keyboard" in cli.ok("write", job, "--data", "x\n")["warnings"][0]
-        somebody.types(b"\x1dd")
-        assert somebody.leaves() == 0
+        typist.types(b"\x1dd")
+        assert typist.leaves() == 0
     assert "warnings" not in cli.ok("write", job, "--data", "x\n")
     cli.ok("kill", job)
 

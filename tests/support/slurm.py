@@ -323,7 +323,7 @@ class Cluster:
 
     def save(self, job_id: str) -> None:
         """Wait until the controller has written down what it knows of a running job, by Slurm's own id. One that is
-        killed within seconds of a start takes the job for one that waits, and starts it again."""
+        killed within seconds of a start takes the job for a waiting job, and starts it again."""
         self.run("scontrol", "update", f"jobid={job_id}", "comment=outlive-saved")
         state = self.place / "state/job_state"
         until(lambda: b"outlive-saved" in state.read_bytes(), what="the controller has saved the job", timeout=_START_S)

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from support import chromium
 from support.cli import Cli
 from support.ui import Browser, Ui
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Any]:
+    try:
+        with chromium.launched() as browser:
+            yield browser
+    except chromium.Unavailable as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="module")

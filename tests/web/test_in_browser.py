@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from conformance import npm
-from support import chromium
 from support.chromium import Tab
 from support.cli import Cli
 from support.commands import in_order
@@ -22,15 +21,6 @@ from support.wait import until as so_within
 pytestmark = pytest.mark.slow
 AXE = "axe-core@4.14.1"
 until = partial(so_within, timeout=60)  # a browser shares the machine with the rest of the tests
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Any]:
-    try:
-        with chromium.launched() as browser:
-            yield browser
-    except chromium.Unavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from support import chromium
 from support.chromium import Tab
 from support.cli import Cli
 from support.ui import Ui
@@ -28,15 +27,6 @@ JOBS = 10_000
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LINES = 110_000_000
 GIGABYTE = 10**9
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Any]:
-    try:
-        with chromium.launched() as browser:
-            yield browser
-    except chromium.Unavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support import chromium
 from support.chromium import Tab
 from support.cli import Cli
 from support.ui import Ui
@@ -30,15 +28,6 @@ TRAIN = (
     "i=0; while :; do i=$((i+1)); j=0; while [ $j -lt $((i % 5 * 9000)) ]; do j=$((j+1)); done; "
     "printf 'epoch %d \\033[32mloss 0.%d\\033[0m\\n' $i $((900-i)); sleep 0.4; done"
 )
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Any]:
-    try:
-        with chromium.launched() as browser:
-            yield browser
-    except chromium.Unavailable as reason:
-        pytest.skip(str(reason))
 
 
 def picture(tab: Tab, name: str, place: Path) -> None:

@@ -43,7 +43,7 @@ class Source:
         self._missing = 0
         self._quota: int = quota_bytes
         self._events = 0  # where the next event begins in the file
-        self._last_event = 0  # `n` of the last one that was sent
+        self._last_event = 0  # `n` of the last event sent
         self._state: dict[str, Any] | None = None
         self._snapshot: tuple[State | None, int] = (None, 0)
         # The run of the last record there ends here at the latest, even if a power cut there took

@@ -91,7 +91,7 @@ class Worker:
             self._collect()
 
     def _all(self) -> None:
-        idle_s = None  # a pair that had no job is the one that its fork server keeps ready
+        idle_s = None  # a pair that had no job is the spare pair of its fork server
         for number in range(1, PAIR_JOBS + 1):
             message, numbers = self._next(idle_s)
             if not message:

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-# Seconds since the end of a job. A younger one is not deleted for the share of the file system, ...
-GRACE_S = 300.0
-LAST_DAY_S = 86_400.0  # ... and one that is younger than this only if there is no other way
+# Seconds since the end of a job. For the share of the file system a job younger than the first is
+# never deleted, and a job younger than the second only if there is no other way
+GRACE_S, LAST_DAY_S = 300.0, 86_400.0
 _OLD, _UNREAD, _LAST_DAY = range(3)  # in this order jobs are deleted for the share
 
 
