@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -15,39 +14,14 @@ import pytest
 
 from outlive.core.ids import new_id
 from outlive.store.job_dir import JobDir, Locks
-from support import pair, processes
+from support import processes
 from support.cli import Cli, Jobs
+from support.jobs import aged, background, settled
 from support.wait import until
-
-DAY_S = 86_400
 
 
 def _done(cli: Cli, *words: str) -> str:
     job: str = cli.ok("run", *(words or ("true",)))["job_id"]
-    return job
-
-
-def _settled(cli: Cli, *words: str) -> str:
-    """A finished job whose supervisor is gone too: nothing holds it any more."""
-    job = _done(cli, *words)
-    until(lambda: not pair.is_supervised(cli.root, job))
-    return job
-
-
-def _running(cli: Cli, *words: str) -> str:
-    job: str = cli.ok("run", "--snapshot-after", "0", *(words or ("sleep 60",)))["job_id"]
-    return job
-
-
-def _aged(cli: Cli, root: Path, days: float, *words: str) -> str:
-    """A job that ended so long ago."""
-    job = _settled(cli, *words)
-    path = root / job / "state.json"
-    state = json.loads(path.read_bytes())
-    state.pop("checksum", None)
-    then = time.gmtime(time.time() - days * DAY_S)
-    state["finished_at"] = state["updated_at"] = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", then)
-    path.write_text(json.dumps(state))
     return job
 
 
@@ -78,7 +52,7 @@ def test_clear_deletes_a_job_that_failed(cli: Cli, root: Path) -> None:
 
 @pytest.mark.parametrize("state", ["created", "running"])
 def test_clear_refuses_a_job_that_has_not_ended(cli: Cli, jobs: Jobs, state: str) -> None:
-    job = cli.ok("create", "true")["job_id"] if state == "created" else _running(cli)
+    job = cli.ok("create", "true")["job_id"] if state == "created" else background(cli)
     cli.error("clear", job, code="invalid_state", status=1)
     assert cli.ok("status", job)["state"] == state
     jobs.end()
@@ -97,7 +71,7 @@ def test_clear_refuses_a_job_whose_descendants_still_write(cli: Cli, jobs: Jobs)
 
 
 def test_remove_ends_and_deletes_a_running_job_with_all_it_started(cli: Cli, root: Path, place: Path) -> None:
-    job = _running(cli, "setsid sleep 60 & echo up; sleep 60")
+    job = background(cli, "setsid sleep 60 & echo up; sleep 60")
     cli.ok("wait", job, "--until", "output")
     found = cli.ok("remove", job)
     assert (found["job_id"], found["state"]) == (job, "killed")
@@ -107,7 +81,7 @@ def test_remove_ends_and_deletes_a_running_job_with_all_it_started(cli: Cli, roo
 
 
 def test_remove_ends_what_ignores_term(cli: Cli, root: Path, place: Path) -> None:
-    job = _running(cli, "trap '' TERM; echo up; while :; do sleep 0.05; done")
+    job = background(cli, "trap '' TERM; echo up; while :; do sleep 0.05; done")
     cli.ok("wait", job, "--until", "output")
     cli.ok("remove", job, "--grace-ms", "100")
     assert _left(root) == set()
@@ -127,7 +101,7 @@ def test_remove_deletes_a_finished_a_created_and_a_lingering_job(cli: Cli, root:
 
 
 def test_remove_leaves_nothing_marked_as_running(cli: Cli, root: Path) -> None:
-    job = _running(cli)
+    job = background(cli)
     cli.ok("remove", job)
     assert cli.ok("list", "--all", "--state", "running")["jobs"] == []
     assert job not in {path.name for path in root.rglob("*")}
@@ -135,7 +109,7 @@ def test_remove_leaves_nothing_marked_as_running(cli: Cli, root: Path) -> None:
 
 @pytest.mark.fault("F24")
 def test_removes_at_once_of_one_job_all_get_an_answer(cli: Cli, root: Path) -> None:
-    job = _running(cli)
+    job = background(cli)
     calls = [cli.spawn("remove", job) for _ in range(3)]
     answers = [json.loads(call.communicate(timeout=60)[0]) for call in calls]
     assert sum(answer["ok"] for answer in answers) >= 1, answers
@@ -147,7 +121,7 @@ def test_removes_at_once_of_one_job_all_get_an_answer(cli: Cli, root: Path) -> N
 @pytest.mark.parametrize("verb", ["remove", "clear"])
 def test_a_job_that_something_of_ours_holds_is_deleted_by_the_same_call_later(cli: Cli, root: Path, verb: str) -> None:
     """A launcher that was stopped before it let go of the job, for example."""
-    job = _settled(cli, "true")
+    job = settled(cli, "true")
     limit = "from outlive import limits; limits.DELETE_S = 0.1"
     call = f"import sys; {limit}; from outlive.__main__ import main; sys.exit(main())"
     fd = os.open(root / job, os.O_RDONLY | os.O_DIRECTORY)
@@ -175,8 +149,8 @@ def test_deleting_follows_no_link_out_of_the_job(cli: Cli, root: Path, place: Pa
 
 
 def test_gc_deletes_what_ended_before_the_window_and_nothing_else(cli: Cli, jobs: Jobs, root: Path) -> None:
-    old, young = _aged(cli, root, 31), _aged(cli, root, 29)
-    running, created = _running(cli), cli.ok("create", "true")["job_id"]
+    old, young = aged(cli, 31), aged(cli, 29)
+    running, created = background(cli), cli.ok("create", "true")["job_id"]
     found = cli.ok("gc")
     assert (found["older_than"], found["older_than_source"], found["dry_run"]) == ("30d", "default", False)
     assert (found["deleted"], found["skipped"], found["root"]) == (1, 3, str(root))
@@ -188,7 +162,7 @@ def test_gc_deletes_what_ended_before_the_window_and_nothing_else(cli: Cli, jobs
 
 
 def test_a_dry_run_deletes_nothing_and_says_what_it_would(cli: Cli, root: Path) -> None:
-    old, young = _aged(cli, root, 8), _aged(cli, root, 6)
+    old, young = aged(cli, 8), aged(cli, 6)
     found = cli.ok("gc", "--older-than", "7d", "--dry-run")
     assert (found["deleted"], found["dry_run"], found["older_than"], found["older_than_source"]) == (
         0,
@@ -203,14 +177,14 @@ def test_a_dry_run_deletes_nothing_and_says_what_it_would(cli: Cli, root: Path) 
 
 @pytest.mark.parametrize(("window", "days"), [("36h", 1.5), ("3600s", 1 / 24)])
 def test_a_window_is_given_with_its_unit(cli: Cli, root: Path, window: str, days: float) -> None:
-    old, young = _aged(cli, root, days * 1.1), _aged(cli, root, days * 0.9)
+    old, young = aged(cli, days * 1.1), aged(cli, days * 0.9)
     assert cli.ok("gc", "--older-than", window)["deleted"] == 1
     assert _left(root) == {young}
     assert old != young
 
 
 def test_a_window_without_a_unit_is_refused_and_nothing_is_deleted(cli: Cli, root: Path) -> None:
-    old = _aged(cli, root, 400)
+    old = aged(cli, 400)
     for window in ("7", "0", "", "d", "-1d", "7y", "soon", "1e3d"):
         error = cli.error("gc", f"--older-than={window}", code="invalid_argument")
         assert error["details"]["field"] == "--older-than"
@@ -218,8 +192,8 @@ def test_a_window_without_a_unit_is_refused_and_nothing_is_deleted(cli: Cli, roo
 
 
 def test_the_newest_jobs_are_kept_up_to_a_number(cli: Cli, jobs: Jobs, root: Path) -> None:
-    made = [_settled(cli) for _ in range(4)]
-    running = _running(cli)
+    made = [settled(cli) for _ in range(4)]
+    running = background(cli)
     found = cli.ok("gc", "--max-jobs", "2")
     assert found["deleted"] == 2
     assert _left(root) == {*made[2:], running}
@@ -230,7 +204,7 @@ def test_the_newest_jobs_are_kept_up_to_a_number(cli: Cli, jobs: Jobs, root: Pat
 
 
 def test_many_jobs_are_deleted_at_once_and_each_is_counted(cli: Cli, root: Path) -> None:
-    old, young = _aged(cli, root, 31), _aged(cli, root, 29)
+    old, young = aged(cli, 31), aged(cli, 29)
     many = {old} | {new_id() for _ in range(30)}
     for job in many - {old}:
         shutil.copytree(root / old, root / job)
@@ -244,7 +218,7 @@ def test_many_jobs_are_deleted_at_once_and_each_is_counted(cli: Cli, root: Path)
 
 
 def test_the_newest_jobs_are_kept_up_to_a_size(cli: Cli, root: Path) -> None:
-    made = [_settled(cli, "head -c 300000 /dev/zero") for _ in range(3)]
+    made = [settled(cli, "head -c 300000 /dev/zero") for _ in range(3)]
     assert cli.ok("gc", "--max-bytes", "700KB")["deleted"] == 1
     assert _left(root) == set(made[1:])
     assert cli.ok("gc", "--max-bytes", "0")["deleted"] == 0, "0 is no limit"
@@ -252,7 +226,7 @@ def test_the_newest_jobs_are_kept_up_to_a_size(cli: Cli, root: Path) -> None:
 
 
 def test_the_configuration_sets_the_window_and_the_limits(cli: Cli, root: Path) -> None:
-    old, young = _aged(cli, root, 8), _aged(cli, root, 6)
+    old, young = aged(cli, 8), aged(cli, 6)
     found = cli.ok("gc", "--dry-run", env={"OUTLIVE_GC_OLDER_THAN": "7d"})
     assert (found["older_than"], found["older_than_source"]) == ("7d", "config")
     assert cli.ok("gc", env={"OUTLIVE_GC_MAX_JOBS": "1"})["deleted"] == 1

@@ -11,61 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.ids import id_time_ms, new_id
+from outlive.core.ids import new_id
 from outlive.store.cleanup import automatic, due
 from outlive.store.cleanup.automatic import collect
 from outlive.store.cleanup.due import COLLECTED
 from outlive.store.cleanup.policy import Bounds, Ended, surplus
-from outlive.store.job_dir import GUARDIAN_BYTE, LOCK, SUPERVISOR_BYTE
 from outlive.store.root import Store
-from outlive.system import fault_points, locks
+from outlive.system import fault_points
 from support import pair, processes
 from support.cli import Cli, Jobs
 from support.commands import GATE
+from support.jobs import DAY_S, aged, job_ids, settled
 from support.mcp_client import RawMcp
 from support.wait import until
-
-DAY_S = 86_400
-
-
-def _settled(cli: Cli, *words: str) -> str:
-    """Make a finished job that no process holds any more."""
-    # Else the guardian might still be measuring the store when the test goes on
-    job: str = cli.ok("run", "--wait", *(words or ("true",)), env={"OUTLIVE_GC_AUTOMATIC": "false"})["job_id"]
-    until(lambda: not _is_held(cli.root / job))
-    return job
-
-
-def _is_held(job: Path) -> bool:
-    """Whether the supervisor or the guardian of the job holds its lock, so that it is not deleted."""
-    fd = os.open(job / LOCK, os.O_RDWR)
-    try:
-        return any(locks.is_held(fd, byte) for byte in (SUPERVISOR_BYTE, GUARDIAN_BYTE))
-    finally:
-        os.close(fd)
-
-
-def _aged(cli: Cli, root: Path, days: float, *words: str) -> str:
-    """Make a job that began and ended so long ago."""
-    job = _settled(cli, *words)
-    then = time.time() - days * DAY_S
-    old = _id_of(id_time_ms(job) - int(days * DAY_S * 1000)) + job[10:]
-    (root / job).rename(root / old)
-    path = root / old / "state.json"
-    state = json.loads(path.read_bytes())
-    state.pop("checksum", None)
-    state |= {"job_id": old, "finished_at": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(then))}
-    path.write_text(json.dumps(state), encoding="utf-8")
-    return old
-
-
-def _id_of(ms: int) -> str:
-    """The first ten characters of an id that was made then."""
-    return "".join("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[(ms >> shift) & 31] for shift in range(45, -5, -5))
-
-
-def _ids(root: Path) -> set[str]:
-    return {name for name in os.listdir(root) if not name.startswith(".")}
 
 
 def _collected(cli: Cli, root: Path, place: Path, **bounds: str) -> str:
@@ -122,9 +80,9 @@ def _is_time(store: Store, bounds: Bounds) -> bool:
 def test_a_store_below_its_share_of_the_file_system_is_measured_and_nothing_goes(
     cli: Cli, root: Path, place: Path
 ) -> None:
-    old = _aged(cli, root, 400)
+    old = aged(cli, 400)
     job = _collected(cli, root, place, automatic="true")
-    assert _ids(root) == {old, job}
+    assert job_ids(root) == {old, job}
     found = cli.ok("gc", "--dry-run", "--older-than", "1000d")
     assert found["automatic"] is True
     assert found["bounds"]["max_percent"] == 10
@@ -138,71 +96,71 @@ def test_a_store_below_its_share_of_the_file_system_is_measured_and_nothing_goes
 
 def test_without_any_bound_nothing_is_ever_looked_at(cli: Cli, root: Path, place: Path) -> None:
     for settings in ({"automatic": "false"}, {"max_percent": "0"}):
-        old = _aged(cli, root, 400)
+        old = aged(cli, 400)
         (root / COLLECTED).unlink(missing_ok=True)
         env = {f"OUTLIVE_GC_{name.upper()}": value for name, value in settings.items()}
         job = cli.ok("run", "--wait", "true", env=env)["job_id"]
         assert processes.wait_gone(place, 20) == {}
-        assert {old, job} <= _ids(root)
+        assert {old, job} <= job_ids(root)
         assert not (root / COLLECTED).exists()
         assert cli.ok("gc", "--dry-run", env=env)["automatic"] is False
 
 
 def test_the_end_of_a_job_has_those_deleted_that_are_too_old(cli: Cli, root: Path, place: Path) -> None:
-    _aged(cli, root, 8)
-    young = _aged(cli, root, 6)
+    aged(cli, 8)
+    young = aged(cli, 6)
     job = _collected(cli, root, place, older_than="7d")
-    assert _ids(root) == {young, job}
+    assert job_ids(root) == {young, job}
     assert cli.ok("gc", "--dry-run", env={"OUTLIVE_GC_OLDER_THAN": "7d"})["automatic"] is True
 
 
 def test_the_end_of_a_job_has_those_deleted_that_are_too_many(cli: Cli, root: Path, place: Path) -> None:
-    made = [_aged(cli, root, days) for days in (1, 4, 2, 3)]
+    made = [aged(cli, days) for days in (1, 4, 2, 3)]
     job = _collected(cli, root, place, max_jobs="3")
-    assert _ids(root) == {made[0], made[2], job}, "those that ended first went first"
+    assert job_ids(root) == {made[0], made[2], job}, "those that ended first went first"
 
 
 def test_the_end_of_a_job_has_those_deleted_that_take_too_much(cli: Cli, root: Path, place: Path) -> None:
-    made = [_aged(cli, root, days, "head -c 300000 /dev/zero") for days in (3, 2, 1)]
+    made = [aged(cli, days, "head -c 300000 /dev/zero") for days in (3, 2, 1)]
     before = cli.ok("gc", "--dry-run")
     assert (before["used_jobs"], before["bounds"]["max_jobs"], before["bounds"]["max_bytes"]) == (3, None, None)
     assert 900_000 < before["used_bytes"] < 1_200_000
     job = _collected(cli, root, place, max_bytes="900000")
-    assert _ids(root) == {*made[1:], job}
+    assert job_ids(root) == {*made[1:], job}
     assert cli.ok("gc", "--dry-run")["used_bytes"] <= 900_000
 
 
 def test_what_a_running_job_takes_counts_and_finished_ones_go_for_it(
     cli: Cli, root: Path, place: Path, work: Path, sweep: Callable[..., int]
 ) -> None:
-    old = _aged(cli, root, 2, "head -c 300000 /dev/zero")
+    old = aged(cli, 2, "head -c 300000 /dev/zero")
     running = cli.ok("run", "--snapshot-after", "0", f"head -c 600000 /dev/zero; touch full; {GATE}")["job_id"]
     until((work / "full").exists)
     assert sweep(max_bytes=1_000_000) == 0
     assert sweep(max_bytes=700_000) == 1
-    assert _ids(root) == {running}
+    assert job_ids(root) == {running}
     assert sweep(max_bytes=0) == 0
     (work / "go").touch()
     assert cli.ok("wait", running)["exit_code"] == 0
-    assert old not in _ids(root)
+    assert old not in job_ids(root)
 
 
 def test_over_mcp_the_owners_bounds_hold_for_everybodys_jobs(
     raw_mcp: Callable[..., RawMcp], cli: Cli, root: Path
 ) -> None:
-    old = _aged(cli, root, 2)
+    old = aged(cli, 2)
     server = raw_mcp(env={"OUTLIVE_GC_MAX_JOBS": "1"})
     job = server.call("exec", command="true")["job_id"]
-    until(lambda: _ids(root) == {job}, what="the end of the job of another owner")
+    until(lambda: job_ids(root) == {job}, what="the end of the job of another owner")
     assert old != job
     found = server.call("process", action="gc", older_than="30d", dry_run=True)
     assert (found["automatic"], found["bounds"]["max_jobs"], found["used_jobs"]) == (True, 1, 1)
 
 
 def test_it_can_be_left_to_the_verb(cli: Cli, root: Path, place: Path) -> None:
-    old = _aged(cli, root, 8)
+    old = aged(cli, 8)
     job = _collected(cli, root, place, older_than="7d", automatic="false")
-    assert _ids(root) == {old, job}
+    assert job_ids(root) == {old, job}
     assert cli.ok("gc", env={"OUTLIVE_GC_OLDER_THAN": "7d", "OUTLIVE_GC_AUTOMATIC": "no"})["deleted"] == 1
 
 
@@ -220,18 +178,18 @@ def test_a_job_that_runs_or_lingers_or_was_never_started_is_not_touched(
     state.pop("checksum")
     path.write_text(json.dumps(state | {"finished_at": "2020-01-01T00:00:00.000Z"}), encoding="utf-8")
     assert sweep(older_than_s=0, max_jobs=0, max_bytes=0) == 0
-    assert _ids(root) == {running, lingering, created}
+    assert job_ids(root) == {running, lingering, created}
     jobs.end()
 
 
 def test_what_ended_just_now_stays_for_whoever_reads_it(cli: Cli, root: Path, place: Path) -> None:
-    made = [_settled(cli) for _ in range(3)]
+    made = [settled(cli) for _ in range(3)]
     job = _collected(cli, root, place, older_than="0s", max_jobs="0", max_bytes="0")
-    assert _ids(root) == {*made, job}
+    assert job_ids(root) == {*made, job}
 
 
 def test_a_job_whose_end_is_still_to_be_told_stays(cli: Cli, root: Path, sweep: Callable[..., int], work: Path) -> None:
-    job = _aged(cli, root, 3, "--notify-file", str(work / "told"), "true")
+    job = aged(cli, 3, "--notify-file", str(work / "told"), "true")
     event = root / job / "completion_event.json"
     event.write_text(json.dumps(json.loads(event.read_bytes()) | {"delivered": False}), encoding="utf-8")
     assert sweep(max_jobs=0) == 0
@@ -241,17 +199,17 @@ def test_a_job_whose_end_is_still_to_be_told_stays(cli: Cli, root: Path, sweep: 
 
 
 def test_what_cannot_be_read_stays(cli: Cli, root: Path, sweep: Callable[..., int]) -> None:
-    damaged, newer = _aged(cli, root, 9), _aged(cli, root, 9)
+    damaged, newer = aged(cli, 9), aged(cli, 9)
     (root / damaged / "state.json").write_bytes(b"\0" * 100)
     path = root / newer / "state.json"
     path.write_text(json.dumps(json.loads(path.read_bytes()) | {"format": 99}), encoding="utf-8")
     assert sweep(older_than_s=0, max_jobs=0, max_bytes=0) == 0
-    assert _ids(root) == {damaged, newer}
+    assert job_ids(root) == {damaged, newer}
 
 
 def test_no_link_in_the_root_is_followed(cli: Cli, root: Path, place: Path, sweep: Callable[..., int]) -> None:
     precious = place / "precious"
-    old = _aged(cli, root, 9)
+    old = aged(cli, 9)
     (root / old).rename(precious)  # a whole, old job, elsewhere
     (root / old).symlink_to(precious)
     (root / f".gc-{old}-ABCDEF").symlink_to(precious)
@@ -269,13 +227,13 @@ def test_no_link_in_the_root_is_followed(cli: Cli, root: Path, place: Path, swee
 
 
 def test_a_link_in_the_place_of_the_stamp_or_of_the_root_stops_it(cli: Cli, root: Path, place: Path) -> None:
-    old = _aged(cli, root, 9)
+    old = aged(cli, 9)
     (place / "elsewhere").write_bytes(b"")
     (root / COLLECTED).symlink_to(place / "elsewhere")
     store = Store.existing(str(root))
     assert collect(store, Bounds(0, 0, 0)) == 0
     store.close()
-    assert (place / "elsewhere").read_bytes() == b"" and old in _ids(root)
+    assert (place / "elsewhere").read_bytes() == b"" and old in job_ids(root)
     (place / "link").symlink_to(root)
     with pytest.raises(OSError, match="link"):
         Store.existing(str(place / "link"))
@@ -286,16 +244,16 @@ def test_a_link_in_the_place_of_the_stamp_or_of_the_root_stops_it(cli: Cli, root
 
 def test_it_happens_at_most_so_often(cli: Cli, root: Path, store: Store) -> None:
     ages = Bounds(7 * DAY_S, None, None)
-    _aged(cli, root, 9)
+    aged(cli, 9)
     assert collect(store, ages) == 1
-    kept = _aged(cli, root, 9)
+    kept = aged(cli, 9)
     assert collect(store, ages) == 0, "not again so soon"
     for ago, bounds, deleted in (
         (due.EVERY_S + 1, ages, 0),
         (due.EVERY_S - 30, Bounds(None, 0, None), 0),
         (due.AGE_EVERY_S + 1, ages, 1),
     ):
-        assert kept in _ids(root)
+        assert kept in job_ids(root)
         os.utime(root / COLLECTED, (time.time() - ago,) * 2)
         assert collect(store, bounds) == deleted
     store.close()
@@ -305,11 +263,11 @@ def test_a_sweep_that_was_cut_short_goes_on_at_the_next_call(
     cli: Cli, root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ages = Bounds(7 * DAY_S, None, None)
-    made = {_aged(cli, root, days) for days in (9, 10, 11)}
+    made = {aged(cli, days) for days in (9, 10, 11)}
     monkeypatch.setattr(automatic, "GC_WORK_S", 0)
     assert collect(store, ages) == 0
     assert _is_time(store, ages)
-    assert _ids(root) == made
+    assert job_ids(root) == made
     monkeypatch.undo()
     assert collect(store, ages) == 3
     assert not _is_time(store, ages)
@@ -320,15 +278,15 @@ def test_a_clock_that_jumps_after_a_sweep_was_cut_short_deletes_nothing(
     cli: Cli, root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ages = Bounds(7 * DAY_S, None, None)
-    _aged(cli, root, 9)
-    young = _aged(cli, root, 1)
+    aged(cli, 9)
+    young = aged(cli, 1)
     monkeypatch.setattr(automatic, "GC_WORK_S", 0)
     assert collect(store, ages) == 0
     monkeypatch.undo()
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 3650 * DAY_S)
     assert collect(store, ages) == 0
-    assert young in _ids(root)
+    assert young in job_ids(root)
     store.close()
 
 
@@ -336,7 +294,7 @@ def test_a_clock_that_jumped_ahead_deletes_nothing_at_its_first_look(
     cli: Cli, root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ages = Bounds(7 * DAY_S, None, None)
-    kept = _settled(cli)
+    kept = settled(cli)
     assert collect(store, ages) == 0
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 3650 * DAY_S)
@@ -344,23 +302,23 @@ def test_a_clock_that_jumped_ahead_deletes_nothing_at_its_first_look(
     os.utime(root / COLLECTED, (now + 3650 * DAY_S,) * 2)  # the kernel's clock did not jump with ours
     monkeypatch.setattr(time, "time", lambda: now)  # it was put right, within the hour
     assert collect(store, ages) == 0
-    assert _ids(root) == {kept}
+    assert job_ids(root) == {kept}
     assert abs((root / COLLECTED).stat().st_mtime - now) < 600, "a time that is yet to come does not hold it up"
     store.close()
 
 
 def test_while_one_collects_nobody_else_does(cli: Cli, root: Path, store: Store) -> None:
-    old = _aged(cli, root, 9)
+    old = aged(cli, 9)
     with (root / COLLECTED).open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert collect(store, Bounds(0, None, None)) == 0
-        assert old in _ids(root)
+        assert old in job_ids(root)
     assert collect(store, Bounds(0, None, None)) == 1
     store.close()
 
 
 def test_ends_and_calls_at_once_delete_each_job_once(cli: Cli, root: Path, place: Path) -> None:
-    old = [_aged(cli, root, 9) for _ in range(6)]
+    old = [aged(cli, 9) for _ in range(6)]
     env = {"OUTLIVE_GC_OLDER_THAN": "7d"}
     runs = [cli.spawn("run", "--wait", "true", env=env) for _ in range(4)]
     calls = [cli.spawn("gc", env=env) for _ in range(3)]
@@ -368,7 +326,7 @@ def test_ends_and_calls_at_once_delete_each_job_once(cli: Cli, root: Path, place
     assert all(answer["ok"] for answer in answers), answers
     assert processes.wait_gone(place, 20) == {}
     assert sum(answer["deleted"] for answer in answers[4:]) <= len(old)
-    assert _ids(root) == {answer["job_id"] for answer in answers[:4]}
+    assert job_ids(root) == {answer["job_id"] for answer in answers[:4]}
     assert not [name for name in os.listdir(root) if name.startswith(".gc")]
 
 
@@ -387,30 +345,30 @@ def test_a_root_that_cannot_be_written_is_left_alone(cli: Cli, root: Path, place
 def test_a_collector_that_dies_leaves_an_invisible_rest_that_the_next_one_deletes(
     cli: Cli, root: Path, place: Path, work: Path, point: str
 ) -> None:
-    old = [_aged(cli, root, 9) for _ in range(2)]
+    old = [aged(cli, 9) for _ in range(2)]
     env = {"OUTLIVE_GC_OLDER_THAN": "7d", fault_points.VARIABLE: point, fault_points.REPORT: str(work / "crashes")}
     job = cli.ok("run", "--wait", "echo whole; exit 3", env=env)["job_id"]
     until((work / "crashes").exists, what="the death")
     assert processes.wait_gone(place, 20) == {}
     assert (work / "crashes").read_text(encoding="utf-8").split() == [point]
-    assert len(_ids(root) & set(old)) == 1, "one of them has another name now"
+    assert len(job_ids(root) & set(old)) == 1, "one of them has another name now"
     assert [name for name in os.listdir(root) if name.startswith(".gc-")]
-    assert {one["job_id"] for one in cli.ok("list", "--all")["jobs"]} == _ids(root)
+    assert {one["job_id"] for one in cli.ok("list", "--all")["jobs"]} == job_ids(root)
     assert (cli.ok("status", job)["exit_code"], cli.ok("log", job)["output"]) == (3, "whole\n")
     other = _collected(cli, root, place, older_than="7d")
-    assert _ids(root) == {job, other}
+    assert job_ids(root) == {job, other}
     assert not [name for name in os.listdir(root) if name.startswith(".gc-")]
 
 
 def test_a_guardian_that_took_over_collects_too(cli: Cli, root: Path, place: Path, work: Path) -> None:
-    old = _aged(cli, root, 9)
+    old = aged(cli, 9)
     words = ("run", "--snapshot-after", "0", f"{GATE}; exit 4")
     job = cli.ok(*words, env={"OUTLIVE_GC_OLDER_THAN": "7d"})["job_id"]
     pair.end(pair.supervisor(job))
     (work / "go").touch()
     assert cli.ok("wait", job, "--timeout-ms", "20s")["exit_code"] == 4
     assert processes.wait_gone(place, 20) == {}
-    assert old not in _ids(root) and job in _ids(root)
+    assert old not in job_ids(root) and job in job_ids(root)
 
 
 # --- the choice ----------------------------------------------------------------------------------------------------

@@ -12,12 +12,8 @@ import pytest
 from outlive import limits
 from support import pair
 from support.cli import Cli, Jobs, environment
+from support.jobs import background
 from support.wait import until
-
-
-def running(cli: Cli, *words: str) -> str:
-    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
-    return job
 
 
 def events(cli: Cli, job: str, kind: str | None = None) -> list[dict[str, Any]]:
@@ -39,7 +35,7 @@ def test_a_job_that_ran_has_a_start_and_an_end(cli: Cli) -> None:
 
 
 def test_signals_say_who_sent_them(cli: Cli) -> None:
-    job = running(cli, "trap '' TERM; echo on; while :; do sleep 0.1; done")
+    job = background(cli, "trap '' TERM; echo on; while :; do sleep 0.1; done")
     cli.ok("wait", job, "--until", "output")
     cli.ok("kill", job, "--signal", "WINCH", "--wait-ms", "0")
     cli.ok("kill", job, "--grace-ms", "300", env={"OUTLIVE_OWNER": "somebody"})
@@ -58,7 +54,7 @@ def test_a_time_out_is_a_signal_of_ours(cli: Cli) -> None:
 
 
 def test_prompts_sizes_and_what_is_left_behind_are_told(cli: Cli, jobs: Jobs) -> None:
-    job = running(
+    job = background(
         cli,
         "--pty",
         "printf 'name? '; read x; (trap '' HUP; touch up; exec sleep 60) & until [ -e up ]; do sleep 0.02; done; exit 0",
@@ -78,7 +74,7 @@ def test_prompts_sizes_and_what_is_left_behind_are_told(cli: Cli, jobs: Jobs) ->
 
 
 def test_a_cursor_neither_misses_nor_repeats(cli: Cli, jobs: Jobs) -> None:
-    job = running(cli, "--stdin", "open", "read a; read b")
+    job = background(cli, "--stdin", "open", "read a; read b")
     first = until(lambda: (found := cli.ok("events", job))["events"][1:] and found, what="a prompt")
     cli.ok("write", job, "--data", "1\n")
     again = until(
@@ -103,7 +99,7 @@ def test_a_part_says_how_to_go_on(cli: Cli) -> None:
 
 
 def test_follow_prints_one_object_a_line_until_the_job_is_over(cli: Cli, work: Path) -> None:
-    job = running(cli, "--watch", "hit", "until [ -e go ]; do sleep 0.02; done; echo a hit; exit 4")
+    job = background(cli, "--watch", "hit", "until [ -e go ]; do sleep 0.02; done; echo a hit; exit 4")
     with cli.spawn("events", job, "--follow") as follower:
         assert follower.stdout
         first = json.loads(follower.stdout.readline())
@@ -120,7 +116,7 @@ def test_follow_of_a_job_that_is_not_there_is_one_error_object(cli: Cli) -> None
 
 
 def test_follow_outlives_the_supervisor(cli: Cli, work: Path) -> None:
-    job = running(cli, "--watch", "hit", "until [ -e go ]; do sleep 0.02; done; echo a hit; exit 4")
+    job = background(cli, "--watch", "hit", "until [ -e go ]; do sleep 0.02; done; echo a hit; exit 4")
     with cli.spawn("events", job, "--follow") as follower:
         assert follower.stdout
         follower.stdout.readline()
@@ -133,7 +129,7 @@ def test_follow_outlives_the_supervisor(cli: Cli, work: Path) -> None:
 
 
 def test_an_end_that_nobody_saw_is_in_the_history_too(cli: Cli) -> None:
-    job = running(cli, "exec sleep 60")
+    job = background(cli, "exec sleep 60")
     pid = cli.ok("status", job)["pid"]
     pair.end(pair.guardian(job), pair.supervisor(job))
     pair.end(pid)
@@ -143,7 +139,7 @@ def test_an_end_that_nobody_saw_is_in_the_history_too(cli: Cli) -> None:
 
 
 def test_a_line_cut_off_by_a_kill_is_passed_over(cli: Cli, root: Path) -> None:
-    job = running(cli, "sleep 60")
+    job = background(cli, "sleep 60")
     until(lambda: events(cli, job, "started"), what="the first event")
     history = root / job / "events.ndjson"
     with history.open("ab") as file:
@@ -163,7 +159,7 @@ def test_files_that_are_too_long_are_cut_down_at_a_takeover_and_what_counts_goes
     watches = ({"pattern": "hit", "file": "hits"}, {"pattern": "ready", "once": True})
     flags = [word for watch in watches for word in ("--watch", json.dumps(watch))]
     wait = "until [ -e {} ]; do sleep 0.02; done"
-    job = running(cli, *flags, f"echo ready; {wait.format('go')}; echo ready; echo a hit; {wait.format('end')}")
+    job = background(cli, *flags, f"echo ready; {wait.format('go')}; echo ready; echo a hit; {wait.format('end')}")
     until(lambda: events(cli, job, "watch_hit"), what="the first hit")
     supervisor = pair.supervisor(job)
     hit = {
@@ -223,7 +219,7 @@ def test_bad_arguments_are_errors(cli: Cli, words: tuple[str, str]) -> None:
 
 
 def test_an_interrupt_ends_the_following_and_not_the_job(cli: Cli, jobs: Jobs) -> None:
-    job = running(cli, "sleep 60")
+    job = background(cli, "sleep 60")
     with cli.spawn("events", job, "--follow", env=environment(None)) as follower:
         assert follower.stdout
         follower.stdout.readline()

@@ -12,6 +12,7 @@ import pytest
 
 from support import processes
 from support.cli import OUTLIVE, Cli, Jobs
+from support.jobs import background
 from support.wait import until
 
 EVENT = {
@@ -37,11 +38,6 @@ def _events(path: Path, count: int = 1) -> list[dict[str, Any]]:
     events = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(events) == count
     return events
-
-
-def _running(cli: Cli, *words: str) -> str:
-    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
-    return job
 
 
 # --- what is told --------------------------------------------------------------------------------------------------
@@ -113,14 +109,14 @@ def test_every_outcome_is_told(cli: Cli, root: Path, work: Path, words: list[str
 
 
 def test_a_requested_end_is_told(cli: Cli, work: Path) -> None:
-    job = _running(cli, "--notify-file", "events", "sleep 60")
+    job = background(cli, "--notify-file", "events", "sleep 60")
     cli.ok("kill", job)
     (told,) = _events(work / "events")
     assert (told["state"], told["signal"], told["reason"]) == ("killed", "SIGTERM", "kill")
 
 
 def test_an_outcome_that_is_found_later_is_told_too(cli: Cli, root: Path, work: Path, place: Path) -> None:
-    job = _running(cli, "--notify-file", "events", "--notify-command", "cat > stdin", "echo up; exec sleep 60")
+    job = background(cli, "--notify-file", "events", "--notify-command", "cat > stdin", "echo up; exec sleep 60")
     cli.ok("wait", job, "--until", "output")
     # Stopped first, none of them sees another's end.
     pids = [*processes.of(place)]
@@ -246,7 +242,7 @@ def test_an_empty_sink_is_refused(cli: Cli, jobs: Jobs, words: list[str]) -> Non
 
 
 def test_a_sink_set_while_the_job_runs_is_told_its_end(cli: Cli, root: Path, work: Path) -> None:
-    job = _running(cli, "until [ -e go ]; do sleep 0.02; done; exit 5")
+    job = background(cli, "until [ -e go ]; do sleep 0.02; done; exit 5")
     found = cli.ok("notify", "set", job, "--command", "cat > told", "--file", "events")
     assert found["type"] == "notify_set"
     assert found["notification"] == {"notify_command": "cat > told", "notify_file": f"{work}/events"}

@@ -11,21 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.ids import id_time_ms
 from outlive.store.cleanup import automatic, due
 from outlive.store.cleanup.due import COLLECTED
 from outlive.store.cleanup.policy import GRACE_S, Bounds, Ended, Share, surplus
 from outlive.store.root import Store
 from support import pair, processes
 from support.cli import Cli, Jobs
+from support.jobs import DAY_S, UNASKED, job_ids, made_older, settled
 from support.mcp_client import RawMcp
 from support.mounts import Mounts
 from support.wait import until
 
-DAY_S, HOUR_S = 86_400.0, 3_600.0
+HOUR_S = 3_600.0
 SHARE = Bounds(None, None, None, 10)
 MIB = 1 << 20
-UNASKED = {"OUTLIVE_GC_AUTOMATIC": "false"}  # the test itself has the jobs deleted
 
 
 @pytest.fixture
@@ -38,25 +37,7 @@ def mounts(place: Path) -> Mounts:
 def _ended(cli: Cli, root: Path, seconds_ago: float, mib: float = 0) -> str:
     """Make a job that ended so long ago and left so much output."""
     words = ("head", "-c", str(int(mib * MIB)), "/dev/zero")
-    job: str = cli.ok("run", "--wait", "--max-bytes", "100", "--", *words, env=UNASKED)["job_id"]
-    until(lambda: not pair.is_supervised(root, job))
-    return _made_older(root, job, seconds_ago)
-
-
-def _made_older(root: Path, job: str, seconds_ago: float) -> str:
-    ms = id_time_ms(job) - int(seconds_ago * 1000)
-    old = "".join("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[(ms >> shift) & 31] for shift in range(45, -5, -5)) + job[10:]
-    (root / job).rename(root / old)
-    path = root / old / "state.json"
-    state = json.loads(path.read_bytes())
-    state.pop("checksum", None)
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() - seconds_ago))
-    path.write_text(json.dumps(state | {"job_id": old, "finished_at": stamp}), encoding="utf-8")
-    return old
-
-
-def _ids(root: Path) -> set[str]:
-    return {name for name in os.listdir(root) if not name.startswith(".")}
+    return made_older(root, settled(cli, "--max-bytes", "100", "--", *words), seconds_ago)
 
 
 @pytest.fixture
@@ -136,7 +117,7 @@ def test_a_store_above_its_share_loses_old_jobs_until_it_is_below(
     jobs = [_ended(cli, root, days * DAY_S, 1) for days in (4, 3, 2)]
     assert collect(3.5) == 0
     assert collect(2.5) == 1
-    assert _ids(root) == set(jobs[1:])
+    assert job_ids(root) == set(jobs[1:])
 
 
 def test_what_was_deleted_is_told_to_callers_that_come_back(cli: Cli, root: Path, collect: Callable[..., int]) -> None:
@@ -192,7 +173,7 @@ def test_automatic_gc_is_in_the_audit_record(cli: Cli, root: Path, tmp_path: Pat
     job = _ended(cli, root, 3 * DAY_S)
     env = {"OUTLIVE_GC_MAX_PERCENT": "0.0000001", "OUTLIVE_AUDIT_TO": "file", "XDG_STATE_HOME": str(tmp_path)}
     cli.ok("run", "--wait", "true", env=env)
-    until(lambda: job not in _ids(root), what="the deletion")
+    until(lambda: job not in job_ids(root), what="the deletion")
 
     def entries() -> list[dict[str, object]]:
         return [one for one in cli.ok("audit", env=env)["entries"] if one["verb"] == "gc"]
@@ -213,8 +194,8 @@ def test_a_running_job_is_never_deleted_for_the_share(
     assert collect(2) == 1, (
         "what runs takes more than the share: the old one goes, and that of today is not lost for nothing"
     )
-    assert _ids(root) == {recent, running}
-    assert old not in _ids(root)
+    assert job_ids(root) == {recent, running}
+    assert old not in job_ids(root)
     jobs.end()
 
 
@@ -236,7 +217,7 @@ def test_two_processes_at_once_delete_each_job_once(cli: Cli, root: Path, monkey
         thread.start()
     for thread in threads:
         thread.join()
-    gone = set(made) - _ids(root)
+    gone = set(made) - job_ids(root)
     assert sum(counts) == len(gone) > 0
     assert gone == set(made[: len(gone)]), "the oldest ones"
     lines = [json.loads(line)["job_id"] for line in (root / ".deleted").read_bytes().splitlines()]
@@ -255,11 +236,11 @@ def test_over_mcp_a_job_whose_end_its_client_does_not_know_is_kept_longest(
     cli.ok("wait", job)
     until(lambda: not pair.is_supervised(root, job))
     [mark] = root.glob(f".owed/*/{job}")
-    unread = _made_older(root, job, 5 * DAY_S)
+    unread = made_older(root, job, 5 * DAY_S)
     mark.rename(mark.with_name(unread))
     told = _ended(cli, root, 2 * DAY_S, 1)
     assert collect(1.5) == 1
-    assert _ids(root) == {unread}, f"{told} ended later, but its caller has its answer"
+    assert job_ids(root) == {unread}, f"{told} ended later, but its caller has its answer"
 
 
 def test_the_end_of_a_job_on_a_small_file_system_makes_room(cli: Cli, mounts: Mounts) -> None:
@@ -267,8 +248,8 @@ def test_the_end_of_a_job_on_a_small_file_system_makes_room(cli: Cli, mounts: Mo
     old = _ended_in(cli, root, 3 * DAY_S, 2)
     recent = _ended_in(cli, root, HOUR_S, 1.5)
     cli.ok("--root", str(root), "run", "--wait", "true")
-    until(lambda: old not in _ids(root), what="the deletion of the oldest job")
-    assert recent in _ids(root)
+    until(lambda: old not in job_ids(root), what="the deletion of the oldest job")
+    assert recent in job_ids(root)
     assert cli.error("--root", str(root), "status", old, code="job_not_found")["details"]["bound"] == "max_percent"
 
 
@@ -288,7 +269,7 @@ def _ended_in(cli: Cli, root: Path, seconds_ago: float, mib: float) -> str:
     )
     job: str = cli.ok(*words, env=UNASKED)["job_id"]
     until(lambda: not pair.is_supervised(root, job))
-    return _made_older(root, job, seconds_ago)
+    return made_older(root, job, seconds_ago)
 
 
 def test_the_verb_keeps_to_the_share_too_and_a_flag_sets_it(cli: Cli, root: Path, place: Path) -> None:
@@ -301,7 +282,7 @@ def test_the_verb_keeps_to_the_share_too_and_a_flag_sets_it(cli: Cli, root: Path
     ]
     assert cli.ok("gc", "--max-percent", "0", env={"OUTLIVE_GC_MAX_PERCENT": percent})["deleted"] == 0
     assert cli.ok("gc", env={"OUTLIVE_GC_MAX_PERCENT": percent})["deleted"] == 1
-    assert _ids(root) == {old}
+    assert job_ids(root) == {old}
     assert "gc deleted it" in cli.error("status", older, code="job_not_found")["message"]
     assert "at most 100" in cli.error("list", code="config_error", env={"OUTLIVE_GC_MAX_PERCENT": "101"})["message"]
     assert processes.wait_gone(place, 20) == {}
@@ -362,7 +343,7 @@ def test_the_age_is_looked_at_in_time_though_the_store_was_measured_just_now(cli
     until((root / COLLECTED).exists, what="the first measurement")
     assert processes.wait_gone(place, 20) == {}
     cli.ok("run", "--wait", "true", env={"OUTLIVE_GC_OLDER_THAN": "7d"})
-    until(lambda: old not in _ids(root), what="the deletion")
+    until(lambda: old not in job_ids(root), what="the deletion")
 
 
 def test_a_stamp_of_an_earlier_version_is_read(cli: Cli, root: Path) -> None:

@@ -9,28 +9,16 @@ from typing import Any
 
 import pytest
 
-from support import pair
 from support.cli import Cli, Jobs
+from support.jobs import background, settled
 from support.tiers import first, only
 from support.wait import until
 
 NOBODY = "01ARZ3NDEKTSV4RRFFQ69G5FAV"  # a well-formed id of no job
 
 
-def _running(cli: Cli, *words: str) -> str:
-    job: str = cli.ok("run", "--snapshot-after", "0", *(words or ("sleep 60",)))["job_id"]
-    return job
-
-
 def _finished(cli: Cli, *words: str) -> str:
     job: str = cli.ok("run", *(words or ("echo out",)))["job_id"]
-    return job
-
-
-def _settled(cli: Cli, *words: str) -> str:
-    """A finished job whose supervisor is gone too: its files are ours to damage."""
-    job = _finished(cli, *words)
-    until(lambda: not pair.is_supervised(cli.root, job))
     return job
 
 
@@ -42,7 +30,7 @@ def _listed(cli: Cli, *words: str, **how: Any) -> list[str]:
 
 
 def test_status_of_a_running_job(cli: Cli, jobs: Jobs, work: Path) -> None:
-    job = _running(cli, "--tag", "t", "echo abc; echo de >&2; sleep 60")
+    job = background(cli, "--tag", "t", "echo abc; echo de >&2; sleep 60")
     status = until(lambda: (found := cli.ok("status", job))["next_seq"] == 7 and found)
     assert (status["state"], status["exit_code"], status["finished_at"]) == ("running", None, None)
     assert (status["stdout_bytes"], status["stderr_bytes"]) == (4, 3)
@@ -138,9 +126,9 @@ def test_a_link_in_the_place_of_a_job_is_no_job(cli: Cli, root: Path, place: Pat
 
 
 def test_running_jobs_come_first_and_then_the_newest(cli: Cli, jobs: Jobs) -> None:
-    first = _running(cli)
+    first = background(cli)
     done = [_finished(cli), _finished(cli)]
-    second = _running(cli)
+    second = background(cli)
     assert _listed(cli) == [second, first, done[1], done[0]]
     jobs.end()
 
@@ -199,7 +187,7 @@ def test_a_directory_that_is_gone_still_selects_its_jobs(cli: Cli, work: Path) -
 def test_jobs_are_selected_by_state(cli: Cli, jobs: Jobs) -> None:
     made = {
         "created": cli.ok("create", "true")["job_id"],
-        "running": _running(cli),
+        "running": background(cli),
         "exited": _finished(cli, "exit 1"),
         "killed": _finished(cli, "kill -9 $$"),
         "failed": _finished(cli, "no-such-program-at-all", "x"),
@@ -264,7 +252,7 @@ def test_tag_set_replaces_all_tags_and_none_clears_them(cli: Cli) -> None:
 
 
 def test_tag_set_has_an_underscore_form_and_works_in_every_state(cli: Cli, jobs: Jobs) -> None:
-    for job in (cli.ok("create", "true")["job_id"], _running(cli), _finished(cli)):
+    for job in (cli.ok("create", "true")["job_id"], background(cli), _finished(cli)):
         found = cli.ok("tag_set", job, "--tag", "t")
         assert (found["type"], found["job_id"]) == ("tag_set", job)
         assert cli.ok("tag-set", job, "--tag", "u")["tags"] == ["u"]
@@ -297,7 +285,7 @@ def _damage(root: Path, job: str, name: str, how: str) -> None:
 @pytest.mark.fault("F19")
 @pytest.mark.parametrize("how", first(2, DAMAGE))
 def test_a_damaged_state_is_said_and_the_job_is_still_listed_and_readable(cli: Cli, root: Path, how: str) -> None:
-    job = _settled(cli, "--tag", "t", "echo kept")
+    job = settled(cli, "--tag", "t", "echo kept")
     _damage(root, job, "state.json", how)
     status = cli.ok("status", job)
     assert (status["state"], status["exit_code"], status["tags"]) == ("unknown", None, ["t"])
@@ -318,7 +306,7 @@ def test_a_damaged_state_is_said_and_the_job_is_still_listed_and_readable(cli: C
 
 
 def test_a_missing_state_of_a_job_with_output_is_not_said_to_have_never_run(cli: Cli, root: Path) -> None:
-    job = _settled(cli, "echo kept")
+    job = settled(cli, "echo kept")
     (root / job / "state.json").unlink()
     status = cli.ok("status", job)
     assert (status["state"], status["reason"], status["exit_code"]) == ("failed", "lost", None)
@@ -328,7 +316,7 @@ def test_a_missing_state_of_a_job_with_output_is_not_said_to_have_never_run(cli:
 
 @pytest.mark.parametrize("how", only(lambda how: how in ("one bit", "missing"), [*DAMAGE, "missing"]))
 def test_a_damaged_definition_is_said_and_the_outcome_stays(cli: Cli, root: Path, how: str) -> None:
-    job = _settled(cli, "echo kept; exit 3")
+    job = settled(cli, "echo kept; exit 3")
     (root / job / "meta.json").unlink() if how == "missing" else _damage(root, job, "meta.json", how)
     status = cli.ok("status", job)
     assert (status["state"], status["exit_code"]) == ("exited", 3)
@@ -345,7 +333,7 @@ def test_a_damaged_definition_is_said_and_the_outcome_stays(cli: Cli, root: Path
 
 @pytest.mark.fault("F19")
 def test_a_running_job_whose_state_is_damaged_goes_on_and_ends_readable(cli: Cli, root: Path, work: Path) -> None:
-    job = _running(cli, "echo up; until [ -e go ]; do sleep 0.02; done; exit 8")
+    job = background(cli, "echo up; until [ -e go ]; do sleep 0.02; done; exit 8")
     until(lambda: cli.ok("status", job)["stdout_bytes"])
     _damage(root, job, "state.json", "zero-filled")
     status = cli.ok("status", job)
@@ -356,7 +344,7 @@ def test_a_running_job_whose_state_is_damaged_goes_on_and_ends_readable(cli: Cli
 
 
 def test_a_running_job_whose_state_is_damaged_can_be_ended(cli: Cli, root: Path, place: Path) -> None:
-    job = _running(cli, "echo up; sleep 60")
+    job = background(cli, "echo up; sleep 60")
     until(lambda: cli.ok("status", job)["stdout_bytes"])
     _damage(root, job, "state.json", "truncated")
     killed = cli.ok("kill", job)
@@ -373,7 +361,7 @@ def _rewritten(root: Path, job: str, name: str, **changes: Any) -> None:
 @pytest.mark.fault("F13")
 @pytest.mark.parametrize("name", ["state.json", "meta.json"])
 def test_a_newer_format_is_an_error_that_says_so_and_is_never_changed(cli: Cli, root: Path, name: str) -> None:
-    job, plain = _settled(cli), _settled(cli)
+    job, plain = settled(cli), settled(cli)
     _rewritten(root, job, name, format=999)
     before = (root / job / name).read_bytes()
     error = cli.error("status", job, code="io_error", status=1)
@@ -389,7 +377,7 @@ def test_a_newer_format_is_an_error_that_says_so_and_is_never_changed(cli: Cli, 
 
 @pytest.mark.parametrize("value", first(1, ["2", None]))
 def test_a_format_that_is_no_number_is_damage(cli: Cli, root: Path, value: Any) -> None:
-    job = _settled(cli)
+    job = settled(cli)
     _rewritten(root, job, "state.json", format=value)
     status = cli.ok("status", job)
     assert (status["state"], status["damage"]) == ("unknown", "state.json: its format is not a number")
@@ -400,7 +388,7 @@ def test_a_format_that_is_no_number_is_damage(cli: Cli, root: Path, value: Any) 
 @pytest.mark.fault("F19", "S05")
 @pytest.mark.parametrize("changes", first(2, [{"state": "banana"}, {"exit_code": "zero"}, {"ending": 5}]))
 def test_json_that_makes_no_sense_is_damage_and_no_crash(cli: Cli, root: Path, changes: dict[str, Any]) -> None:
-    job = _settled(cli)
+    job = settled(cli)
     _rewritten(root, job, "state.json", **changes)
     assert cli.ok("status", job).get("damage")
     assert [one["job_id"] for one in cli.ok("list")["jobs"]] == [job]
@@ -408,7 +396,7 @@ def test_json_that_makes_no_sense_is_damage_and_no_crash(cli: Cli, root: Path, c
 
 @pytest.mark.fault("F13")
 def test_unknown_fields_of_a_newer_writer_are_no_damage(cli: Cli, root: Path) -> None:
-    job = _settled(cli, "exit 3")
+    job = settled(cli, "exit 3")
     _rewritten(root, job, "state.json", something_new=[1, 2])
     _rewritten(root, job, "meta.json", something_new={"a": 1})
     status = cli.ok("status", job)
@@ -424,7 +412,7 @@ TAKEN = {"stdout.log": "kept\n", "stderr.log": "too\n", "lock": ""}
 def test_a_missing_file_of_the_output_costs_what_was_in_it_which_every_answer_says(
     cli: Cli, root: Path, name: str
 ) -> None:
-    job = _settled(cli, "echo kept; echo too >&2; exit 3")
+    job = settled(cli, "echo kept; echo too >&2; exit 3")
     whole, taken = cli.ok("log", job)["output"], TAKEN[name]
     (root / job / name).unlink()
     for verb in ("status", "poll", "log", "tail", "wait"):
@@ -443,7 +431,7 @@ def test_a_missing_file_of_the_output_costs_what_was_in_it_which_every_answer_sa
 def test_output_whose_order_is_not_recorded_any_more_is_an_error_and_the_job_can_be_removed(
     cli: Cli, root: Path
 ) -> None:
-    job = _settled(cli, "echo kept; echo too >&2")
+    job = settled(cli, "echo kept; echo too >&2")
     (root / job / "order").unlink()
     for verb in ("status", "poll", "log", "tail", "wait"):
         error = cli.error(verb, job, code="io_error", status=1)
@@ -455,7 +443,7 @@ def test_output_whose_order_is_not_recorded_any_more_is_an_error_and_the_job_can
 
 
 def test_a_job_whose_state_is_a_link_is_not_read_through_it(cli: Cli, root: Path, place: Path) -> None:
-    job = _settled(cli)
+    job = settled(cli)
     (place / "outside").write_bytes((root / job / "state.json").read_bytes())
     (root / job / "state.json").unlink()
     (root / job / "state.json").symlink_to(place / "outside")

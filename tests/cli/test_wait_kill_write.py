@@ -14,6 +14,7 @@ import pytest
 from support import processes
 from support.cli import Cli, Jobs, Text, one_object
 from support.commands import python
+from support.jobs import background
 from support.wait import until
 
 NOBODY = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -28,16 +29,11 @@ def _started(cli: Cli, *words: str) -> str:
     return job
 
 
-def _running(cli: Cli, *words: str) -> str:
-    job: str = cli.ok("run", "--snapshot-after", "0", *(words or ("sleep 60",)))["job_id"]
-    return job
-
-
 # --- wait ----------------------------------------------------------------------------------------------------------
 
 
 def test_wait_answers_when_the_job_ends_and_tells_how(cli: Cli) -> None:
-    job = _running(cli, "echo out; sleep 0.2; exit 7")
+    job = background(cli, "echo out; sleep 0.2; exit 7")
     answer = cli.run("wait", "--poll-ms", "20", job)
     assert answer.status == 0
     assert (answer["state"], answer["exit_code"], answer["reason"]) == ("exited", 7, "exit")
@@ -76,12 +72,12 @@ def test_wait_until_output_is_woken_by_the_first_byte_after_the_cursor(cli: Cli,
 
 
 def test_wait_until_output_ends_with_a_job_that_puts_nothing_out(cli: Cli) -> None:
-    found = cli.ok("wait", _running(cli, "sleep 0.1"), "--until", "output")
+    found = cli.ok("wait", background(cli, "sleep 0.1"), "--until", "output")
     assert (found["timed_out"], found["fired"]["condition"], found["state"]) == (False, "exit", "exited")
 
 
 def test_of_several_jobs_the_first_to_end_decides(cli: Cli, jobs: Jobs) -> None:
-    slow, quick = _running(cli), _running(cli, "echo q; sleep 0.1; exit 5")
+    slow, quick = background(cli), background(cli, "echo q; sleep 0.1; exit 5")
     found = cli.ok("wait", slow, quick)
     assert (found["job_id"], found["exit_code"], found["output"]) == (quick, 5, "q\n")
     assert [(one["job_id"], one["state"], one["exit_code"]) for one in found["jobs"]] == [
@@ -93,12 +89,12 @@ def test_of_several_jobs_the_first_to_end_decides(cli: Cli, jobs: Jobs) -> None:
 
 
 def test_with_mode_all_every_job_must_end(cli: Cli, jobs: Jobs) -> None:
-    made = [_running(cli, f"sleep 0.{i}; exit {i}") for i in (1, 3, 2)]
+    made = [background(cli, f"sleep 0.{i}; exit {i}") for i in (1, 3, 2)]
     found = cli.ok("wait", *made, "--mode", "all")
     assert found["timed_out"] is False
     assert [one["exit_code"] for one in found["jobs"]] == [1, 3, 2]
     assert found["job_id"] in made
-    slow = _running(cli)
+    slow = background(cli)
     found = cli.ok("wait", "--mode", "all", made[0], slow, "--timeout-ms", "50")
     assert (found["timed_out"], found["job_id"], found["fired"]) == (True, slow, None)
     assert [one["fired"] is None for one in found["jobs"]] == [False, True]
@@ -122,7 +118,7 @@ def test_what_cannot_be_waited_for_is_refused(cli: Cli) -> None:
 
 
 def test_a_wait_ends_when_its_job_is_removed(cli: Cli) -> None:
-    job = _running(cli)
+    job = background(cli)
     with cli.spawn("wait", job) as call:
         until(lambda: any("wait" in processes.command_line(pid) for pid in processes.descendants(os.getpid())))
         cli.ok("remove", job)
@@ -131,7 +127,7 @@ def test_a_wait_ends_when_its_job_is_removed(cli: Cli) -> None:
 
 
 def test_many_waits_for_one_job_are_all_answered(cli: Cli, work: Path) -> None:
-    job = _running(cli, "until [ -e go ]; do sleep 0.02; done; exit 3")
+    job = background(cli, "until [ -e go ]; do sleep 0.02; done; exit 3")
     calls = [cli.spawn("wait", job) for _ in range(5)]
     (work / "go").touch()
     answers = [one_object(Text(0, call.communicate(timeout=60)[0].decode(), "")) for call in calls]
@@ -142,7 +138,7 @@ def test_many_waits_for_one_job_are_all_answered(cli: Cli, work: Path) -> None:
 
 
 def test_kill_ends_a_job_by_term_and_says_who_asked(cli: Cli) -> None:
-    job = _running(cli)
+    job = background(cli)
     killed = cli.ok("kill", job)
     assert (killed["state"], killed["reason"], killed["signal"]) == ("killed", "kill", "SIGTERM")
     assert (killed["exit_code"], killed["survivors"], killed["ended_by"]) == (None, [], "cli")
@@ -258,7 +254,7 @@ def test_signals_are_named_in_every_way_and_shown_in_one(cli: Cli, name: str, sh
 
 
 def test_an_unknown_signal_is_refused_and_names_the_nearest(cli: Cli, jobs: Jobs) -> None:
-    job = _running(cli)
+    job = background(cli)
     meant = {
         "SIGTREM": "TERM",
         "KIL": "KILL",
@@ -346,7 +342,7 @@ def test_kills_at_once_all_get_an_answer(cli: Cli) -> None:
 
 
 def test_killing_one_job_leaves_the_others_alone(cli: Cli, jobs: Jobs) -> None:
-    first, second = _running(cli), _running(cli)
+    first, second = background(cli), background(cli)
     cli.ok("kill", first)
     assert cli.ok("status", second)["state"] == "running"
     jobs.end()
@@ -366,7 +362,7 @@ def test_a_position_beyond_the_end_of_the_output_is_told(cli: Cli) -> None:
 
 
 def test_data_arrives_as_it_is_and_eof_ends_the_input(cli: Cli) -> None:
-    job = _running(cli, "--stdin", "open", "cat; echo end")
+    job = background(cli, "--stdin", "open", "cat; echo end")
     assert cli.ok("write", job, "--data", "ä one\n")["bytes_written"] == 7
     until(lambda: cli.ok("poll", job)["output"] == "ä one\n")
     found = cli.ok("write", job, "--data", "two", "--eof")
@@ -385,14 +381,14 @@ def test_a_write_that_waits_answers_with_what_the_program_says_to_it(cli: Cli) -
 
 
 def test_eof_alone_ends_the_input(cli: Cli) -> None:
-    job = _running(cli, "--stdin", "open", "wc -c")
+    job = background(cli, "--stdin", "open", "wc -c")
     found = cli.ok("write", job, "--eof")
     assert (found["bytes_written"], found["stdin"]) == (0, "closed")
     assert cli.ok("wait", job)["output"] == "0\n"
 
 
 def test_after_eof_nothing_can_be_written(cli: Cli, jobs: Jobs) -> None:
-    job = _running(cli, "--stdin", "open", "cat; sleep 60")
+    job = background(cli, "--stdin", "open", "cat; sleep 60")
     cli.ok("write", job, "--data", "x", "--eof")
     cli.error("write", job, "--data", "y", code="stdin_closed", status=1)
     cli.error("write", job, "--eof", code="stdin_closed")
@@ -400,7 +396,7 @@ def test_after_eof_nothing_can_be_written(cli: Cli, jobs: Jobs) -> None:
 
 
 def test_a_closed_stdin_a_finished_and_a_created_job_take_no_data(cli: Cli, jobs: Jobs) -> None:
-    closed = _running(cli)
+    closed = background(cli)
     assert "open" in cli.error("write", closed, "--data", "x", code="stdin_closed")["hint"]
     ended = cli.ok("run", "--stdin", "open", "true")["job_id"]
     cli.error("write", ended, "--data", "x", code="stdin_closed")
@@ -419,7 +415,7 @@ def test_a_program_that_closed_its_stdin_takes_no_data(cli: Cli, jobs: Jobs) -> 
 
 
 def test_more_than_a_pipe_holds_is_written_whole(cli: Cli) -> None:
-    job = _running(cli, "--stdin", "open", "sha256sum")
+    job = background(cli, "--stdin", "open", "sha256sum")
     data = "0123456789abcdef" * 8000
     assert cli.ok("write", job, "--data", data)["bytes_written"] == len(data)
     assert cli.ok("write", job, "--data", data, "--eof")["bytes_written"] == len(data)
@@ -467,7 +463,7 @@ def test_kill_ends_a_job_whose_stdin_is_full_and_the_writer_is_told(cli: Cli) ->
 
 def test_a_job_that_ends_while_it_is_written_to_has_closed_its_stdin(cli: Cli) -> None:
     for _ in range(3):
-        job = _running(cli, "--stdin", "open", "exec sleep 60")
+        job = background(cli, "--stdin", "open", "exec sleep 60")
         with cli.spawn("kill", job) as call:
             answers = []
             while not answers or answers[-1]["ok"]:
@@ -477,7 +473,7 @@ def test_a_job_that_ends_while_it_is_written_to_has_closed_its_stdin(cli: Cli) -
 
 
 def test_writes_come_in_the_order_in_which_they_were_made(cli: Cli) -> None:
-    job = _running(cli, "--stdin", "open", *python("import sys; print(sys.stdin.read(), end='')"))
+    job = background(cli, "--stdin", "open", *python("import sys; print(sys.stdin.read(), end='')"))
     for number in range(6):
         cli.ok("write", job, "--data", f"{number}\n")
     cli.ok("write", job, "--eof")
@@ -485,7 +481,7 @@ def test_writes_come_in_the_order_in_which_they_were_made(cli: Cli) -> None:
 
 
 def test_nothing_can_be_written_as_a_write_of_nothing(cli: Cli, jobs: Jobs) -> None:
-    job = _running(cli, "--stdin", "open", "cat")
+    job = background(cli, "--stdin", "open", "cat")
     found = cli.ok("write", job)
     assert (found["bytes_written"], found["stdin"]) == (0, "open")
     jobs.end()

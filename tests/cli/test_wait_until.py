@@ -19,6 +19,7 @@ import pytest
 from support import pair
 from support.cli import Cli, Jobs
 from support.commands import PUT, in_order, python
+from support.jobs import background
 from support.wait import until
 
 LISTEN = """
@@ -26,11 +27,6 @@ import socket, sys, time
 with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as sock:
     time.sleep(60)
 """
-
-
-def running(cli: Cli, *words: str) -> str:
-    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
-    return job
 
 
 def wait(cli: Cli, job: str, *conditions: Any, **options: Any) -> dict[str, Any]:
@@ -51,7 +47,7 @@ def port() -> int:
 
 
 def test_a_match_before_the_call_counts(cli: Cli, jobs: Jobs) -> None:
-    job = running(cli, "echo Ready on port 80; echo more; exec sleep 60")
+    job = background(cli, "echo Ready on port 80; echo more; exec sleep 60")
     cli.ok("wait", job, "--until", "regex=more")
     fired = wait(cli, job, {"regex": r"^Ready on port (\d+)"}, "exit")["fired"]
     assert (fired["condition"], fired["match"], fired["line"]) == ("regex", "Ready on port 80", "Ready on port 80")
@@ -60,7 +56,7 @@ def test_a_match_before_the_call_counts(cli: Cli, jobs: Jobs) -> None:
 
 
 def test_a_match_is_looked_for_from_a_cursor_on(cli: Cli, work: Path) -> None:
-    job = running(cli, "echo hit 1; until [ -e go ]; do sleep 0.02; done; echo hit 2; exec sleep 60")
+    job = background(cli, "echo hit 1; until [ -e go ]; do sleep 0.02; done; echo hit 2; exec sleep 60")
     first = wait(cli, job, "regex=hit")
     timed_out = wait(cli, job, "regex=hit", since_seq=6, timeout_ms=100)
     assert (timed_out["timed_out"], timed_out["fired"], timed_out["state"]) == (True, None, "running")
@@ -73,7 +69,7 @@ def test_a_match_is_looked_for_from_a_cursor_on(cli: Cli, work: Path) -> None:
 
 def test_lines_are_seen_across_pieces_and_without_their_newline(cli: Cli) -> None:
     pieces = ("lis", "ten", "ing on 8", "0\nlogin: ")
-    job = running(cli, *python(f"{PUT}\nfor piece in {pieces!r}: put(1, piece.encode())\ntime.sleep(60)"))
+    job = background(cli, *python(f"{PUT}\nfor piece in {pieces!r}: put(1, piece.encode())\ntime.sleep(60)"))
     assert wait(cli, job, "regex=^listening on 80$")["fired"]["line"] == "listening on 80"
     assert wait(cli, job, "regex=login: $")["fired"]["match"] == "login: "
     cli.ok("kill", job)
@@ -91,19 +87,19 @@ def test_the_match_that_came_first_counts_whatever_stream_it_is_in(cli: Cli) -> 
 
 
 def test_an_exit_ends_a_wait_for_what_cannot_come_any_more(cli: Cli) -> None:
-    job = running(cli, "sleep 0.2; echo done; exit 3")
+    job = background(cli, "sleep 0.2; echo done; exit 3")
     answer = wait(cli, job, "regex=never")
     assert (answer["fired"]["condition"], answer["exit_code"], answer["timed_out"]) == ("exit", 3, False)
     assert "ended before regex" in answer["hint"]
 
 
 def test_the_last_words_of_a_job_match(cli: Cli) -> None:
-    job = running(cli, "sleep 0.2; printf 'the end'")
+    job = background(cli, "sleep 0.2; printf 'the end'")
     assert wait(cli, job, "regex=end$")["fired"]["condition"] == "regex"
 
 
 def test_a_wait_goes_on_when_the_supervisor_is_killed(cli: Cli, work: Path) -> None:
-    job = running(cli, "until [ -e go ]; do sleep 0.02; done; echo hit; exec sleep 60")
+    job = background(cli, "until [ -e go ]; do sleep 0.02; done; echo hit; exec sleep 60")
     with cli.spawn("wait", job, "--until", "regex=hit") as waiter:
         pair.end(pair.supervisor(job))
         (work / "go").touch()
@@ -122,7 +118,7 @@ def test_a_large_log_is_searched_to_its_end(cli: Cli) -> None:
 
 
 def test_silence(cli: Cli) -> None:
-    job = running(cli, "for i in 1 2 3 4 5; do echo $i; sleep 0.1; done; exec sleep 60")
+    job = background(cli, "for i in 1 2 3 4 5; do echo $i; sleep 0.1; done; exec sleep 60")
     fired = wait(cli, job, "idle=600ms")["fired"]
     assert fired["condition"] == "idle_ms"
     assert fired["idle_ms"] >= 600
@@ -134,7 +130,7 @@ def test_a_file_that_appears_or_changes(cli: Cli, work: Path) -> None:
     (work / "old").write_text("before")
     os.utime(work / "old", (1, 1))
     script = "until [ -e go ]; do sleep 0.02; done; mkdir -p a/b; echo x > a/b/new; until [ -e go2 ]; do sleep 0.02; done; echo y >> old; exec sleep 60"
-    job = running(cli, script)
+    job = background(cli, script)
     assert wait(cli, job, "file=a/b/new", timeout_ms=100)["timed_out"]
     (work / "go").touch()
     assert wait(cli, job, "file=a/b/new")["fired"] == {
@@ -150,7 +146,7 @@ def test_a_file_that_appears_or_changes(cli: Cli, work: Path) -> None:
 
 def test_a_file_that_was_there_before_has_to_change(cli: Cli, work: Path) -> None:
     (work / "old").write_text("before")
-    job = running(cli, "sleep 0.1; echo up; until [ -e go ]; do sleep 0.02; done; echo y >> old; exec sleep 60")
+    job = background(cli, "sleep 0.1; echo up; until [ -e go ]; do sleep 0.02; done; echo y >> old; exec sleep 60")
     cli.ok("wait", job, "--until", "output")
     with cli.spawn("wait", job, "--until", "file=old") as waiter:
         (work / "go").touch()
@@ -160,11 +156,11 @@ def test_a_file_that_was_there_before_has_to_change(cli: Cli, work: Path) -> Non
 
 
 def test_a_port_and_whose_it_is(cli: Cli, port: int) -> None:
-    job = running(cli, "--", "sh", "-c", f"sleep 0.2; exec {sys.executable} -c '{LISTEN}' {port}")
+    job = background(cli, "--", "sh", "-c", f"sleep 0.2; exec {sys.executable} -c '{LISTEN}' {port}")
     fired = wait(cli, job, {"port": port})["fired"]
     assert (fired["port"], fired["owned"], fired["address"]) == (port, True, "127.0.0.1")
     assert fired["pid"] == cli.ok("status", job)["pid"]
-    other = running(cli, "exec sleep 60")
+    other = background(cli, "exec sleep 60")
     foreign = wait(cli, other, f"port=localhost:{port}")
     assert (foreign["fired"]["owned"], foreign["fired"]["pid"]) == (False, None)
     assert "not one of this job" in foreign["hint"]
@@ -175,7 +171,7 @@ def test_a_port_and_whose_it_is(cli: Cli, port: int) -> None:
 
 def test_a_server_in_the_background_is_waited_for_after_its_starter_ended(cli: Cli, port: int, work: Path) -> None:
     script = f"(until [ -e go ]; do sleep 0.02; done; exec {sys.executable} -c '{LISTEN}' {port}) & exit 0"
-    job = running(cli, "--", "sh", "-c", script)
+    job = background(cli, "--", "sh", "-c", script)
     cli.ok("wait", job)
     with cli.spawn("wait", job, "--until", f"port={port}") as waiter:
         (work / "go").touch()
@@ -207,7 +203,7 @@ def web() -> Iterator[str]:
 
 
 def test_a_web_server_that_is_up(cli: Cli, web: str) -> None:
-    job = running(cli, "exec sleep 60")
+    job = background(cli, "exec sleep 60")
     down = wait(cli, job, f"http={web}/health", timeout_ms=300)
     assert down["timed_out"]
     assert "status 503" in down["hint"]
@@ -222,14 +218,14 @@ def test_a_web_server_that_is_up(cli: Cli, web: str) -> None:
 
 
 def test_any_of_several_conditions(cli: Cli, port: int) -> None:
-    job = running(cli, "sleep 0.1; echo ready; exec sleep 60")
+    job = background(cli, "sleep 0.1; echo ready; exec sleep 60")
     fired = wait(cli, job, "exit", f"port={port}", "file=never", "regex=ready", "idle_ms=60s")["fired"]
     assert fired["condition"] == "regex"
     cli.ok("kill", job)
 
 
 def test_all_of_several_jobs(cli: Cli, jobs: Jobs) -> None:
-    one, two = (running(cli, f"sleep 0.{n}; echo ready {n}; exec sleep 60") for n in (1, 3))
+    one, two = (background(cli, f"sleep 0.{n}; echo ready {n}; exec sleep 60") for n in (1, 3))
     answer = cli.ok("wait", one, two, "--until", "regex=ready", "--mode", "all")
     assert [job["fired"]["line"] for job in answer["jobs"]] == ["ready 1", "ready 2"] or [
         job["fired"]["line"] for job in answer["jobs"]
@@ -238,19 +234,19 @@ def test_all_of_several_jobs(cli: Cli, jobs: Jobs) -> None:
 
 
 def test_waiting_for_all_ends_when_one_fails(cli: Cli, jobs: Jobs) -> None:
-    good = running(cli, "echo ready; exec sleep 60")
-    slow = running(cli, "exec sleep 60")
-    bad = running(cli, "sleep 0.2; echo panic; exec sleep 60")
+    good = background(cli, "echo ready; exec sleep 60")
+    slow = background(cli, "exec sleep 60")
+    bad = background(cli, "sleep 0.2; echo panic; exec sleep 60")
     answer = cli.ok("wait", good, slow, bad, "--until", "regex=ready", "--until", "fail_regex=panic", "--mode", "all")
     assert (answer["job_id"], answer["fired"]["condition"]) == (bad, "fail_regex")
-    gone = running(cli, "sleep 0.2; exit 1")
+    gone = background(cli, "sleep 0.2; exit 1")
     answer = cli.ok("wait", good, slow, gone, "--until", "regex=ready", "--mode", "all")
     assert (answer["job_id"], answer["fired"]["condition"], answer["exit_code"]) == (gone, "exit", 1)
     jobs.end()
 
 
 def test_a_time_out_tells_what_there_is(cli: Cli) -> None:
-    job = running(cli, "echo so far; exec sleep 60")
+    job = background(cli, "echo so far; exec sleep 60")
     cli.ok("wait", job, "--until", "output")
     answer = wait(cli, job, "regex=never", timeout_ms=100)
     assert (answer["timed_out"], answer["fired"], answer["output"]) == (True, None, "so far\n")
@@ -269,7 +265,7 @@ def _ticks(pid: int) -> int:
 
 
 def test_a_wait_costs_no_cpu(cli: Cli, work: Path) -> None:
-    job = running(cli, "until [ -e go ]; do sleep 0.05; done; echo hit")
+    job = background(cli, "until [ -e go ]; do sleep 0.05; done; echo hit")
     with cli.spawn("wait", job, "--until", "regex=hit", "--until", "file=x") as waiter:
         until(lambda: _stat(waiter.pid)[0] == "S", what="the waiter sleeps")
         subprocess.run(["sleep", "0.5"], check=True)
@@ -326,7 +322,7 @@ def test_every_condition_that_the_help_shows_is_one(cli: Cli) -> None:
 
 
 def test_a_port_may_be_a_float_that_is_whole(cli: Cli, port: int) -> None:
-    job = running(cli, "exec sleep 60")
+    job = background(cli, "exec sleep 60")
     answer = wait(cli, job, json.dumps({"port": float(port)}), timeout_ms=0)
     assert (answer["timed_out"], answer["fired"]) == (True, None)
     cli.error("wait", job, "--until", '{"port":80.5}', code="invalid_argument")
@@ -341,7 +337,7 @@ def test_seventeen_conditions_are_too_many(cli: Cli) -> None:
 
 def test_a_job_that_is_removed_meanwhile(cli: Cli) -> None:
     cli.error("wait", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--until", "regex=x", code="job_not_found")
-    job = running(cli, "echo up; exec sleep 60")
+    job = background(cli, "echo up; exec sleep 60")
     cli.ok("wait", job, "--until", "output")
     with cli.spawn("wait", job, "--until", "regex=never") as waiter:
         until(lambda: len(os.listdir(f"/proc/{waiter.pid}/fd")) > 6, what="the waiter is connected")

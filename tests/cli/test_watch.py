@@ -13,13 +13,9 @@ from outlive import limits
 from support import pair
 from support.cli import Cli, Jobs
 from support.commands import PUT, in_order, python
+from support.jobs import background
 from support.tiers import first
 from support.wait import until
-
-
-def running(cli: Cli, *words: str) -> str:
-    job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
-    return job
 
 
 def hits(cli: Cli, job: str, kind: str = "watch_hit") -> list[dict[str, Any]]:
@@ -69,7 +65,7 @@ def test_a_line_that_comes_in_pieces_is_one_line(cli: Cli) -> None:
 
 
 def test_a_prompt_without_newline_is_told_once(cli: Cli, work: Path) -> None:
-    job = running(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done; echo yes")
+    job = background(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done; echo yes")
     until(lambda: recorded(cli, job), what="the prompt")
     (work / "go").touch()
     over(cli, job)
@@ -78,7 +74,7 @@ def test_a_prompt_without_newline_is_told_once(cli: Cli, work: Path) -> None:
 
 def test_a_progress_line_that_never_rests_is_told_of_while_it_goes_on(cli: Cli, work: Path) -> None:
     script = "printf '\\rERROR 1'; until [ -e go ]; do printf '\\rstep'; sleep 0.05; done; printf '\\r\\nERROR 2\\r\\n'"
-    job = running(cli, "--watch", "ERROR", "--watch", "^$", script)
+    job = background(cli, "--watch", "ERROR", "--watch", "^$", script)
     until(lambda: recorded(cli, job), what="the hit in a line that goes on")
     (work / "go").touch()
     over(cli, job)
@@ -89,7 +85,7 @@ def test_a_progress_line_that_never_rests_is_told_of_while_it_goes_on(cli: Cli, 
 
 
 def test_a_prompt_that_is_told_once_costs_the_job_no_supervisor(cli: Cli, work: Path) -> None:
-    job = running(
+    job = background(
         cli, "--watch-once", "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done"
     )
     until(lambda: recorded(cli, job), what="the prompt")
@@ -104,7 +100,7 @@ def test_a_prompt_that_is_told_once_costs_the_job_no_supervisor(cli: Cli, work: 
 def test_a_watch_that_is_done_ends_no_other(cli: Cli, work: Path) -> None:
     watches = ({"pattern": "ready", "once": True}, {"pattern": "later", "stream": "stdout"})
     flags = [word for watch in watches for word in ("--watch", json.dumps(watch))]
-    job = running(cli, *flags, "echo before >&2; echo ready; until [ -e go ]; do sleep 0.02; done; echo later")
+    job = background(cli, *flags, "echo before >&2; echo ready; until [ -e go ]; do sleep 0.02; done; echo later")
     until(lambda: recorded(cli, job), what="the first hit")
     (work / "go").touch()
     over(cli, job)
@@ -213,7 +209,7 @@ def test_the_history_of_a_flood_is_capped_and_its_file_has_every_line(cli: Cli, 
 def test_the_output_match_of_agent_exec_fires_on_every_line(cli: Cli, root: Path, work: Path) -> None:
     """More lines than may wait: the search waits for the commands."""
     count = limits.SINK_QUEUE * 2
-    job = running(cli, f"until [ -e go ]; do sleep 0.02; done; seq -f 'ERROR %g' {count}")
+    job = background(cli, f"until [ -e go ]; do sleep 0.02; done; seq -f 'ERROR %g' {count}")
     cli.ok("notify", "set", job, "--output-pattern", "ERROR", "--output-command", "cat >> matches")
     (work / "go").touch()
     over(cli, job)
@@ -224,7 +220,7 @@ def test_the_output_match_of_agent_exec_fires_on_every_line(cli: Cli, root: Path
 
 def test_a_watch_that_is_removed_runs_no_command_that_still_waits(cli: Cli, root: Path, work: Path) -> None:
     command = "cat >> told; until [ -e go ]; do sleep 0.02; done"
-    job = running(cli, "--watch", "hit", "--watch-command", command, f"seq -f 'hit %g' {limits.SINK_QUEUE * 3}")
+    job = background(cli, "--watch", "hit", "--watch-command", command, f"seq -f 'hit %g' {limits.SINK_QUEUE * 3}")
     cli.ok("wait", job)
     until(lambda: told_lines(work / "told"), what="the first command")
     cli.ok("notify", "set", job, "--remove-watch", "hit")
@@ -237,7 +233,7 @@ def test_a_watch_that_is_removed_runs_no_command_that_still_waits(cli: Cli, root
 
 
 def test_a_match_without_a_sink_is_recorded_and_not_called_delivered(cli: Cli, root: Path, work: Path) -> None:
-    job = running(cli, "until [ -e go ]; do sleep 0.02; done; echo ERROR; echo ERROR")
+    job = background(cli, "until [ -e go ]; do sleep 0.02; done; echo ERROR; echo ERROR")
     cli.ok("notify", "set", job, "--output-pattern", "ERROR")
     (work / "go").touch()
     over(cli, job)
@@ -248,7 +244,7 @@ def test_a_match_without_a_sink_is_recorded_and_not_called_delivered(cli: Cli, r
 def test_a_takeover_in_a_flood_leaves_no_line_out(cli: Cli, root: Path, work: Path) -> None:
     """Each line reaches the file, and those that were recorded as delivered only once."""
     count = 2_000
-    job = running(cli, "--watch", "hit", "--watch-file", "hits", f"seq -f 'hit %g' {count}; exec sleep 60")
+    job = background(cli, "--watch", "hit", "--watch-file", "hits", f"seq -f 'hit %g' {count}; exec sleep 60")
     until(lambda: told_lines(work / "hits") > 300, what="some hits")
     pair.end(pair.supervisor(job))
     until(lambda: told_lines(work / "hits") >= count, 60, what="all hits")
@@ -262,7 +258,7 @@ def test_a_takeover_in_a_flood_leaves_no_line_out(cli: Cli, root: Path, work: Pa
 
 def test_a_takeover_runs_the_commands_that_waited(cli: Cli, work: Path) -> None:
     count = 40
-    job = running(cli, "--watch", "hit", "--watch-command", "cat >> told", f"seq -f 'hit %g' {count}; exec sleep 60")
+    job = background(cli, "--watch", "hit", "--watch-command", "cat >> told", f"seq -f 'hit %g' {count}; exec sleep 60")
     until(lambda: told_lines(work / "told") > 3, what="some commands")
     pair.end(pair.supervisor(job))
     until(lambda: told_lines(work / "told") >= count and not told_missing(work / "told", count), 60, what="all hits")
@@ -294,7 +290,7 @@ while not os.path.exists("go"):
 put(1, b"late hit\\n")
 put(2, b"other\\n")
 """
-    job = running(cli, *python(code))
+    job = background(cli, *python(code))
     cli.ok("wait", job, "--until", "output")
     answer = cli.ok("notify", "set", job, "--watch", "hit")
     assert [(watch["id"], watch["from_seq"]) for watch in answer["notification"]["watches"]] == [("w1", 10)]
@@ -308,7 +304,9 @@ put(2, b"other\\n")
 
 
 def test_a_watch_that_was_removed_tells_nothing(cli: Cli, work: Path) -> None:
-    job = running(cli, "--watch", "hit", "--watch", "oth", "until [ -e go ]; do sleep 0.02; done; echo hit; echo other")
+    job = background(
+        cli, "--watch", "hit", "--watch", "oth", "until [ -e go ]; do sleep 0.02; done; echo hit; echo other"
+    )
     left = cli.ok("notify", "set", job, "--remove-watch", "hit")["notification"]["watches"]
     assert [watch["id"] for watch in left] == ["w2"]
     cli.error("notify", "set", job, "--remove-watch", "w7", code="invalid_argument")
@@ -318,7 +316,7 @@ def test_a_watch_that_was_removed_tells_nothing(cli: Cli, work: Path) -> None:
 
 
 def test_the_output_match_of_agent_exec(cli: Cli, work: Path) -> None:
-    job = running(
+    job = background(
         cli, "echo ERROR old; until [ -e go ]; do sleep 0.02; done; echo an ERROR.; echo ERR >&2; echo ERROR 3"
     )
     cli.ok("wait", job, "--until", "output")
@@ -336,7 +334,7 @@ def test_the_output_match_of_agent_exec(cli: Cli, work: Path) -> None:
 
 
 def test_output_match_flags_keep_what_they_do_not_name(cli: Cli, jobs: Jobs) -> None:
-    job = running(cli, "sleep 60")
+    job = background(cli, "sleep 60")
     cli.error("notify", "set", job, "--output-file", "/tmp/x", code="invalid_argument")
     cli.ok("notify", "set", job, "--command", "true", "--output-pattern", "^ERR", "--output-match-type", "regex")
     stored = cli.ok("notify", "set", job, "--output-stream", "stderr")["notification"]
@@ -362,7 +360,7 @@ def test_a_finished_job_can_be_set_and_nothing_runs(cli: Cli, work: Path) -> Non
 
 def test_a_takeover_neither_misses_nor_repeats_a_hit(cli: Cli, work: Path) -> None:
     script = "i=0; until [ -e go ]; do i=$((i+1)); echo line $i; sleep 0.01; done; echo $i > count"
-    job = running(cli, "--watch", json.dumps({"pattern": "line .*0$", "file": "hits"}), script)
+    job = background(cli, "--watch", json.dumps({"pattern": "line .*0$", "file": "hits"}), script)
     for _ in range(3):
         seen = len(hits(cli, job))
         until(lambda seen=seen: len(hits(cli, job)) > seen, what="another hit")
@@ -381,7 +379,7 @@ def test_a_takeover_neither_misses_nor_repeats_a_hit(cli: Cli, work: Path) -> No
 
 
 def test_a_successor_looks_for_what_was_set_later(cli: Cli, work: Path) -> None:
-    job = running(cli, "--watch", "old", "until [ -e go ]; do sleep 0.02; done; echo old; echo new; exec sleep 60")
+    job = background(cli, "--watch", "old", "until [ -e go ]; do sleep 0.02; done; echo old; echo new; exec sleep 60")
     cli.ok("notify", "set", job, "--watch", "new", "--remove-watch", "old")
     pair.end(pair.supervisor(job))
     (work / "go").touch()
@@ -391,7 +389,7 @@ def test_a_successor_looks_for_what_was_set_later(cli: Cli, work: Path) -> None:
 
 
 def test_a_takeover_before_any_whole_line_tells_of_no_prompt_twice(cli: Cli, work: Path) -> None:
-    job = running(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done; echo yes")
+    job = background(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done; echo yes")
     until(lambda: recorded(cli, job), what="the prompt")
     pair.end(pair.supervisor(job))
     until(lambda: recorded(cli, job, "adopted"), what="the guardian took over")
@@ -403,7 +401,7 @@ def test_a_takeover_before_any_whole_line_tells_of_no_prompt_twice(cli: Cli, wor
 def test_a_job_that_is_adopted_where_re2_is_missing_goes_on_and_says_that_it_watches_no_more(
     cli: Cli, work: Path, place: Path
 ) -> None:
-    job = running(cli, "--watch", "ready", "echo up; until [ -e go ]; do sleep 0.02; done; echo ready; exit 7")
+    job = background(cli, "--watch", "ready", "echo up; until [ -e go ]; do sleep 0.02; done; echo ready; exit 7")
     cli.ok("wait", job, "--until", "output")
     (place / "missing").mkdir()
     (place / "missing" / "re2.py").write_text("raise ImportError('no RE2 here')")
@@ -419,7 +417,7 @@ def test_a_job_that_is_adopted_where_re2_is_missing_goes_on_and_says_that_it_wat
 
 
 def test_a_takeover_looks_for_what_was_set_last(cli: Cli, work: Path) -> None:
-    job = running(
+    job = background(
         cli,
         "--watch",
         "old",
@@ -440,7 +438,7 @@ def test_a_takeover_does_not_tell_what_was_suppressed_before(cli: Cli, root: Pat
     script = (
         "for i in $(seq 100); do printf 'hit %d %4000s\\n' $i x; done; touch all; until [ -e go ]; do sleep 0.02; done"
     )
-    job = running(cli, "--watch", "hit", "--watch-file", "hits", script)
+    job = background(cli, "--watch", "hit", "--watch-file", "hits", script)
     until((work / "all").exists, what="all lines")
     until(lambda: told_lines(work / "hits") >= 100, what="all hits")
     size = (root / job / "stdout.log").stat().st_size
@@ -455,7 +453,7 @@ def test_a_takeover_does_not_tell_what_was_suppressed_before(cli: Cli, root: Pat
 
 
 def test_removing_a_job_tells_of_no_hit_again(cli: Cli, work: Path) -> None:
-    job = running(cli, "--watch", "hit", "--watch-file", "hits", "echo a hit; sleep 60")
+    job = background(cli, "--watch", "hit", "--watch-file", "hits", "echo a hit; sleep 60")
     until(lambda: told(work / "hits"), what="the hit")
     cli.ok("remove", job)
     assert len(told(work / "hits")) == 1
@@ -463,7 +461,7 @@ def test_removing_a_job_tells_of_no_hit_again(cli: Cli, work: Path) -> None:
 
 def test_what_was_not_delivered_is_delivered_by_the_successor(cli: Cli, root: Path, work: Path) -> None:
     sink = "if [ -e second ]; then cat > got; else touch first; sleep 300; fi"
-    job = running(
+    job = background(
         cli,
         "--watch",
         json.dumps({"pattern": "hit", "command": sink}),
@@ -540,7 +538,7 @@ def test_a_sink_without_a_watch_is_an_error(cli: Cli, flag: str) -> None:
 def test_seventeen_watches_are_too_many(cli: Cli, jobs: Jobs) -> None:
     flags = [word for number in range(17) for word in ("--watch", f"p{number}")]
     cli.error("run", *flags, "true", code="invalid_argument")
-    job = running(cli, *flags[:32], "sleep 60")
+    job = background(cli, *flags[:32], "sleep 60")
     before = cli.ok("notify", "set", job)["notification"]
     cli.error("notify", "set", job, "--watch", "one more", code="invalid_argument")
     assert cli.ok("notify", "set", job)["notification"] == before

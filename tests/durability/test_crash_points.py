@@ -25,6 +25,7 @@ from outlive.store.root import Store
 from outlive.system import fault_points, fds, tree
 from support import pair
 from support.cli import Cli, Text, one_object
+from support.jobs import job_ids
 from support.mcp_client import RawMcp
 from support.systemd import Standin
 from support.tiers import first, only
@@ -69,10 +70,6 @@ def crashed(work: Path) -> list[str]:
     """Return the points at which a process died."""
     report = work / "crashes"
     return report.read_text(encoding="utf-8").split() if report.exists() else []
-
-
-def ids(root: Path) -> list[str]:
-    return [name for name in os.listdir(root) if not name.startswith(".")] if root.exists() else []
 
 
 def runs(work: Path) -> int:
@@ -130,7 +127,7 @@ def run(cli: Cli, raw_mcp: Callable[..., RawMcp], face: str) -> Callable[[dict[s
 
 def check_never_ran(cli: Cli, root: Path, work: Path) -> None:
     """No trace of a run, then or later; what is left can be seen and deleted."""
-    for job in ids(root):
+    for job in job_ids(root):
         until(lambda job=job: not pair.is_supervised(root, job), what="the end of its supervisor")
         for _ in range(2):
             found = cli.ok("status", job)
@@ -154,7 +151,7 @@ def check_whole(
     code: int | None = CODE,
 ) -> None:
     """One run, every line in its place, the code, one outcome in the history, everybody told; nothing left behind."""
-    (job,) = ids(root)
+    (job,) = job_ids(root)
     ended = cli.ok("wait", job, "--timeout-ms", "30s")
     if code is not None:
         assert (ended["state"], ended["exit_code"], ended["reason"]) == ("exited", code, "exit")
@@ -172,7 +169,7 @@ def check_whole(
     (listed,) = cli.ok("list", "--all")["jobs"]
     assert (listed["state"], listed["exit_code"]) == (ended["state"], ended["exit_code"])
     cli.ok("remove", job)
-    assert ids(root) == []
+    assert job_ids(root) == set()
 
 
 def check_output(cli: Cli, job: Path, last: str = "last\n") -> None:
@@ -343,7 +340,7 @@ def check_known(ended: dict[str, Any]) -> None:
 
 def check_adopted(cli: Cli, root: Path, work: Path) -> None:
     """It runs without a supervisor: the next reader finds it, and the end is known or said to be lost."""
-    (job,) = ids(root)
+    (job,) = job_ids(root)
     assert cli.ok("status", job)["state"] == "running"
     assert pair.is_supervised(root, job)
     (work / "go").touch()
@@ -394,7 +391,7 @@ def test_the_end_is_known_and_told_though_both_die_over_it(cli: Cli, root: Path,
     seen = point if point not in ("end_written", "end_reaped") else "takeover_recorded"  # its outcome is there already
     started = run_by_cli(cli, at(f"{point},{fault_points.SUCCESSOR}{seen}", work))
     assert started.answer is not None
-    (job,) = ids(root)
+    (job,) = job_ids(root)
     assert (started.answer["state"], started.answer["exit_code"]) == ("exited", CODE)
     # The caller that waits may be fast enough to find both dead, and to start a third that dies as well
     until(lambda: len(crashed(work)) >= 2, what="the end of both")

@@ -16,6 +16,7 @@ import pytest
 from support import pair, processes
 from support.cli import Cli, Jobs, Text, one_object
 from support.counting import CODE, Counting, counter
+from support.jobs import job_ids
 from support.mcp_client import RawMcp
 from support.tiers import first
 from support.wait import until
@@ -226,9 +227,9 @@ def test_a_supervisor_killed_while_it_starts_never_runs_a_command_twice_and_neve
     for turn in range(times):
         mark = work / f"ran{turn}"
         command = f"echo x >> {mark}; sleep 0.02; echo one; echo two >&2; exit 5"
-        before = set(_ids(root))
+        before = job_ids(root)
         with cli.spawn("run", "--snapshot-after", "0", command) as call:
-            job = until(lambda before=before: set(_ids(root)) - before, what="the job's directory").pop()
+            job = until(lambda before=before: job_ids(root) - before, what="the job's directory").pop()
             state = root / job / "state.json"
             with contextlib.suppress(ProcessLookupError, FileNotFoundError):
                 until(lambda state=state, call=call: state.exists() or call.poll() is not None, what="state.json")
@@ -247,10 +248,6 @@ def test_a_supervisor_killed_while_it_starts_never_runs_a_command_twice_and_neve
             assert (root / job / "stderr.log").read_bytes() == b"two\n"
         else:
             assert (found["reason"], runs) == ("lost", 0), f"turn {turn}: {found}"
-
-
-def _ids(root: Path) -> list[str]:
-    return [name for name in os.listdir(root) if not name.startswith(".")] if root.exists() else []
 
 
 # --- servers, nurseries and clients --------------------------------------------------------------------------------
@@ -296,7 +293,7 @@ def test_a_job_started_by_a_call_that_was_never_answered_goes_on(
     server = raw_mcp()
     server.call("process", action="list")
     server.begin_call("exec", command="echo begun; until [ -e go ]; do sleep 0.02; done; exit 9", yield_ms=40_000)
-    job = until(lambda: _ids(root), what="the job")[0]
+    job = until(lambda: job_ids(root), what="the job").pop()
     until((root / job / "stdout.log").read_bytes, what="its output")
     server.kill_tree()
     (work / "go").touch()
@@ -352,7 +349,7 @@ def _belongs(pid: int, job: str) -> bool:
 
 def test_a_killed_command_line_that_waited_leaves_its_job_alone(cli: Cli, root: Path, work: Path) -> None:
     with cli.spawn("run", "--wait", "--", *counter("c"), start_new_session=True) as call:
-        job = until(lambda: _ids(root), what="the job")[0]
+        job = until(lambda: job_ids(root), what="the job").pop()
         counting = Counting(cli, work, job, "c")
         counting.grows()
         for pid in [call.pid, *processes.descendants(call.pid)]:

@@ -14,6 +14,7 @@ import pytest
 from support import pair, processes
 from support.cli import OUTLIVE, Cli, Jobs, environment
 from support.commands import GATE
+from support.jobs import job_ids
 from support.mcp_client import RawMcp
 from support.systemd import Standin
 from support.wait import until
@@ -24,10 +25,6 @@ UNIFIED = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup")
 @pytest.fixture
 def systemd(place: Path) -> Standin:
     return Standin(place / "standin")
-
-
-def _ids(root: Path) -> list[str]:
-    return [name for name in os.listdir(root) if not name.startswith(".")] if root.exists() else []
 
 
 # --- how it is asked for -------------------------------------------------------------------------------------------
@@ -124,7 +121,7 @@ def test_a_scope_that_cannot_be_made_is_an_error_and_nothing_ran(
     systemd.acts(act)
     error = cli.error("run", "--systemd-scope", "touch ran", code="launch_failed", env=systemd.env)
     assert said in error["message"] and "--no-systemd-scope" in error["hint"]
-    assert _ids(root) == [] and os.listdir(root / ".live") == []
+    assert job_ids(root) == set() and os.listdir(root / ".live") == []
     assert not (work / "ran").exists()
     job_id = cli.ok("create", "--systemd-scope", "touch ran")["job_id"]
     cli.error("start", job_id, code="launch_failed", env=systemd.env)
@@ -140,7 +137,7 @@ def test_without_systemd_run_the_error_says_so(cli: Cli, root: Path, place: Path
         (place / "bin" / name).symlink_to(f"/bin/{name}")
     error = cli.error("run", "--systemd-scope", "touch x", code="launch_failed", env={"PATH": str(place / "bin")})
     assert "systemd-run cannot be run" in error["message"]
-    assert _ids(root) == []
+    assert job_ids(root) == set()
 
 
 def test_a_caller_that_gives_up_waiting_for_its_scope_leaves_nothing(
@@ -151,7 +148,7 @@ def test_a_caller_that_gives_up_waiting_for_its_scope_leaves_nothing(
         until(lambda: (work / "asked").exists() and processes.state(call.pid) == "S", what="a caller that waits")
         call.send_signal(2)
         assert call.wait(timeout=30) == 130
-    assert _ids(root) == []
+    assert job_ids(root) == set()
     (work / "go").touch()
     assert not (work / "ran").exists()
 

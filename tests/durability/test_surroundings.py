@@ -29,6 +29,7 @@ from outlive.system.tree import Member
 from support import pair, processes
 from support.cli import Cli, Jobs, Text, one_object
 from support.commands import GATE
+from support.jobs import job_ids
 from support.mcp_client import RawMcp
 from support.tiers import first, only
 from support.wait import until
@@ -36,10 +37,6 @@ from support.wait import until
 pytestmark = pytest.mark.real_start  # what a start meets in its surroundings
 
 SOURCE = Path(outlive.__file__).parent
-
-
-def _ids(root: Path) -> list[str]:
-    return [name for name in os.listdir(root) if not name.startswith(".")] if root.exists() else []
 
 
 # --- a supervisor that hangs ---------------------------------------------------------------------------------------
@@ -200,9 +197,9 @@ def test_a_member_that_cannot_be_killed_is_given_up_and_not_waited_for_for_ever(
 @pytest.mark.parametrize("times", first(1, [3, 8]))
 def test_a_kill_of_a_job_that_is_being_started_ends_it(cli: Cli, root: Path, times: int) -> None:
     for _ in range(times):
-        before = set(_ids(root))
+        before = job_ids(root)
         with cli.spawn("run", "--snapshot-after", "0", "sleep 60") as call:
-            (job_id,) = until(lambda before=before: set(_ids(root)) - before, what="the job's directory")
+            (job_id,) = until(lambda before=before: job_ids(root) - before, what="the job's directory")
             killed = cli.ok("kill", job_id, "--grace-ms", "0")
             stdout, _ = call.communicate(timeout=30)
         assert one_object(Text(call.returncode, stdout.decode(), ""))["ok"]
@@ -280,7 +277,7 @@ def test_a_process_that_cannot_be_made_is_an_error_and_nothing_is_half_started(
     )
     error = one_object(Text(done.returncode, done.stdout.decode(), done.stderr.decode()))["error"]
     assert (error["code"], error["details"]["errno"], error["retryable"]) == ("launch_failed", name, True)
-    assert _ids(root) == []
+    assert job_ids(root) == set()
     assert not [path for path in root.rglob("*") if path.is_file() and path.parent.name == ".live"]
     assert not (work / "ran").exists()
 
@@ -301,7 +298,7 @@ def test_too_few_open_files_are_an_error_or_enough_and_nothing_is_half_started(
         return
     if not found["ok"]:
         assert found["error"]["details"]["errno"] == "EMFILE"
-        for job_id in _ids(root):  # deleting it needed a file too many
+        for job_id in job_ids(root):  # deleting it needed a file too many
             left = cli.ok("status", job_id)
             assert (left["state"], left["reason"]) == ("failed", "launch")
     assert not (work / "ran").exists()

@@ -19,10 +19,10 @@ from outlive import limits
 from outlive.store.job_dir import CONTROL, IO
 from outlive.system import fds
 from support import pair
-from support.aged import aged
 from support.cli import Cli
 from support.commands import GATE
 from support.installed import Installed
+from support.jobs import aged
 from support.mcp_client import RawMcp
 from support.tiers import slow
 from support.wait import until
@@ -248,7 +248,7 @@ def test_a_fork_server_that_an_exception_ends_leaves_its_traceback(place: Path, 
 
 
 def test_a_collection_that_an_exception_ends_leaves_its_traceback(cli: Cli) -> None:
-    aged(cli)
+    aged(cli, 2000)
     env = {"OUTLIVE_CRASH_AT": "raise:delete_renamed", "OUTLIVE_GC_OLDER_THAN": "7d"}
     job = cli.ok("run", "--wait", "true", env=env)["job_id"]
     _reported(cli, job, "gc", "RuntimeError: the fault point delete_renamed")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from support import pair, processes, tasks_client
-from support.aged import aged as aged_job
 from support.cli import Cli
 from support.installed import Installed
+from support.jobs import aged as aged_job
 from support.mcp_client import RawMcp
 from support.serve import INITIALIZE, Served
 from support.tiers import first, slow
@@ -98,7 +98,7 @@ def test_a_job_goes_on_with_everything_that_it_was_asked_for(
     by = {"cli": cli, "server": server}[starter]
     job = _start(by, old, WORKER, watch=watch, quota_bytes=QUOTA, **sinks)
     _begun(server, job)
-    aged = aged_job(cli)
+    aged = aged_job(cli, 2000)
     old.change(change)
     _kill_supervisor(job, both)
     assert server.call("process", action="status", job_id=job)["state"] == "running"

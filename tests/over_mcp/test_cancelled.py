@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from support.cli import Cli
+from support.jobs import job_ids
 from support.mcp_client import McpSession, RawMcp
 from support.serve import HttpSession, Served
 from support.tiers import MODERN_FIRST
@@ -23,17 +24,13 @@ ENDS = {"OUTLIVE_EXEC_ON_CANCEL": "kill"}
 
 def begin(session: McpSession, root: Path, command: str, tool: str = "exec", **more: Any) -> tuple[Any, str]:
     """A call that starts a job and is not answered; the job runs when this returns."""
-    before = _ids(root)
+    before = job_ids(root)
     given = {"command": f"touch started; {command}", "yield_ms": 40_000} if tool == "exec" else {}
     Path("started").unlink(missing_ok=True)
     call = session.begin(tool, **given, **more)
     until(Path("started").exists, what="the command")
-    (job,) = _ids(root) - before if tool == "exec" else {more["job_id"]}
+    (job,) = job_ids(root) - before if tool == "exec" else {more["job_id"]}
     return call, job
-
-
-def _ids(root: Path) -> set[str]:
-    return {path.name for path in root.iterdir() if len(path.name) == 26} if root.exists() else set()
 
 
 def notices(session: McpSession, tool: str = "process") -> list[tuple[str, str, str]]:
@@ -87,7 +84,7 @@ def test_a_silent_success_of_a_cancelled_call_is_told_too(
     gated = "touch started; until [ -e go ]; do sleep 0.02; done"
     request = raw.begin_call("exec", command=gated, yield_ms=40_000)
     until(Path("started").exists, what="the command")
-    (job,) = _ids(root)
+    (job,) = job_ids(root)
     raw.cancel(request)
     raw.request("tools/list")  # read after it: a call that ends before it is cancelled is answered
     Path("go").touch()

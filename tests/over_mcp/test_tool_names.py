@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from support.jobs import job_ids
 from support.mcp_client import McpSession
-from support.tools import UNKNOWN, background, ids
+from support.tools import UNKNOWN, background
 
 Connect = Callable[..., McpSession]
 ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
@@ -118,7 +119,7 @@ def test_a_wrong_argument_is_a_failed_call_that_says_what_to_do_and_starts_nothi
             wrong.append(f"{tool} {arguments}: {told}, {answer.text!r}; wanted {code}, {field}, {word!r}")
         assert error.get("retryable") is False
     assert not wrong, "\n".join(wrong)
-    assert ids(root) == []
+    assert job_ids(root) == set()
     assert not (work / "ran").exists()
     assert mcp_session.ok("exec", command="echo fine")["output"] == "fine\n"
 

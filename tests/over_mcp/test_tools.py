@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -13,12 +12,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import MCPError
 
-from outlive.store.job_dir import JobDir
+from support import pair
 from support.cli import Cli, Jobs
 from support.commands import GATE
+from support.jobs import job_ids
 from support.mcp_client import McpRefusal, McpSession, RawMcp, ToolAnswer
 from support.tiers import MODERN_FIRST, first
-from support.tools import background, ended, ids, instructions
+from support.tools import background, ended, instructions
 from support.wait import until
 
 Connect = Callable[..., McpSession]
@@ -212,7 +212,7 @@ def test_a_running_job_with_the_same_dedupe_key_is_answered_instead_of_started_t
     again = mcp_session.call("exec", command=GATE, background=True, dedupe_key="server")
     assert (again["job_id"], again["deduplicated"]) == (first["job_id"], True)
     assert "already" in again.text
-    assert len(ids(root)) == 1
+    assert len(job_ids(root)) == 1
     assert mcp_session.ok("exec", command="true", dedupe_key="other")["job_id"] != first["job_id"]
     (work / "go").touch()
     ended(mcp_session, first["job_id"])
@@ -299,20 +299,15 @@ def test_every_action_that_starts_or_ends_jobs_answers_in_its_schema_and_in_pros
     assert act("remove", job_id=act("spawn", command="sleep 60")["job_id"])["type"] == "remove"
     _settled(root)
     dry = act("gc", older_than="0s", dry_run=True)
-    assert (dry["dry_run"], len(ids(root))) == (True, 2)
+    assert (dry["dry_run"], len(job_ids(root))) == (True, 2)
     assert act("gc", older_than="0s")["deleted"] == 2
-    assert ids(root) == []
+    assert job_ids(root) == set()
     assert act("list").text == act("list", all=True).text == "There is no job to list."
 
 
 def _settled(root: Path) -> None:
     """No supervisor is left: gc lets a job alone whose lock is held."""
-    until(lambda: not any(_is_held(root, job) for job in ids(root)), what="the supervisors' ends")
-
-
-def _is_held(root: Path, job: str) -> bool:
-    with JobDir(str(root), job, os.open(root / job, os.O_RDONLY | os.O_DIRECTORY)) as directory:
-        return directory.is_supervised()
+    until(lambda: not any(pair.is_supervised(root, job) for job in job_ids(root)), what="the supervisors' ends")
 
 
 @pytest.mark.parametrize("times", first(1, [3, 15]))
@@ -410,7 +405,7 @@ def test_list_and_gc_are_about_this_clients_own_jobs(
     _settled(root)
     found = session.ok("process", action="gc", older_than="0s")
     assert (found["deleted"], found["out_of_scope"]) == (1, 2)
-    assert set(ids(root)) == {theirs, shell}
+    assert job_ids(root) == {theirs, shell}
 
 
 # --- calls that end early, calls at the same time ------------------------------------------------------------------
@@ -422,7 +417,7 @@ def test_a_cancelled_or_timed_out_call_ends_and_its_job_goes_on(
 ) -> None:
     command = f"echo begun; {GATE}; echo done; exit 6"
     call = mcp_session.begin("exec", command=command, yield_ms=40_000)
-    job = until(lambda: ids(root), what="the job")[0]
+    job = until(lambda: job_ids(root), what="the job").pop()
     until((root / job / "stdout.log").read_bytes, what="its first output")
     call.cancel()
     assert mcp_session.ok("process", action="status", job_id=job)["state"] == "running"
@@ -434,7 +429,7 @@ def test_a_cancelled_or_timed_out_call_ends_and_its_job_goes_on(
     slow = {"command": GATE, "yield_ms": 40_000}
     with pytest.raises(MCPError):
         mcp_session.ask(lambda client: client.call_tool("exec", slow, read_timeout_seconds=0.3))
-    other = until(lambda: [one for one in ids(root) if one != job], what="the second job")[0]
+    other = until(lambda: [one for one in job_ids(root) if one != job], what="the second job")[0]
     assert mcp_session.ok("process", action="list")["jobs"][0]["state"] == "running"
     (work / "go").touch()
     found = ended(mcp_session, job)
@@ -482,7 +477,7 @@ def test_end_of_file_ends_the_server_at_once_with_a_wait_in_flight(
     job = server.call("exec", command="echo begun; sleep 60", background=True)["job_id"]
     server.begin_call("process", action="wait", job_id=job, timeout_ms=45_000)
     server.begin_call("exec", command="sleep 61", yield_ms=45_000)
-    until(lambda: len(ids(root)) == 2, what="the second job")
+    until(lambda: len(job_ids(root)) == 2, what="the second job")
     server.close_stdin()
     assert server.wait(timeout=15) == 0, "well before the wait would have ended"
     assert all(one["state"] == "running" for one in jobs.all())

@@ -13,9 +13,10 @@ from mcp import MCPError
 from outlive.mcp.tools.offer import process_verbs
 from support.cli import Cli, Jobs
 from support.commands import GATE
+from support.jobs import job_ids
 from support.mcp_client import McpSession
 from support.tiers import MODERN_FIRST
-from support.tools import UNKNOWN, ids, instructions
+from support.tools import UNKNOWN, instructions
 from support.wait import until
 
 Connect = Callable[..., McpSession]
@@ -48,7 +49,7 @@ def test_exec_alone_answers_at_the_end_and_names_no_other_tool(
     assert not {"yield_ms", "background"} & set(tools["exec"].input_schema["properties"])
     said = [tools["exec"].description or "", session.ask(instructions)]
     call = session.begin("exec", command=f"echo one; {GATE}; echo two; exit 3", background=True, yield_ms=0, yieldMs=1)
-    assert cli.ok("wait", *until(lambda: ids(root), what="the job"), "--until", "output")["state"] == "running"
+    assert cli.ok("wait", *until(lambda: job_ids(root), what="the job"), "--until", "output")["state"] == "running"
     assert not call.done()
     (work / "go").touch()
     found = call.result()

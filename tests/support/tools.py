@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 from support.mcp_client import McpSession
 
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-
-
-def ids(root: Path) -> list[str]:
-    return [name for name in os.listdir(root) if not name.startswith(".")] if root.exists() else []
 
 
 def background(session: McpSession, command: Any, **more: Any) -> str:

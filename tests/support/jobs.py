@@ -1,0 +1,53 @@
+"""Jobs as tests need them: running, over, or over for long."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+from ulid import ULID
+
+from support import pair
+from support.cli import Cli
+from support.wait import until
+
+DAY_S = 86_400.0
+UNASKED = {"OUTLIVE_GC_AUTOMATIC": "false"}  # no job deletes others at its end
+
+
+def job_ids(root: Path) -> set[str]:
+    return {name for name in os.listdir(root) if not name.startswith(".")} if root.exists() else set()
+
+
+def background(cli: Cli, *words: str) -> str:
+    """A job that is not waited for; without words it sleeps."""
+    job: str = cli.ok("run", "--snapshot-after", "0", *(words or ("sleep 60",)))["job_id"]
+    return job
+
+
+def settled(cli: Cli, *words: str) -> str:
+    """A finished job that no process holds any more."""
+    job: str = cli.ok("run", "--wait", *(words or ("true",)), env=UNASKED)["job_id"]
+    until(lambda: not pair.is_supervised(cli.root, job), what="the end of its supervisor")
+    return job
+
+
+def aged(cli: Cli, days: float, *words: str) -> str:
+    """A job that began and ended so long ago."""
+    return made_older(cli.root, settled(cli, *words), days * DAY_S)
+
+
+def made_older(root: Path, job: str, seconds_ago: float) -> str:
+    """Have a settled job be one that began and ended so long ago. Return its id, which tells the time too."""
+    then = time.time() - seconds_ago
+    # Not new_id: it counts up from the newest id that this process has made
+    old = str(ULID.from_timestamp(then))[:10] + job[10:]
+    (root / job).rename(root / old)
+    path = root / old / "state.json"
+    state = json.loads(path.read_bytes())
+    state.pop("checksum", None)
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(then))
+    path.write_text(json.dumps(state | {"job_id": old, "finished_at": stamp}), encoding="utf-8")
+    return old
