@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from outlive.jobs.permission import approval
+from outlive.jobs.permission import commands
 from outlive.system import fault_points
 from support.cli import OUTLIVE, Cli
 from support.mcp_client import McpSession
@@ -197,7 +197,7 @@ def test_a_restart_is_asked_about_again(cli: Cli, config: Path, work: Path) -> N
 @MODERN_FIRST
 def test_a_model_cannot_pile_up_questions(mcp_connect: Callable[..., McpSession], config: Path) -> None:
     session = mcp_connect()
-    asked = [session.begin("exec", command="touch made", yield_ms=0) for _ in range(approval.MOST_HELD + 1)]
+    asked = [session.begin("exec", command="touch made", yield_ms=0) for _ in range(commands.MOST_HELD + 1)]
     codes = [answer.result.get("error", {}).get("code") for answer in (call.result(60) for call in asked)]
     assert codes.count("denied") == 1
     for answer in (call.result(60) for call in asked):

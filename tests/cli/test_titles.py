@@ -74,13 +74,13 @@ def test_a_title_of_another_client_names_no_job_over_mcp(cli: Cli, shared_sessio
 
 
 def test_a_title_is_looked_for_among_so_many_jobs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from outlive.jobs import titles
+    from outlive.jobs import lookup
 
     looked: list[str] = []
-    monkeypatch.setattr(titles.lookup, "job_ids", lambda ctx: iter([f"{n}" for n in range(limits.TITLED_JOBS + 5)]))
-    monkeypatch.setattr(titles, "_may_have", lambda ctx, job, parts: bool(looked.append(job)))
+    monkeypatch.setattr(lookup, "job_ids", lambda ctx: iter([f"{n}" for n in range(limits.TITLED_JOBS + 5)]))
+    monkeypatch.setattr(lookup, "_may_have_title", lambda ctx, job, parts: bool(looked.append(job)))
     context: Any = type("Context", (), {"titles": {}, "warnings": []})()
-    assert titles.named(context, "web") is None
+    assert lookup._titled(context, "web") is None
     assert len(looked) == limits.TITLED_JOBS
 
 

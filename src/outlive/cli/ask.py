@@ -8,6 +8,7 @@ from outlive.cli import stdio
 from outlive.core.ids import short_id
 from outlive.jobs import adoption
 from outlive.jobs.permission import approval
+from outlive.jobs.permission.person import person, require_person
 from outlive.jobs.waiting import drive
 from outlive.render.plain_text import readable
 from outlive.store import approval as answers
@@ -37,9 +38,9 @@ def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
     stdio.note(_shown(found, name))
     if read_only:
         return found
-    approval.require_person()
+    require_person()
     said = _line("Run it? y: once, a: always here, n: no [y/a/n, Enter: later] ")
-    by = approval.person(_WAY)
+    by = person(_WAY)
     if said in ("y", "yes", "a", "always"):
         found = drive(approval.decide(ctx, job, answers.APPROVED, by=by))
         if said.startswith("a"):

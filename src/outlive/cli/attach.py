@@ -21,9 +21,9 @@ from outlive.core.records import FINISHED
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup, waiting
 from outlive.jobs.context import Context
-from outlive.jobs.control_client import ControlClient
+from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.interaction import keyboard, stdin
-from outlive.jobs.permission.approval import person
+from outlive.jobs.permission.person import person
 from outlive.launch.from_cli import Launcher
 from outlive.render.emulator import RESET
 from outlive.render.for_terminals import ForTerminals
@@ -284,4 +284,4 @@ class Session:
 
     def _resize(self, size: tuple[int, int]) -> None:
         with contextlib.suppress(OutliveError):  # it is ending
-            waiting.drive(stdin.ask(self._job, {"op": "resize", "cols": size[0], "rows": size[1]}))
+            waiting.drive(ask(self._job, {"op": "resize", "cols": size[0], "rows": size[1]}))

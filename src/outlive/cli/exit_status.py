@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 
-from outlive.cli.main import ERROR
 from outlive.errors import invalid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+_NOTHING_RAN = 1  # as of every call that failed
 
 
 def check_propagate(values: dict[str, Any], *, follow: bool) -> None:
@@ -28,7 +29,7 @@ def of_job(result: dict[str, Any]) -> int:
         return 128 + _signal_number(result["signal"])
     if result.get("reason") == "launch":  # sh(1): 127 not found, 126 found but not executable
         return 127 if result.get("errno") in ("ENOENT", errno.ENOENT) else 126
-    return ERROR
+    return _NOTHING_RAN
 
 
 def _signal_number(name: str) -> int:

@@ -219,7 +219,7 @@ class End:
         if found is None or self._job is None:
             return {"ok": True}
         with Output(self._job) as output:
-            usage = use.of_job(found, self._job, output)
+            usage = use.of_job(found, self._job, output, job_answer.used(found))
         return {"ok": True, "usage": usage, "descendants": job_answer.living(found, self._job)}
 
     # --- requests to the supervisor ---

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 
-from outlive.far.starting import home
 from outlive.sandbox import bubblewrap, view
 
 TYPE_CHECKING = False
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from outlive.store.root import Store
 
 
-def resolved(store: Store, asked: dict[str, Any] | None, cwd: str) -> dict[str, Any] | None:
+def resolved(store: Store, asked: dict[str, Any] | None, cwd: str, home: str) -> dict[str, Any] | None:
     """Return the sandbox of a job as it is stored; None for a job without.
 
     Writable are the configured directory of the host and what the configuration names, never the
@@ -29,7 +28,7 @@ def resolved(store: Store, asked: dict[str, Any] | None, cwd: str) -> dict[str, 
         network=asked["network"],
         settings=asked,
         workspace=os.path.expanduser(workdir) if workdir else None,
-        homes=[home()],
+        homes=[home],
         secret=[store.path],
         installed={bubblewrap.PROGRAM},
         bwrap=bubblewrap.find(None),

@@ -70,13 +70,13 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
     env = login_environment()
     ctx = context(store, env, wanted.owner)
     cwd = working_directory(ctx, os.path.expanduser(wanted.cwd))
-    from outlive.far import orphans, sandbox  # late: few jobs have a sandbox, and it needs this module
+    from outlive.far import orphans, sandbox  # late: few jobs have a sandbox
 
     definition: Definition = wanted.replace(
         cwd=cwd,
         root=store.path,
         shell=_shell(wanted.shell, env),
-        sandbox=sandbox.resolved(store, said.get("sandbox"), cwd),
+        sandbox=sandbox.resolved(store, said.get("sandbox"), cwd, home()),
     )
     data = said.get("stdin_data")
     stdin_data = None if data is None else data.encode("latin-1")

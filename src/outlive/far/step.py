@@ -55,7 +55,10 @@ def _used(root: str, job_id: str) -> dict[str, Any]:
     with JobDir.open(store, job_id) as job, Output(job) as output:
         found = inspect_job(store, job)
         found.elsewhere = False  # here are its processes
-        return {"usage": use.of_job(found, job, output), "descendants": job_answer.living(found, job)}
+        return {
+            "usage": use.of_job(found, job, output, job_answer.used(found)),
+            "descendants": job_answer.living(found, job),
+        }
 
 
 if __name__ == "__main__":

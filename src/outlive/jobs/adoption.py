@@ -23,9 +23,9 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
     """
     found = inspect.inspect_job(ctx.store, job)
     if found.definition.approval is not None and found.state.state == "created" and not _is_handed_over(found, job):
-        from outlive.jobs.permission import approval  # late: few jobs are asked about
+        from outlive.jobs.permission import pending  # late: few jobs are asked about
 
-        found = approval.settle(ctx, job)
+        found = pending.settle(ctx, job)
     if found.elsewhere:
         return _elsewhere(ctx, job, found)
     if (

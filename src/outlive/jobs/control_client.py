@@ -144,6 +144,35 @@ class ControlClient:
         self._hang_up()
 
 
+def ask(
+    job: JobDir, request: dict[str, Any], files: tuple[int, ...] = (), *, wait_s: float = 0.0, changes: str = ""
+) -> Waiting[dict[str, Any]]:
+    """Send a request with open `files` to a job's supervisor, and return its answer.
+
+    Wait `wait_s` seconds longer than the supervisor itself may take. `changes` says what may have
+    happened if the supervisor is killed meanwhile. Errors: io_error, and those that the supervisor
+    answers.
+    """
+    control = ControlClient(job, output=False)
+    deadline = time.monotonic() + wait_s + control.patience_s
+    try:
+        asked = control.request(request, files)
+        answer = (yield from control.answer(deadline)) if asked else None
+        if answer is None and asked and not control.connected and changes:
+            raise OutliveError(
+                "io_error",
+                f"the job's supervisor was killed during the {request['op']}; {changes}",
+                hint="Check with poll what arrived before you repeat it.",
+            )
+    finally:
+        control.close()
+    if answer is None:
+        raise unanswered(job)
+    if not answer["ok"]:
+        raise refused(answer)
+    return answer
+
+
 def _is_elsewhere(job: JobDir) -> bool:
     try:
         return is_elsewhere(job.read_meta(), job.read_state())

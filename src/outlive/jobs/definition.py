@@ -410,20 +410,10 @@ def notification(
     if file is not None:
         if not file.strip():
             raise invalid(fields[1], "the notification file is empty")
+        from outlive.jobs.watch_spec import sink_file  # late, as above
+
         found["notify_file"] = sink_file(ctx, file, fields[1])
     return found
-
-
-def sink_file(ctx: Context, given: str, field: str) -> str:
-    """Return the absolute path of a file that gets events. Errors: invalid_argument if it is inside
-    the job root."""
-    from outlive.store.root import is_inside
-
-    path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
-    if is_inside(path, ctx.store.path):
-        message = f"{argument(field)} {path} is inside the job root {ctx.store.path}, whose files are outlive's own"
-        raise invalid(field, message, hint="Name a file outside of it.")
-    return path
 
 
 def refuse_unstored(definition: Definition, env: dict[str, str]) -> None:

@@ -165,9 +165,9 @@ def advice(found: Inspection, job: JobDir, output: Output, answer: dict[str, Any
         return prompt.hint(found, answer)
     hint = None
     if found.definition.approval is not None:
-        from outlive.jobs.permission import approval
+        from outlive.jobs.permission import pending
 
-        hint = approval.hint(job, found)
+        hint = pending.hint(job, found)
     if hint is None and found.elsewhere:
         from outlive.jobs.diagnosis import elsewhere
 
@@ -218,7 +218,7 @@ def usage(found: Inspection, job: JobDir, output: Output) -> dict[str, Any] | No
         return None if found.state.usage is None else used(found)
     from outlive.jobs.diagnosis import use  # late: of a job that has ended no process is looked at
 
-    return use.of_job(found, job, output)
+    return use.of_job(found, job, output, used(found))
 
 
 def looked_elsewhere(found: Inspection, job: JobDir, verb: str) -> Waiting[dict[str, Any]]:

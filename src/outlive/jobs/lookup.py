@@ -5,12 +5,14 @@ Every other module goes through here, so the wall between callers holds.
 
 from __future__ import annotations
 
+import os
 from sys import intern
 
-from outlive.core.ids import is_id
-from outlive.errors import OutliveError, from_os
+from outlive import fastjson, limits
+from outlive.core.ids import is_id, short_id
+from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.store import atomic_file
-from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import META, JobDir
 from outlive.store.root import not_found
 
 TYPE_CHECKING = False
@@ -34,9 +36,7 @@ def open_job(ctx: Context, text: str) -> JobDir:
     except OutliveError as error:
         if error.code != "job_not_found" or is_id(text.strip().upper()):
             raise
-        from outlive.jobs import titles  # late: most jobs are named by their ids
-
-        job = titles.named(ctx, text)
+        job = _titled(ctx, text)
         if job is None:
             raise
         return job
@@ -65,9 +65,7 @@ def open_exactly(ctx: Context, text: str, verb: str, why: str) -> JobDir:
         return open_by_id(ctx, text)
     except OutliveError as error:
         if error.code == "job_not_found" and not is_id(text.strip().upper()):
-            from outlive.jobs import titles
-
-            titles.refuse(ctx, text, verb, why)
+            _refuse_title(ctx, text, verb, why)
         raise
 
 
@@ -122,6 +120,83 @@ def _is_inside(ctx: Context, job: JobDir) -> bool:
         return bool(job.read_meta().scope == ctx.wall)
     except (OSError, OutliveError):
         return False
+
+
+def _titled(ctx: Context, text: str) -> JobDir | None:
+    """Open the newest job with this title, and have the answer say which it is; None if there is
+    none among the newest jobs.
+
+    Over MCP only jobs of the caller's own name count: another client may call its jobs alike.
+    """
+    title = " ".join(text.split())
+    if not title or len(title) > limits.MAX_TITLE_CHARS:
+        return None
+    if title in ctx.titles:
+        return open_known(ctx, ctx.titles[title])
+    job = _newest_titled(ctx, title)
+    if job is not None:
+        ctx.titles[title] = job.job_id
+    return job
+
+
+def _refuse_title(ctx: Context, text: str, verb: str, why: str) -> None:
+    """Raise invalid_argument if a job has this title, for a verb that takes ids alone. The error
+    names the job."""
+    title = " ".join(text.split())
+    job = _newest_titled(ctx, title) if title and len(title) <= limits.MAX_TITLE_CHARS else None
+    if job is None:
+        return
+    job.close()
+    raise invalid(
+        "job",
+        f"{verb} takes an id, and {title!r} is a title: {why}",
+        hint=f"The newest job with this title is {short_id(job.job_id)}; if you mean it, pass that as {argument('job')}.",
+        candidates=[job.job_id],
+    )
+
+
+def _newest_titled(ctx: Context, title: str) -> JobDir | None:
+    # Both ways of writing it: a reader of other versions may escape what is not ASCII
+    parts = {
+        fastjson.dumps(title, ensure_ascii=escaped).encode("utf-8", "surrogateescape") for escaped in (True, False)
+    }
+    for count, job_id in enumerate(job_ids(ctx)):
+        if count == limits.TITLED_JOBS:
+            return None
+        if not _may_have_title(ctx, job_id, parts):
+            continue
+        try:
+            job = open_known(ctx, job_id)
+        except (OSError, OutliveError):  # removed meanwhile
+            continue
+        if _has_title(ctx, job, title):
+            return job
+        job.close()
+    return None
+
+
+def _may_have_title(ctx: Context, job_id: str, parts: set[bytes]) -> bool:
+    """Return whether the definition of a job holds one of these texts. Reading it as a record takes
+    eight times as long."""
+    try:
+        fd = atomic_file.open_regular(ctx.store.fd, f"{job_id}/{META}")
+    except OSError:
+        return False
+    try:
+        data = os.read(fd, limits.RECORD_BYTES)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return any(part in data for part in parts)
+
+
+def _has_title(ctx: Context, job: JobDir, title: str) -> bool:
+    try:
+        definition: Definition = job.read_meta()
+    except (OSError, OutliveError):
+        return False
+    return definition.title == title and (ctx.face == "cli" or definition.owner == ctx.owner)
 
 
 def change_meta(job: JobDir, change: Callable[[Definition], Definition]) -> Definition:

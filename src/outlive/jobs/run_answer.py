@@ -1,4 +1,6 @@
-"""The answer of run, start and restart: what a job is, what it printed, and what to do next."""
+"""Start a job, wait as the call asks, and answer: what the job is, what it printed, and what to do
+next. For run, start and restart.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +9,25 @@ import time
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.units import timestamp
-from outlive.jobs import job_answer
+from outlive.errors import OutliveError
+from outlive.jobs import adoption, job_answer, lookup, starting
+from outlive.jobs.control_client import ControlClient
 from outlive.render import window
 from outlive.store.output.merged import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any
 
+    from outlive.jobs.conditions.parse import Condition
     from outlive.jobs.context import Context
+    from outlive.jobs.definition import Plan
+    from outlive.jobs.permission.approval import Given
     from outlive.jobs.waiting import Waiting
     from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
+    from outlive.store.new_job import NewJob
 
 # The fields of `run_answer`, as the `result` of a verb names them.
 RUN = (
@@ -26,6 +35,194 @@ RUN = (
     "truncated gaps? alternate_screen? cursor? fired? timed_out? requested_ms? effective_ms? deduplicated? hint? "
     + job_answer.DESCRIBING
 )
+
+
+class Reply:
+    """When a start is answered and how much output the answer shows: `WAITING` and `SHOWN` of
+    verbs/shared_args.py."""
+
+    NAMES = (
+        "until",
+        "yield_ms",
+        "background",
+        "wait",
+        "follow",
+        "propagate",
+        "wait_poll_ms",
+        "tail_lines",
+        "max_bytes",
+        "raw",
+    )
+
+    def __init__(
+        self,
+        *,
+        yield_ms: int,
+        until: list[Any] | tuple[Any, ...] = (),
+        background: bool = False,
+        wait: bool = False,
+        follow: bool = False,
+        propagate: bool = False,
+        wait_poll_ms: int | None = None,
+        tail_lines: int = 0,
+        max_bytes: int | None = None,
+        raw: bool = False,
+    ) -> None:
+        self.began = time.monotonic()
+        self.conditions = _conditions(until, stop_at_prompts=not wait) if until else []
+        patience_ms = limits.BACKGROUND_LOOK_MS if background and not until else yield_ms
+        self.deadline = None if wait else self.began + patience_ms / 1000
+        self.show: dict[str, Any] = {"tail_lines": tail_lines, "max_bytes": max_bytes, "raw": raw}
+
+    def answer_now(self) -> None:
+        """Wait for nothing."""
+        self.conditions, self.deadline = [], time.monotonic()
+
+    @classmethod
+    def taken_from(cls, args: dict[str, Any]) -> Reply:
+        """Take the values out of the arguments of a call."""
+        return cls(**{name: args.pop(name) for name in cls.NAMES if name in args})
+
+
+def _conditions(until: Any, *, stop_at_prompts: bool) -> list[Condition]:
+    """Return the checked conditions, before anything is started. Errors: invalid_argument."""
+    from outlive.jobs.conditions import parse
+
+    found = parse.parsed(until)
+    asks = stop_at_prompts and all(one.name != "input" for one in found)
+    return [*found, parse.Condition("input")] if asks else found
+
+
+def run_job(ctx: Context, plan: Plan, reply: Reply) -> Waiting[dict[str, Any]]:
+    """Make and start a job, and answer when it has ended or `reply` is due."""
+    new = starting.make(ctx, plan, live=True)
+    return (yield from start_made(ctx, plan, new, reply))
+
+
+def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[dict[str, Any]]:
+    """Start a job whose directory is made, and answer.
+
+    If nothing could be run, the directory is deleted.
+    """
+    if plan.definition.approval is not None:
+        return (yield from _ask_and_answer(ctx, plan, new, reply))
+    sock: socket.socket | None = None
+    try:
+        assert new.locks is not None
+        sock = yield from starting.begin(ctx, plan, new.dir, new.locks)
+        from outlive.render import window  # noqa: F401 - what the answer needs, while the supervisor starts the command
+
+        yield from starting.started(new.dir, sock, new.locks)
+    except OutliveError as error:
+        ctx.note_unstarted(plan.definition.job_id, error)
+        if sock is not None:
+            sock.close()
+        new.discard()
+        ctx.job_id = None
+        raise
+    except BaseException as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
+        if sock is not None:
+            sock.close()
+        elif isinstance(error, GeneratorExit):  # while it waited for its scope: no supervisor has the job
+            new.discard()
+            ctx.job_id = None
+        new.close()
+        raise
+    job_dir = lookup.open_known(ctx, plan.definition.job_id)
+    new.close()
+    with job_dir as job:
+        return (yield from wait_and_answer(ctx, job, sock, reply, hint=plan.hint, told=True))
+
+
+def _ask_and_answer(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[dict[str, Any]]:
+    """Wait for the approval of a job that was just made, start it, and answer."""
+    from outlive.store import approval  # late, as below: few jobs are asked about
+
+    job = lookup.open_known(ctx, plan.definition.job_id)
+    holder = approval.hold(new.dir)  # before the locks go: from here on it holds the job's environment
+    new.close()
+    return (yield from ask_and_answer(ctx, plan, job, holder, reply))
+
+
+def ask_and_answer(ctx: Context, plan: Plan, job: JobDir, holder: int, reply: Reply) -> Waiting[dict[str, Any]]:
+    """Wait for the approval of a job, start it, and answer. Closes `job` and `holder`."""
+    from outlive.jobs.permission import approval
+
+    if ctx.asks is not None and ctx.asks(plan.definition):
+        reply.answer_now()
+    with job:
+        sock = yield from approval.ask(ctx, plan, job, holder, reply.deadline)
+        return (yield from wait_and_answer(ctx, job, sock, reply, hint=plan.hint, told=sock is not None))
+
+
+def go_on(ctx: Context, job_id: str, given: Given | None, by: str, reply: Reply) -> Waiting[dict[str, Any]]:
+    """Take the answer of the client's user, if there is one, and answer as the call that made the
+    job. Errors: job_not_found, invalid_state for a job that was never asked about."""
+    from outlive.jobs.permission import approval
+
+    with lookup.open_by_id(ctx, job_id) as job:
+        yield from approval.go_on(ctx, job, given, by, reply.deadline)
+        return (yield from wait_and_answer(ctx, job, None, reply))
+
+
+def wait_and_answer(
+    ctx: Context,
+    job: JobDir,
+    sock: socket.socket | None,
+    reply: Reply,
+    *,
+    hint: str | None = None,
+    told: bool = False,
+) -> Waiting[dict[str, Any]]:
+    """Wait for the end of a started job or until `reply` is due, and answer.
+
+    `told` says that the supervisor reported the start on `sock`; it will report the end there too.
+    """
+    if reply.conditions:
+        if sock is not None:
+            sock.close()
+        return _with_hint(hint, (yield from _wait_and_answer(ctx, job, reply)))
+    control = ControlClient(job, output=False, sock=sock)
+    try:
+        if told and (reply.deadline is None or time.monotonic() < reply.deadline):
+            # Inspecting now would take a core from the command that starts
+            yield from control.pause(reply.deadline)
+        while True:
+            found = adoption.inspect_and_adopt(ctx, job)
+            if found.state.finished or (reply.deadline is not None and time.monotonic() >= reply.deadline):
+                break
+            if reply.deadline is not None and _waits_for_input(found, job):
+                break  # nothing happens until its question is answered
+            yield from control.pause(reply.deadline)
+    finally:
+        control.close()
+    answer = yield from run_answer(ctx, found, job, began=reply.began, **reply.show)
+    return _with_hint(hint, answer)
+
+
+def _wait_and_answer(ctx: Context, job: JobDir, reply: Reply) -> Waiting[dict[str, Any]]:
+    """Wait as the verb `wait` does, from the start of the job on, and answer."""
+    from outlive.jobs.conditions.job_wait import JobWait, wait_for
+
+    waited = JobWait(ctx, job, reply.conditions, output_since=0, match_since=0)
+    try:
+        done = yield from wait_for(ctx, [waited], began=reply.began, limit=reply.deadline)
+        answer = yield from run_answer(ctx, waited.found, job, began=reply.began, **reply.show)
+        return _with_hint(waited.hint(), answer | {"fired": waited.fired, "timed_out": not done})
+    finally:
+        waited.close()
+
+
+def _with_hint(hint: str | None, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer with this sentence before its own hint."""
+    return answer | ({"hint": f"{hint} {answer.get('hint', '')}".strip()} if hint else {})
+
+
+def _waits_for_input(found: Inspection, job: JobDir) -> bool:
+    if not found.state.waiting:
+        return False
+    with Output(job) as output:
+        return bool(job_answer.waiting(found, output)["waiting_for_input"])
 
 
 def run_answer(

@@ -1,4 +1,4 @@
-"""Turn a plan into a job that runs.
+"""Turn a plan into a job that runs. What its caller is told then is in run_answer.py.
 
 The order that must hold: directory and locks, definition, rename, start.
 """
@@ -12,28 +12,23 @@ from outlive import fastjson, limits
 from outlive.core.env_files import read_env_files
 from outlive.core.records import LOCAL, watches_of
 from outlive.errors import OutliveError, argument, from_os
-from outlive.jobs import adoption, job_answer, lookup, run_answer
-from outlive.jobs.control_client import ControlClient, refused
+from outlive.jobs.control_client import refused
 from outlive.jobs.waiting import Pause
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STDIN_DATA, Locks
 from outlive.store.new_job import NewJob
-from outlive.store.output.merged import Output
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Any
 
     from outlive.core.records import Definition
-    from outlive.jobs.conditions.parse import Condition
     from outlive.jobs.context import Context
     from outlive.jobs.definition import Plan
     from outlive.jobs.waiting import Waiting
     from outlive.launch import systemd_scope as scope_launch
-    from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 
@@ -63,7 +58,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
 
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
         if request is not None:
-            from outlive.jobs.permission import approval
+            from outlive.store import approval
 
             approval.record_asked(new.dir, request)
         if ctx.inbox is not None:
@@ -278,162 +273,3 @@ def plan_of_created(ctx: Context, job: JobDir) -> Plan:
     overrides = {**read_env_files(definition.env_files), **definition.env}
     stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path)
     return definition_module.Plan(definition, overrides, stdin_fd=stdin_fd)
-
-
-class Reply:
-    """When a start is answered and how much output the answer shows: `WAITING` and `SHOWN` of
-    verbs/shared_args.py."""
-
-    NAMES = (
-        "until",
-        "yield_ms",
-        "background",
-        "wait",
-        "follow",
-        "propagate",
-        "wait_poll_ms",
-        "tail_lines",
-        "max_bytes",
-        "raw",
-    )
-
-    def __init__(
-        self,
-        *,
-        yield_ms: int,
-        until: list[Any] | tuple[Any, ...] = (),
-        background: bool = False,
-        wait: bool = False,
-        follow: bool = False,
-        propagate: bool = False,
-        wait_poll_ms: int | None = None,
-        tail_lines: int = 0,
-        max_bytes: int | None = None,
-        raw: bool = False,
-    ) -> None:
-        self.began = time.monotonic()
-        self.conditions = _conditions(until, stop_at_prompts=not wait) if until else []
-        patience_ms = limits.BACKGROUND_LOOK_MS if background and not until else yield_ms
-        self.deadline = None if wait else self.began + patience_ms / 1000
-        self.show: dict[str, Any] = {"tail_lines": tail_lines, "max_bytes": max_bytes, "raw": raw}
-
-    def answer_now(self) -> None:
-        """Wait for nothing."""
-        self.conditions, self.deadline = [], time.monotonic()
-
-    @classmethod
-    def taken_from(cls, args: dict[str, Any]) -> Reply:
-        """Take the values out of the arguments of a call."""
-        return cls(**{name: args.pop(name) for name in cls.NAMES if name in args})
-
-
-def _conditions(until: Any, *, stop_at_prompts: bool) -> list[Condition]:
-    """Return the checked conditions, before anything is started. Errors: invalid_argument."""
-    from outlive.jobs.conditions import parse
-
-    found = parse.parsed(until)
-    asks = stop_at_prompts and all(one.name != "input" for one in found)
-    return [*found, parse.Condition("input")] if asks else found
-
-
-def run_job(ctx: Context, plan: Plan, reply: Reply) -> Waiting[dict[str, Any]]:
-    """Make and start a job, and answer when it has ended or `reply` is due."""
-    new = make(ctx, plan, live=True)
-    return (yield from start_made(ctx, plan, new, reply))
-
-
-def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[dict[str, Any]]:
-    """Start a job whose directory is made, and answer.
-
-    If nothing could be run, the directory is deleted.
-    """
-    if plan.definition.approval is not None:
-        from outlive.jobs.permission import approval
-
-        return (yield from approval.ask_new(ctx, plan, new, reply))
-    sock: socket.socket | None = None
-    try:
-        assert new.locks is not None
-        sock = yield from begin(ctx, plan, new.dir, new.locks)
-        from outlive.render import window  # noqa: F401 - what the answer needs, while the supervisor starts the command
-
-        yield from started(new.dir, sock, new.locks)
-    except OutliveError as error:
-        ctx.note_unstarted(plan.definition.job_id, error)
-        if sock is not None:
-            sock.close()
-        new.discard()
-        ctx.job_id = None
-        raise
-    except BaseException as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
-        if sock is not None:
-            sock.close()
-        elif isinstance(error, GeneratorExit):  # while it waited for its scope: no supervisor has the job
-            new.discard()
-            ctx.job_id = None
-        new.close()
-        raise
-    job_dir = lookup.open_known(ctx, plan.definition.job_id)
-    new.close()
-    with job_dir as job:
-        return (yield from wait_and_answer(ctx, job, sock, reply, hint=plan.hint, told=True))
-
-
-def wait_and_answer(
-    ctx: Context,
-    job: JobDir,
-    sock: socket.socket | None,
-    reply: Reply,
-    *,
-    hint: str | None = None,
-    told: bool = False,
-) -> Waiting[dict[str, Any]]:
-    """Wait for the end of a started job or until `reply` is due, and answer.
-
-    `told` says that the supervisor reported the start on `sock`; it will report the end there too.
-    """
-    if reply.conditions:
-        if sock is not None:
-            sock.close()
-        return _with_hint(hint, (yield from _wait_and_answer(ctx, job, reply)))
-    control = ControlClient(job, output=False, sock=sock)
-    try:
-        if told and (reply.deadline is None or time.monotonic() < reply.deadline):
-            # Inspecting now would take a core from the command that starts
-            yield from control.pause(reply.deadline)
-        while True:
-            found = adoption.inspect_and_adopt(ctx, job)
-            if found.state.finished or (reply.deadline is not None and time.monotonic() >= reply.deadline):
-                break
-            if reply.deadline is not None and _waits_for_input(found, job):
-                break  # nothing happens until its question is answered
-            yield from control.pause(reply.deadline)
-    finally:
-        control.close()
-    answer = yield from run_answer.run_answer(ctx, found, job, began=reply.began, **reply.show)
-    return _with_hint(hint, answer)
-
-
-def _wait_and_answer(ctx: Context, job: JobDir, reply: Reply) -> Waiting[dict[str, Any]]:
-    """Wait as the verb `wait` does, from the start of the job on, and answer."""
-    from outlive.jobs.conditions.job_wait import JobWait, wait_for
-
-    waited = JobWait(ctx, job, reply.conditions, output_since=0, match_since=0)
-    try:
-        done = yield from wait_for(ctx, [waited], began=reply.began, limit=reply.deadline)
-        answer = yield from run_answer.run_answer(ctx, waited.found, job, began=reply.began, **reply.show)
-        return _with_hint(waited.hint(), answer | {"fired": waited.fired, "timed_out": not done})
-    finally:
-        waited.close()
-
-
-def _with_hint(hint: str | None, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer with this sentence before its own hint."""
-    return answer | ({"hint": f"{hint} {answer.get('hint', '')}".strip()} if hint else {})
-
-
-def _waits_for_input(found: Inspection, job: JobDir) -> bool:
-    if not found.state.waiting:
-        return False
-    with Output(job) as output:
-        return bool(job_answer.waiting(found, output)["waiting_for_input"])

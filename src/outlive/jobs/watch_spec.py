@@ -1,12 +1,15 @@
-"""Turn the watch arguments of run, create and notify set into watches as they are stored."""
+"""Turn the watch arguments of run, create and notify set into watches as they are stored, and the
+names of files that get events into paths.
+"""
 
 from __future__ import annotations
+
+import os
 
 from outlive import fastjson, limits
 from outlive.core.nearest import nearest
 from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX
 from outlive.errors import argument, invalid
-from outlive.jobs import definition
 from outlive.store.output.patterns import Pattern, check_length
 
 TYPE_CHECKING = False
@@ -137,7 +140,7 @@ def _file(ctx: Context, given: Any, field: str) -> str | None:
         return None
     if not isinstance(given, str) or not given.strip():
         raise invalid(field, "the file of a watch is a path (a string that is not empty)")
-    return definition.sink_file(ctx, given, field)
+    return sink_file(ctx, given, field)
 
 
 def last_number(watches: list[Watch], before: int) -> int:
@@ -161,3 +164,15 @@ def without(watches: list[Watch], remove: Any) -> list[Watch]:
             raise invalid("remove_watch", f"no watch {name!r}", hint=f"There are: {known}.")
         left = kept
     return left
+
+
+def sink_file(ctx: Context, given: str, field: str) -> str:
+    """Return the absolute path of a file that gets events. Errors: invalid_argument if it is inside
+    the job root."""
+    from outlive.store.root import is_inside
+
+    path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
+    if is_inside(path, ctx.store.path):
+        message = f"{argument(field)} {path} is inside the job root {ctx.store.path}, whose files are outlive's own"
+        raise invalid(field, message, hint="Name a file outside of it.")
+    return path

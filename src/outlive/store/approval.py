@@ -13,7 +13,7 @@ import time
 from outlive import fastjson
 from outlive.core.records import APPROVALS
 from outlive.core.units import seconds_of, timestamp
-from outlive.store import atomic_file
+from outlive.store import atomic_file, history
 from outlive.system import fds, locks
 
 TYPE_CHECKING = False
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 FILE = "approval.json"
 PENDING, APPROVED, DENIED, EXPIRED, WITHDRAWN = APPROVALS
 ASKER_BYTE = 2
+
+
+def record_asked(job: JobDir, request: dict[str, Any]) -> None:
+    """Write into the history that approval is asked for. Call it with the job's locks held."""
+    history.record(job, history.APPROVAL_ASKED, rule=request["rule"], reason=request["reason"])
 
 
 def read(job: JobDir) -> Answer | None:

@@ -146,6 +146,14 @@ class History:
             self._fd = -1
 
 
+def record(job: JobDir, kind: str, **content: Any) -> None:
+    """Add one event to the history of a job that has no supervisor. Call it with the job's locks
+    held."""
+    log = History(job)
+    log.add(kind, 0, **content)
+    log.close()
+
+
 def _last_n(data: bytes) -> int:
     """Return the `n` of the last whole line of `data`. A line that cannot be read counts as one
     event."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlive.core.ids import short_id
 from outlive.jobs import job_answer, lookup
 from outlive.jobs.permission import approval
+from outlive.jobs.permission.person import person, require_person
 from outlive.store import approval as answers
 from outlive.verbs.spec import BOOL, JOB_ID, STR, Arg, Verb
 
@@ -24,8 +25,8 @@ _NO_TITLES = "the jobs that wait may share it"
 def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None = None) -> Waiting[dict[str, Any]]:
     """Approve a pending job and have it started. With `always`, the same command in the same
     directory is approved from now on."""
-    by = approval.person(f"outlive {ctx.verb or 'approve'}")
-    approval.require_person()
+    by = person(f"outlive {ctx.verb or 'approve'}")
+    require_person()
     with lookup.open_exactly(ctx, job, "approve", _NO_TITLES) as found_job:
         found = yield from approval.decide(ctx, found_job, answers.APPROVED, by=by, reason=reason)
         if always:
@@ -35,8 +36,8 @@ def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None 
 
 def deny(ctx: Context, *, job: str, reason: str | None = None) -> Waiting[dict[str, Any]]:
     """Deny a pending job: it ends without having run."""
-    by = approval.person(f"outlive {ctx.verb or 'deny'}")
-    approval.require_person()
+    by = person(f"outlive {ctx.verb or 'deny'}")
+    require_person()
     with lookup.open_exactly(ctx, job, "deny", _NO_TITLES) as found_job:
         found = yield from approval.decide(ctx, found_job, answers.DENIED, by=by, reason=reason)
         return _answer(found, found_job)

@@ -9,7 +9,7 @@ from outlive.core.records import CONTROL, MATCH_TYPES
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup, watch_spec
 from outlive.jobs import definition as definition_module
-from outlive.jobs.interaction import stdin
+from outlive.jobs.control_client import ask
 from outlive.jobs.waiting import Pause
 from outlive.store.inspect import is_elsewhere
 from outlive.store.output.merged import Output
@@ -87,7 +87,7 @@ def _have_end_told(ctx: Context, job: JobDir) -> Waiting[None]:
         if is_elsewhere(found.definition, found.state):  # it cannot be asked for anything after the end
             return
         try:
-            yield from stdin.ask(job, {"op": "reload"})
+            yield from ask(job, {"op": "reload"})
             return
         except OutliveError as error:  # the supervisor is starting or has just gone
             if not error.retryable or time.monotonic() > deadline:
@@ -120,7 +120,7 @@ def _on_output_match(
 def _reload(job: JobDir) -> Waiting[None]:
     """Have the supervisor read the change now. A supervisor that is starting reads it anyway."""
     try:
-        yield from stdin.ask(job, {"op": "reload"})
+        yield from ask(job, {"op": "reload"})
     except OutliveError as error:
         if not error.retryable:
             raise

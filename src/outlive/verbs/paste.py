@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlive.core.records import CONTROL
 from outlive.errors import invalid
 from outlive.jobs import adoption, lookup
+from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
 from outlive.verbs.shared_args import WRITE_RESULT, WRITING
 from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
@@ -31,7 +32,7 @@ def paste(
     with lookup.open_job(ctx, job) as found_job:
         stdin.require_pty(adoption.inspect_and_adopt(ctx, found_job))
         if bracketed is None:
-            bracketed = (yield from stdin.ask(found_job, {"op": "terminal"}))["bracketed_paste"]
+            bracketed = (yield from ask(found_job, {"op": "terminal"}))["bracketed_paste"]
         if bracketed:
             data = _BEGIN + data + _END
         return (yield from stdin.deliver(ctx, found_job, data, field="text", **how))

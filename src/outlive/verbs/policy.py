@@ -81,7 +81,7 @@ def policy_forget(ctx: Context, *, approval: list[str] | None = None, everything
     """Take approvals for always back. Errors: invalid_argument, io_error."""
     from outlive.config import state_directory
     from outlive.core.units import timestamp
-    from outlive.jobs.permission.approval import person
+    from outlive.jobs.permission.person import person
     from outlive.policy import always
 
     path, found = _approved()

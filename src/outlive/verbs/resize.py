@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlive import limits
 from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
+from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
 from outlive.verbs.spec import INT, JOB, Arg, Verb
 
@@ -24,7 +25,7 @@ def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Waiting[dict[str,
     with lookup.open_job(ctx, job) as found_job:
         found = adoption.inspect_and_adopt(ctx, found_job)
         stdin.require_pty(found)
-        answer = yield from stdin.ask(found_job, {"op": "resize", "cols": cols, "rows": rows})
+        answer = yield from ask(found_job, {"op": "resize", "cols": cols, "rows": rows})
         return {
             "job_id": found_job.job_id,
             "state": adoption.inspect_and_adopt(ctx, found_job).state.state,

@@ -10,7 +10,7 @@ from outlive.core.ids import new_id
 from outlive.core.records import LOCAL
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, lookup, run_answer, starting
+from outlive.jobs import adoption, lookup, run_answer
 from outlive.jobs import definition as definition_module
 from outlive.store import atomic_file
 from outlive.store.job_dir import STDIN_DATA
@@ -31,10 +31,10 @@ def restart(
     ctx: Context, *, job: str, env: dict[str, str] | None = None, host: str | None = None, **args: Any
 ) -> Waiting[dict[str, Any]]:
     """Start a new job with the same definition. The old job and its output stay."""
-    reply = starting.Reply.taken_from(args)
+    reply = run_answer.Reply.taken_from(args)
     with lookup.open_job(ctx, job) as old:
         plan = _plan(ctx, old, check_env(env or {}), host)
-    return (yield from starting.run_job(ctx, plan, reply))
+    return (yield from run_answer.run_job(ctx, plan, reply))
 
 
 def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None) -> definition_module.Plan:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 def run(ctx: Context, **args: Any) -> Waiting[dict[str, Any]]:
     """Start a job, and answer when it has ended or after `yield_ms`."""
-    reply = starting.Reply.taken_from(args)
+    reply = run_answer.Reply.taken_from(args)
     plan = definition.plan(ctx, new_id(), start_now=True, **args)
     if plan.definition.dedupe_key is None:
-        return (yield from starting.run_job(ctx, plan, reply))
+        return (yield from run_answer.run_job(ctx, plan, reply))
     from outlive.jobs.dedupe import Deduplication
 
     keyed = Deduplication(ctx)
@@ -31,10 +31,10 @@ def run(ctx: Context, **args: Any) -> Waiting[dict[str, Any]]:
     finally:
         keyed.close()
     if new is not None:
-        return (yield from starting.start_made(ctx, plan, new, reply))
+        return (yield from run_answer.start_made(ctx, plan, new, reply))
     assert other is not None
     with lookup.open_known(ctx, other) as job:
-        answer = yield from starting.wait_and_answer(ctx, job, None, reply)
+        answer = yield from run_answer.wait_and_answer(ctx, job, None, reply)
     return answer | {"deduplicated": True}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlive.core.records import CONTROL
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup
+from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import keys, stdin
 from outlive.verbs.shared_args import TEXT_FIRST, WRITE_RESULT, WRITING
 from outlive.verbs.spec import JOB, STR, STRS, Arg, Verb
@@ -35,7 +36,7 @@ def send_keys(
     plain = (literal or "").encode("utf-8", "surrogateescape") + keys.from_hex(hex_)
     with lookup.open_job(ctx, job) as found_job:
         _require_pty(adoption.inspect_and_adopt(ctx, found_job), keys_)
-        facts = yield from stdin.ask(found_job, {"op": "terminal"})
+        facts = yield from ask(found_job, {"op": "terminal"})
         pressed, warnings = keys.encode(
             keys_,
             application_cursor=facts["application_cursor"],

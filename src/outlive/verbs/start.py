@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
     """Start a created job, and answer as run does."""
-    reply = starting.Reply.taken_from(args)
+    reply = run_answer.Reply.taken_from(args)
     with lookup.open_job(ctx, job) as found:
         locks = _take(found)
         fault_points.at("start_taken")
@@ -41,7 +41,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
             raise
         finally:
             locks.close()
-        return (yield from starting.wait_and_answer(ctx, found, sock, reply, told=True))
+        return (yield from run_answer.wait_and_answer(ctx, found, sock, reply, told=True))
 
 
 def _take(job: JobDir) -> Locks:
@@ -82,11 +82,10 @@ def _is_approved(job: JobDir) -> bool:
 
 
 def _asked(
-    ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks, reply: starting.Reply
+    ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks, reply: run_answer.Reply
 ) -> Waiting[dict[str, Any]]:
     """Ask for the approval of a job that create made, start it, and answer."""
-    from outlive.jobs.permission import approval
-    from outlive.store.approval import hold
+    from outlive.store import approval
 
     request = plan.definition.approval
     assert request is not None
@@ -94,9 +93,9 @@ def _asked(
     approval.record_asked(job, request)
     ctx.store.mark_live(job.job_id)
     ctx.job_id = job.job_id
-    holder = hold(job)
+    holder = approval.hold(job)
     locks.close()
-    return (yield from approval.ask(ctx, plan, lookup.open_known(ctx, job.job_id), holder, reply))
+    return (yield from run_answer.ask_and_answer(ctx, plan, lookup.open_known(ctx, job.job_id), holder, reply))
 
 
 def _pending(job: JobDir) -> OutliveError:

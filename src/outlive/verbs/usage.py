@@ -23,7 +23,7 @@ def usage(ctx: Context, *, job: str) -> Waiting[dict[str, Any]]:
         found = adoption.inspect_and_adopt(ctx, found_job)
         there = yield from job_answer.looked_elsewhere(found, found_job, "usage")
         with Output(found_job) as output:
-            used = there.get("usage") or use.of_job(found, found_job, output)
+            used = there.get("usage") or use.of_job(found, found_job, output, job_answer.used(found))
         if used is None:
             raise OutliveError("invalid_state", "its command has not run, so it used nothing")
         resources = found.definition.resources and use.resources_of(found)

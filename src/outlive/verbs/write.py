@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlive import limits
 from outlive.core.records import CONTROL
 from outlive.jobs import adoption, lookup
+from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
 from outlive.verbs.shared_args import WRITE_RESULT, WRITING
 from outlive.verbs.spec import BOOL, JOB, STR, Arg, Verb
@@ -36,7 +37,7 @@ def _too_long(ctx: Context, job: Any, sent: bytes) -> Waiting[list[str]]:
     longest = max(map(len, sent.split(b"\n")))
     if longest <= limits.TERMINAL_LINE_BYTES or not adoption.inspect_and_adopt(ctx, job).definition.pty:
         return []
-    facts = yield from stdin.ask(job, {"op": "terminal"})
+    facts = yield from ask(job, {"op": "terminal"})
     if not facts["canonical"]:
         return []
     told = f"the terminal takes lines of at most {limits.TERMINAL_LINE_BYTES} bytes, and one was {longest}"

@@ -15,8 +15,9 @@ from outlive import limits
 from outlive.core.records import CONTROL
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, lookup
+from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import keyboard, stdin
-from outlive.jobs.permission.approval import person
+from outlive.jobs.permission.person import person
 from outlive.mcp import async_driver
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def _taken(
                 return None
             held = _Held(ctx, taken, size)
         with suppress(OutliveError):  # it is ending
-            yield from stdin.ask(job, {"op": "resize", "cols": size[0], "rows": size[1]})
+            yield from ask(job, {"op": "resize", "cols": size[0], "rows": size[1]})
         held.size = size
         return held
 
@@ -175,4 +176,4 @@ def _given_back(held: _Held, job_id: str) -> Waiting[None]:
         found = adoption.inspect_and_adopt(held.ctx, job)
         known = found.state.terminal or {}
         if not found.state.finished and [known.get("cols"), known.get("rows")] == held.size != before:
-            yield from stdin.ask(job, {"op": "resize", "cols": before[0], "rows": before[1]})
+            yield from ask(job, {"op": "resize", "cols": before[0], "rows": before[1]})

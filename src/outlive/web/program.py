@@ -36,7 +36,7 @@ def main(values: dict[str, Any], options: dict[str, Any]) -> int:
     Errors: invalid_argument, config_error, io_error, store_unsafe.
     """
     from outlive import config
-    from outlive.jobs.permission.approval import is_in_job
+    from outlive.jobs.permission.person import is_in_job
     from outlive.store.root import Store
     from outlive.web.sessions import Sessions
 
@@ -123,7 +123,7 @@ def _serve(
     import uvicorn
 
     from outlive import verbs
-    from outlive.jobs.permission.approval import is_in_job
+    from outlive.jobs.permission.person import is_in_job
     from outlive.launch.fork_server_client import start
     from outlive.mcp.http import logging
     from outlive.mcp.http.allowed_hosts import LOCAL, AllowedHosts

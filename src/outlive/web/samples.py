@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, lookup
+from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.diagnosis import use
 from outlive.store.output.merged import Output
 
@@ -44,7 +44,7 @@ def _sample(ctx: Context, job_id: str) -> list[int] | None:
         if found.state.finished or found.elsewhere or not found.supervised:
             return None
         with Output(job) as output:
-            used = use.of_job(found, job, output)
+            used = use.of_job(found, job, output, job_answer.used(found))
             if used is None:
                 return None
             cpu = (used["user_ms"] or 0) + (used["system_ms"] or 0)

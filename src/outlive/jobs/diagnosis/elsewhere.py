@@ -37,10 +37,10 @@ def looked(found: Inspection, job: JobDir, verb: str) -> Waiting[dict[str, Any]]
 
     if not engines.tells_use(job, found.definition, verb):
         return {}
-    from outlive.jobs.interaction import stdin
+    from outlive.jobs.control_client import ask
 
     try:
-        answer = yield from stdin.ask(job, {"op": "usage"})
+        answer = yield from ask(job, {"op": "usage"})
     except OutliveError:  # the connection broke, or the job has ended meanwhile
         return {}
     return {name: answer[name] for name in ("usage", "descendants") if answer.get(name) is not None}

@@ -5,7 +5,7 @@ A reader adds up what lives when it is asked. The supervisor has written down wh
 
 from __future__ import annotations
 
-from outlive.jobs import job_answer, processes
+from outlive.jobs import processes
 from outlive.system import process_use, tree
 
 TYPE_CHECKING = False
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 CGROUP, RUSAGE, SAMPLED = SOURCES = ("cgroup", "rusage", "sampled")
 
 
-def of_job(found: Inspection, job: JobDir, output: Output) -> dict[str, Any] | None:
-    """Return the usage of a job; None if its command never ran.
+def of_job(found: Inspection, job: JobDir, output: Output, used: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the usage of a job; None if its command never ran. `used`: what its ended processes
+    used, as `job_answer.used` returns it.
 
     A figure that is not known is null, and has no source.
     """
     state = found.state
     if state.started_at is None or state.pid is None:
         return None
-    answer: dict[str, Any] = {**job_answer.used(found), "processes": 0, "output_bytes": output.end}
+    answer: dict[str, Any] = {**used, "processes": 0, "output_bytes": output.end}
     sources = answer.pop("source")
     if state.usage is None:
         sources = {}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 
 from outlive import limits
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption
-from outlive.jobs.control_client import ControlClient, refused, unanswered
+from outlive.jobs.control_client import ask
 from outlive.system import fds
 
 TYPE_CHECKING = False
@@ -78,35 +77,6 @@ def deliver(
         "stdin": "closed" if answer["closed"] else "open",
         **_warnings(job, found, written, len(data), eof and not answer["eof"]),
     }
-
-
-def ask(
-    job: JobDir, request: dict[str, Any], files: tuple[int, ...] = (), *, wait_s: float = 0.0, changes: str = ""
-) -> Waiting[dict[str, Any]]:
-    """Send a request with open `files` to a job's supervisor, and return its answer.
-
-    Wait `wait_s` seconds longer than the supervisor itself may take. `changes` says what may have
-    happened if the supervisor is killed meanwhile. Errors: io_error, and those that the supervisor
-    answers.
-    """
-    control = ControlClient(job, output=False)
-    deadline = time.monotonic() + wait_s + control.patience_s
-    try:
-        asked = control.request(request, files)
-        answer = (yield from control.answer(deadline)) if asked else None
-        if answer is None and asked and not control.connected and changes:
-            raise OutliveError(
-                "io_error",
-                f"the job's supervisor was killed during the {request['op']}; {changes}",
-                hint="Check with poll what arrived before you repeat it.",
-            )
-    finally:
-        control.close()
-    if answer is None:
-        raise unanswered(job)
-    if not answer["ok"]:
-        raise refused(answer)
-    return answer
 
 
 def require_open(found: Inspection) -> None:

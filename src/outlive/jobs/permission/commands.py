@@ -7,8 +7,10 @@ Imported only where a policy is configured.
 from __future__ import annotations
 
 import os
+import time
 
 from outlive.core.records import watches_of
+from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.policy import decide
 from outlive.policy.rules import ASK, DENY, Place
@@ -23,9 +25,13 @@ if TYPE_CHECKING:
     from outlive.jobs.definition import Plan
     from outlive.policy.decide import Decision, Policy
 
+MOST_HELD = 100  # jobs for whose approval one server waits: each takes open files
 _SHOWN_CHARS = 200
 _PLAIN = "Plain words joined by && || ; or |, without expansions and redirections, are decided each by their own rules."
 _OTHER_WAY = "Do it another way, or tell the user: [policy] of outlive's configuration decides, not this call."
+
+
+held: set[str] = set()  # jobs for whose approval this server waits
 
 
 def decided(ctx: Context, definition: Definition, overrides: Mapping[str, str]) -> Decision:
@@ -56,17 +62,40 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     if not ask or decision.decision != ASK:
         return
     from outlive.config import state_directory
-    from outlive.jobs.permission import approval
     from outlive.policy import always
 
     policy = ctx.config.policy()
     assert policy is not None
     key = always.key_of(plan.definition, sink_commands(plan.definition.notification), plan.stdin_data)
     if not always.has(state_directory(os.environ), key):
-        approval.require_room()
-        request = approval.asked(decision, key, policy.ask_timeout_ms)
+        _require_room()
+        request = _asked(decision, key, policy.ask_timeout_ms)
         ctx.note_start("ask", plan)
         plan.definition = plan.definition.replace(approval=request)
+
+
+def _asked(decision: Decision, key: str, timeout_ms: int) -> dict[str, Any]:
+    """Return the member `approval` of a definition: what is asked, and until when."""
+    now = time.time()
+    return {
+        "rule": decision.rule,
+        "reason": decision.reason,
+        "command": decision.command,
+        "key": key,
+        "asked_at": timestamp(now),
+        "expires_at": timestamp(now + timeout_ms / 1000),
+    }
+
+
+def _require_room() -> None:
+    """Raise denied if this server waits for as many answers as it can."""
+    if len(held) >= MOST_HELD:
+        raise OutliveError(
+            "denied",
+            f"{MOST_HELD} jobs of this server wait for the user's approval already",
+            retryable=True,
+            hint="Wait until the user has answered some of them, or withdraw them with kill.",
+        )
 
 
 def check_sinks(ctx: Context, definition: Definition, notification: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ from outlive.core.records import EXEC
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.permission import approval as asking
+from outlive.jobs.permission.person import is_in_job
 from outlive.mcp.json_safe import encodable
 from outlive.store import approval
 
@@ -44,7 +45,7 @@ _SHOWN_CHARS = 2_000  # of a command
 def has_user() -> bool:
     """Return whether the client may have a user. The client of a server inside a job may be that
     job itself, which approves nothing."""
-    return not asking.is_in_job()
+    return not is_in_job()
 
 
 def is_by_answer(ctx: ServerRequestContext[Any]) -> bool:

@@ -146,9 +146,9 @@ def _of_prompt(found: Inspection, output: Output) -> dict[str, Any]:
 def _message(found: Inspection, job: JobDir, status: str, last: str | None, *, waits: bool) -> str | None:
     """Return the status message: the last line of output, where the output says it all."""
     if is_unapproved(found):
-        from outlive.jobs.permission import approval
+        from outlive.jobs.permission import pending
 
-        return approval.hint(job, found)
+        return pending.hint(job, found)
     if status == FAILED:
         return str(found.state.message)[:_MESSAGE_CHARS]
     if status == CANCELLED:

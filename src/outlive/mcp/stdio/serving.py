@@ -12,7 +12,6 @@ from outlive import verbs
 from outlive.mcp import introduction, server
 from outlive.mcp.own_code import OwnCode, log_to_stderr
 from outlive.mcp.stdio import transport
-from outlive.mcp.stdio.session import ENDING
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import RUN, process_verbs
 
@@ -54,19 +53,19 @@ def build(session: Session) -> tuple[Calls, Server[Any]]:
 
 async def _serve_until_signalled(built: Server[Any], calls: Calls, session: Session) -> None:
     async with anyio.create_task_group() as group:
-        group.start_soon(_end_when_signalled, session.launcher)
+        group.start_soon(_end_when_signalled, session)
         async with transport.streams(session.wire, session.front, calls.sent) as (received, sent):
             await built.run(received, sent, built.create_initialization_options())
         group.cancel_scope.cancel()
 
 
-async def _end_when_signalled(launcher: Any) -> None:
+async def _end_when_signalled(session: Session) -> None:
     """End this process by the signal that it gets, between two steps of its calls: none leaves a
     file half-made."""
-    with anyio.open_signal_receiver(*ENDING) as signals:
+    with anyio.open_signal_receiver(*session.ENDING) as signals:
         async for number in signals:
             try:
-                launcher.close()
+                session.launcher.close()
             finally:
                 signal.signal(number, signal.SIG_DFL)
                 os.kill(os.getpid(), number)

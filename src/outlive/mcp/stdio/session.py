@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from outlive.config import Config
 
-ENDING = (signal.SIGINT, signal.SIGTERM)
 _TOGETHER_MS = 20  # a client that asks for tools soon after something else does so within this time
 _MANY = 100  # requests that wait for the SDK; a client that sends so many has asked for the tools or never will
 _MANY_BYTES = 1_048_576  # of them
@@ -48,7 +47,7 @@ def main(values: dict[str, Any], options: dict[str, Any]) -> int:
     found = config.load(os.environ, options["config"])
     pid1.leave_it()
     # Until the first request nothing needs a clean-up
-    for number in ENDING:
+    for number in Session.ENDING:
         signal.signal(number, signal.SIG_DFL)
     session = Session(asked, found, Wire.of_stdio())
     try:
@@ -68,8 +67,11 @@ def main(values: dict[str, Any], options: dict[str, Any]) -> int:
 class Session:
     """The connection to the client that started this process.
 
-    `asked` are the arguments of the command: tools, root, channel and isolate.
+    `asked` are the arguments of the command: tools, root, channel and isolate. A signal of `ENDING`
+    ends it.
     """
+
+    ENDING = (signal.SIGINT, signal.SIGTERM)
 
     def __init__(self, asked: dict[str, Any], found: Config, wire: Wire) -> None:
         self.asked = asked

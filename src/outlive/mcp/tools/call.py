@@ -16,7 +16,7 @@ from outlive.core.records import CONTROL, READ
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
-from outlive.jobs import adoption, ending, lookup, starting
+from outlive.jobs import adoption, ending, lookup, run_answer
 from outlive.jobs.context import Context
 from outlive.jobs.news.notices import Notices
 from outlive.mcp import async_driver
@@ -265,15 +265,13 @@ class Calls:
     ) -> dict[str, Any]:
         """Return the full envelope of a call that made a job and asked the client's user about it.
         `said`: the user's answer. Errors: OutliveError."""
-        from outlive.jobs.permission import approval  # late: few calls are asked about
-
         verb, args = self.tools.read(tool, given)
         args, report = clamp(verb, args)
         ctx = self._context(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
         ctx.verb, ctx.detail = verb.name, self.tools.detail(given)
-        reply = starting.Reply.taken_from(args)
+        reply = run_answer.Reply.taken_from(args)
         try:
-            result = await async_driver.drive(approval.go_on(ctx, job_id, said, by, reply))
+            result = await async_driver.drive(run_answer.go_on(ctx, job_id, said, by, reply))
         except OutliveError as error:
             raise spelled(error, MCP, verb.args) from error.__cause__
         return answer(verb.type, {**result, **report})

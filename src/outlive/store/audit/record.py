@@ -63,7 +63,7 @@ def _write(target: dict[str, Any], line: bytes) -> None:
         if found.st_size and found.st_size + len(line) > target["max_bytes"]:
             from outlive.store.audit import rotation  # late: rare
 
-            rotation.rotate(target["directory"], target["max_bytes"], target["files"])
+            rotation.rotate(os.path.join(target["directory"], NAME), target["max_bytes"], target["files"])
             os.close(fd)
             fd = -1
             fd = _opened(target["directory"])

@@ -7,20 +7,18 @@ import os
 import time
 from contextlib import suppress
 
-from outlive.store.audit.record import NAME
-
 _LOCK = ".audit.lock"
 _PREFIX, _SUFFIX = "audit-", ".ndjson"
 
 
-def rotate(directory: str, max_bytes: int, files: int) -> None:
-    """Rename the full file, and keep at most `files` in all. Another process that does so just now,
+def rotate(path: str, max_bytes: int, files: int) -> None:
+    """Rename the full file at `path`, and keep at most `files` in all. Another process that does so just now,
     or an error, leaves the file as it is: a line too many is better than one too few."""
+    directory = os.path.dirname(path)
     with suppress(OSError):
         lock = os.open(os.path.join(directory, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path = os.path.join(directory, NAME)
             # It may be a new one by now. Half of the size: the line that comes may be a long one
             if os.stat(path, follow_symlinks=False).st_size > max_bytes // 2:
                 os.rename(path, os.path.join(directory, f"{_PREFIX}{time.time_ns():020}{_SUFFIX}"))

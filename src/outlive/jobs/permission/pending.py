@@ -1,0 +1,158 @@
+"""Start or end a job that waits for approval, once the answer is there.
+
+The process that made the job starts it when it is approved. If that process is gone, the process
+that approves starts it, with its own environment; if that one dies too, the next look of a command
+line. Imported only for jobs that have an approval.
+"""
+
+from __future__ import annotations
+
+from outlive.core.ids import short_id
+from outlive.core.units import timestamp
+from outlive.errors import OutliveError, from_os
+from outlive.jobs import starting
+from outlive.jobs.permission.person import is_in_job
+from outlive.jobs.waiting import drive
+from outlive.store import approval, history
+from outlive.store.inspect import Inspection, inspect_job
+from outlive.store.job_dir import Locks
+from outlive.system import fault_points
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import Any
+
+    from outlive.core.records import Definition
+    from outlive.jobs.context import Context
+    from outlive.jobs.definition import Plan
+    from outlive.jobs.waiting import Waiting
+    from outlive.store.job_dir import JobDir
+
+
+def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> Waiting[socket.socket | None]:
+    """Start an approved job, and return the socket on which its supervisor reports; None if another
+    process has started it. Without `plan` it gets the environment of this process.
+
+    Errors: launch_failed, io_error, invalid_argument.
+    """
+    try:
+        locks = Locks(job)
+    except BlockingIOError:
+        return None
+    except OSError as error:
+        raise from_os(f"locking job {job.job_id}", error, on="store") from error
+    try:
+        state = job.read_state()
+        if state is None or state.state != "created":
+            return None
+        if plan is None and needs_asker(job.read_meta()):
+            locks.close()
+            _end(ctx, job, {"state": approval.DENIED, "reason": FORGOTTEN})
+            return None
+        plan = plan or starting.plan_of_created(ctx, job)
+        if not history.has(job, history.APPROVED):
+            given = approval.read(job) or {}
+            history.record(job, history.APPROVED, by=given.get("by"), reason=given.get("reason"))
+        ctx.store.mark_live(job.job_id)
+        fault_points.at("approve_locked")
+        sock = yield from starting.begin(ctx, plan, job, locks)
+        try:
+            yield from starting.started(job, sock, locks)
+        except BaseException:
+            if sock is not None:
+                sock.close()
+            raise
+        return sock
+    except OutliveError as error:
+        ctx.note_unstarted(job.job_id, error)
+        raise
+    finally:
+        locks.close()
+
+
+# Masked values and a caller's own stdin are in no file
+FORGOTTEN = "only the process that made the job knew its masked variables or its input, and that process has ended"
+
+
+def needs_asker(definition: Definition) -> bool:
+    return bool(definition.masked_env) or definition.stdin == "caller"
+
+
+def settle(ctx: Context, job: JobDir) -> Inspection:
+    """Do what the answer about a `created` job asks for, if the process that had to do it is gone.
+    Return what is true of the job then.
+
+    What was refused or has expired ends here. What was approved is started by a command line only,
+    because its environment is a person's.
+    """
+    found = inspect_job(ctx.store, job)
+    if found.state.state != "created" or found.supervised:
+        return found
+    given = approval.read(job)
+    try:
+        if given is None and not approval.seconds_left(found.definition):
+            given, _ = approval.answer(job, approval.EXPIRED)
+        if given is None:
+            return found
+        if given["state"] != approval.APPROVED:
+            _end(ctx, job, given)
+        elif ctx.face == "cli" and not approval.is_held(job) and not is_in_job():
+            sock = drive(start(ctx, job))
+            if sock is not None:
+                sock.close()
+    except (OSError, OutliveError):  # a read-only store, or no process can be made: the next look tries again
+        return found
+    return inspect_job(ctx.store, job)
+
+
+def _end(ctx: Context, job: JobDir, given: dict[str, Any]) -> None:
+    """Write down the end of a job that never ran. Nothing of it runs, its notification commands
+    included: they were refused with it."""
+    locks = Locks(job)
+    try:
+        state = job.read_state()
+        if state is None or state.state != "created":
+            return
+        by, withdrawn = given.get("by"), given["state"] == approval.WITHDRAWN
+        ended = state.replace(
+            state="failed",
+            phase="finished",
+            reason="kill" if withdrawn else "denied",
+            message=_message(given),
+            started_at=job.read_meta().created_at,  # as of every job that never ran
+            finished_at=timestamp(),
+            ending={"cause": "kill", "by": by} if withdrawn else None,
+        )
+        history.record(job, history.DENIED, by=by, reason=given.get("reason"), state=given["state"])
+        history.record(job, history.FINISHED, **history.outcome_of(ended))
+        job.write_state(ended)
+        job.release_reserve()
+        job.remove_io()
+        ctx.store.unmark_live(job.job_id)
+    finally:
+        locks.close()
+
+
+def _message(given: dict[str, Any]) -> str:
+    by = f" by {given['by']}" if given.get("by") else ""
+    why = f": {given['reason']}" if given.get("reason") else ""
+    said = {
+        approval.EXPIRED: "it was not approved in time",
+        approval.WITHDRAWN: f"it was withdrawn{by} before it was approved",
+    }
+    return said.get(given["state"], f"it was denied{by}{why}") + "; it never ran"
+
+
+def hint(job: JobDir, found: Inspection) -> str | None:
+    """Return what to do about a job that has not started for want of an approval."""
+    if found.state.state != "created":
+        return None
+    if approval.read(job) is not None:
+        return "It is approved and about to start."
+    name, about = short_id(job.job_id), found.definition.approval or {}
+    why = f": {about['reason']}" if about.get("reason") else ""
+    return (
+        f"It waits for the user's approval ({about.get('rule')}{why}); nothing has run. Tell the user: "
+        f"`outlive approve {name}` or `outlive deny {name}` in a terminal. wait answers when it has ended or was denied."
+    )
