@@ -366,7 +366,7 @@ def test_a_guardian_that_took_over_collects_too(cli: Cli, root: Path, place: Pat
     job = cli.ok(*words, env={"OUTLIVE_GC_OLDER_THAN": "7d"})["job_id"]
     pair.end(pair.supervisor(job))
     (work / "go").touch()
-    assert cli.ok("wait", job, "--timeout-ms", "20s")["exit_code"] == 4
+    assert cli.ok("wait", job, "--timeout-ms", "50s")["exit_code"] == 4
     assert processes.wait_gone(place, 20) == {}
     assert old not in job_ids(root) and job in job_ids(root)
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from support import trees
 from support.cli import Cli, Jobs, Text, one_object
 from support.wait import until
 
 
 def _files_with(text: str, place: Path) -> list[Path]:
-    return [path for path in place.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+    return [path for path, content in trees.contents(place).items() if text.encode() in content]
 
 
 # --- create --------------------------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ def test_a_wait_for_a_created_job_goes_on_through_its_start(cli: Cli) -> None:
     assert (waited["timed_out"], waited["state"]) == (True, "created")
     with cli.spawn("wait", made) as call:
         cli.ok("start", made)
-        found = one_object(Text(0, call.communicate(timeout=30)[0].decode(), ""))
+        found = one_object(Text(0, call.communicate(timeout=60)[0].decode(), ""))
     assert (found["state"], found["timed_out"], found["output"]) == ("exited", False, "done\n")
 
 

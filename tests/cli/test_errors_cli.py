@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support import processes
+from support import processes, trees
 from support.cli import Cli, Jobs
 from support.mounts import Mounts, fill
 from support.tiers import first
@@ -161,7 +161,7 @@ def test_a_reader_that_goes_away_is_no_traceback(cli: Cli) -> None:
     os.close(read_end)
     with cli.spawn("list", stdout=write_end) as call:
         os.close(write_end)
-        _, said = call.communicate(timeout=30)
+        _, said = call.communicate(timeout=60)
     assert said == b""
 
 
@@ -193,7 +193,7 @@ def test_the_root_is_the_flag_before_the_environment_before_the_data_directory(c
 
 def test_a_root_is_made_for_its_owner_alone(cli: Cli, place: Path) -> None:
     with cli.spawn("--root", str(place / "a" / "b"), "list", preexec_fn=lambda: os.umask(0)) as call:
-        call.communicate(timeout=30)
+        call.communicate(timeout=60)
     assert stat.S_IMODE((place / "a" / "b").stat().st_mode) == 0o700
 
 
@@ -413,8 +413,7 @@ def test_an_unknown_variable_of_ours_is_an_error_that_names_the_nearest(cli: Cli
 
 
 def _files_with(text: str, place: Path) -> list[Path]:
-    files = [path for path in place.rglob("*") if path.is_file() and not path.is_symlink()]
-    return [path for path in files if text.encode() in path.read_bytes()]
+    return [path for path, content in trees.contents(place).items() if text.encode() in content]
 
 
 def _arguments_with(text: str) -> list[int]:
@@ -470,11 +469,15 @@ def test_every_file_of_ours_is_0600_and_every_directory_0700(cli: Cli, jobs: Job
     words = ["--stdin-data", "x", "--dedupe-key", "k", "--notify-command", "true", "--progress-every", "50"]
     command = "umask 0; echo up; cat" + ("; sleep 60" if when == "running" else "")
     with cli.spawn("run", "--snapshot-after", "300", *words, command, preexec_fn=lambda: os.umask(0)) as call:
-        answer = json.loads(call.communicate(timeout=30)[0])
+        answer = json.loads(call.communicate(timeout=60)[0])
     cli.ok("tag", "set", answer["job_id"], "--tag", "a")
     cli.ok("create", "true")
-    modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in [root, *root.rglob("*")]}
-    wrong = {str(path): oct(mode) for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)}
+    modes = {path: entry.st_mode for path, entry in trees.entries(root).items()}
+    wrong = {
+        str(path): oct(mode)
+        for path, mode in modes.items()
+        if stat.S_IMODE(mode) != (0o700 if stat.S_ISDIR(mode) else 0o600)
+    }
     assert wrong == {}
     assert len(modes) > 12
     jobs.end()

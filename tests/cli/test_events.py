@@ -106,7 +106,7 @@ def test_follow_prints_one_object_a_line_until_the_job_is_over(cli: Cli, work: P
         assert (first["type"], first["job_id"]) == ("started", job)
         (work / "go").touch()
         rest = [json.loads(line) for line in follower.stdout.read().splitlines()]
-        assert follower.wait(20) == 0
+        assert follower.wait(60) == 0
     assert [event["type"] for event in rest] == ["watch_hit", "finished"]
     assert rest[1]["exit_code"] == 4
 
@@ -124,7 +124,7 @@ def test_follow_outlives_the_supervisor(cli: Cli, work: Path) -> None:
         assert json.loads(follower.stdout.readline())["type"] == "adopted"
         (work / "go").touch()
         rest = [json.loads(line)["type"] for line in follower.stdout.read().splitlines()]
-        assert follower.wait(20) == 0
+        assert follower.wait(60) == 0
     assert rest == ["watch_hit", "finished"]
 
 
@@ -191,7 +191,7 @@ def test_files_that_are_too_long_are_cut_down_at_a_takeover_and_what_counts_goes
         first = json.loads(follower.stdout.readline())
         (work / "end").touch()
         rest = [json.loads(line) for line in follower.stdout.read().splitlines()]
-        assert follower.wait(20) == 0
+        assert follower.wait(60) == 0
     assert (first["type"], first["n"]) == ("adopted", count)
     assert [event["n"] for event in rest] == list(range(count + 1, count + 1 + len(rest)))
     assert [event["line"] for event in rest if event["type"] == "watch_hit"] == ["a hit"]
@@ -224,7 +224,7 @@ def test_an_interrupt_ends_the_following_and_not_the_job(cli: Cli, jobs: Jobs) -
         assert follower.stdout
         follower.stdout.readline()
         follower.send_signal(signal.SIGINT)
-        follower.communicate(timeout=20)
+        follower.communicate(timeout=60)
     assert follower.returncode == 130
     assert cli.ok("status", job)["state"] == "running"
     jobs.end()

@@ -77,7 +77,7 @@ def test_a_pipe_gets_one_object_a_line_whenever_the_list_has_changed(cli: Cli) -
         while (found := json.loads(call.stdout.readline())["jobs"])[0]["state"] != "exited":
             assert found[0]["job_id"] == job
         call.send_signal(signal.SIGINT)
-        assert call.wait(20) == 130
+        assert call.wait(60) == 130
         assert call.stdout.read() == b""
 
 
@@ -95,7 +95,7 @@ def test_a_job_that_only_runs_is_no_change(cli: Cli, work: Path) -> None:
         while states[-1] == "running":
             states.append(json.loads(call.stdout.readline())["jobs"][0]["state"])
         call.send_signal(signal.SIGINT)
-        call.wait(20)
+        call.wait(60)
     assert len(states) <= 3  # it runs, its processes changed, it has ended
 
 
@@ -104,4 +104,4 @@ def test_the_following_ends_with_its_reader(cli: Cli) -> None:
         assert call.stdout
         call.stdout.readline()
         call.stdout.close()
-        assert call.wait(20) == 0
+        assert call.wait(60) == 0

@@ -15,6 +15,7 @@ import pytest
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.masks import Mask
 from outlive.supervisor.output.masking import Masking
+from support import trees
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.mcp_client import McpSession
@@ -47,7 +48,7 @@ def test_no_answer_shows_a_masked_value_and_the_logs_keep_it(cli: Cli, root: Pat
     assert "token ********" in answers[0]["output"]
     assert [event["line"] for event in answers[6]["events"] if "line" in event] == ["token ********"]
     assert (root / job / LOGS[0]).read_text() == f"token {SECRET}\n{SECRET}"
-    holding = {path.name for path in (root / job).iterdir() if path.is_file() and SECRET.encode() in path.read_bytes()}
+    holding = {path.name for path, content in trees.contents(root / job).items() if SECRET.encode() in content}
     assert holding == {*LOGS}
     jobs.end()
 

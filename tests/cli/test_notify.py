@@ -29,7 +29,7 @@ def _record(root: Path, job: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
         return found if found.get("delivered") else None
 
-    return until(whole, timeout=10, what="everything is delivered")  # type: ignore[return-value]
+    return until(whole, what="everything is delivered")  # type: ignore[return-value]
 
 
 def _events(path: Path, count: int = 1) -> list[dict[str, Any]]:
@@ -282,7 +282,7 @@ def test_a_sink_set_right_after_the_end_is_not_told_that_end(cli: Cli, root: Pat
         until(lambda: setting.poll() is not None or _has_socket(setting.pid), what="it asks the supervisor, or ends")
     finally:
         os.kill(supervisor, signal.SIGCONT)
-    assert json.loads(setting.communicate(timeout=30)[0])["hint"]
+    assert json.loads(setting.communicate(timeout=60)[0])["hint"]
     until(lambda: not cli.ok("status", job)["supervised"], what="its supervisor ends")
     assert list(work.iterdir()) == []
 

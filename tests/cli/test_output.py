@@ -71,7 +71,7 @@ def test_reading_while_it_writes_gives_every_byte_once(cli: Cli) -> None:
     job = cli.ok("run", "--snapshot-after", "0", *python(code))["job_id"]
     read, at = "", 0
     while True:
-        found = cli.ok("poll", job, "--since-seq", str(at), "--timeout-ms", "5s", "--raw")
+        found = cli.ok("poll", job, "--since-seq", str(at), "--timeout-ms", "50s", "--raw")
         assert found["since_seq"] == at
         read, at = read + found["output"], found["next_seq"]
         if found["state"] != "running":
@@ -85,16 +85,16 @@ def test_poll_waits_for_output_when_asked(cli: Cli, jobs: Jobs, work: Path) -> N
     found = cli.ok("poll", job, "--timeout-ms", "50")
     assert (found["output"], found["state"]) == ("", "running")
     assert found["retry_after_ms"] >= 1000
-    with cli.spawn("poll", job, "--timeout-ms", "30s") as call:
+    with cli.spawn("poll", job, "--timeout-ms", "50s") as call:
         (work / "go").touch()
-        stdout, _ = call.communicate(timeout=40)
+        stdout, _ = call.communicate(timeout=60)
     assert b'"output":"went\\n"' in stdout
     jobs.end()
 
 
 def test_poll_of_a_quiet_job_waits_for_its_end_at_most(cli: Cli) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "sleep 0.2; exit 3")["job_id"]
-    found = cli.ok("poll", job, "--timeout-ms", "30s")
+    found = cli.ok("poll", job, "--timeout-ms", "50s")
     assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "")
 
 

@@ -218,13 +218,13 @@ def test_waits_and_watches_go_on_behind_the_gap(cli: Cli, work: Path, jobs: Jobs
     job = cli.ok("run", *words, "--", sys.executable, "-c", STEPS)["job_id"]
     until(lambda: cli.ok("status", job).get("gaps"), what="a gap")
     (work / "go").touch()
-    found = cli.ok("wait", job, "--until", "regex=needle", "--timeout-ms", "30s")
+    found = cli.ok("wait", job, "--until", "regex=needle", "--timeout-ms", "50s")
     assert found["fired"]["line"] == "needle in the tail"
     assert found["fired"]["seq"] == 6 + 10_000 * 100
-    assert cli.ok("wait", job, "--until", "regex=^first", "--timeout-ms", "30s")["fired"]["seq"] == 0
+    assert cli.ok("wait", job, "--until", "regex=^first", "--timeout-ms", "50s")["fired"]["seq"] == 0
     until(lambda: _needles(cli, job) == ["first", "needle in the tail"], what="both hits")
     (work / "end").touch()
-    assert cli.ok("wait", job, "--timeout-ms", "30s")["exit_code"] == 0
+    assert cli.ok("wait", job, "--timeout-ms", "50s")["exit_code"] == 0
 
 
 FOREVER = """
@@ -250,7 +250,7 @@ def test_supervisors_killed_while_they_punch_cost_no_line_of_what_is_kept(
         until(lambda at=gap["to_seq"]: cli.ok("status", job)["gaps"][0]["to_seq"] > at + MB, what="a longer gap")
         _check_live(cli, job)
     (work / "stop").touch()
-    done = cli.ok("wait", job, "--timeout-ms", "30s")
+    done = cli.ok("wait", job, "--timeout-ms", "50s")
     assert (done["state"], done["exit_code"]) == ("exited", 0)
     count = int((work / "count").read_text(encoding="utf-8"))
     status = cli.ok("status", job)
@@ -348,9 +348,9 @@ def test_a_job_directory_of_before_there_was_a_gap_reads_as_ever(cli: Cli, flood
 def test_what_was_gone_before_it_could_be_searched_is_told(cli: Cli, flood: dict[str, Any]) -> None:
     job = flood["job_id"]
     (gap,) = cli.ok("status", job)["gaps"]
-    found = cli.ok("wait", job, "--until", f"regex={COUNT // 2:011d}", "--timeout-ms", "30s")
+    found = cli.ok("wait", job, "--until", f"regex={COUNT // 2:011d}", "--timeout-ms", "50s")
     assert found["fired"]["condition"] == "exit"
     assert f"{gap['bytes']:,} bytes of output were gone before they could be searched" in found["hint"]
-    found = cli.ok("wait", job, "--until", f"regex={COUNT - 1:011d}", "--timeout-ms", "30s")
+    found = cli.ok("wait", job, "--until", f"regex={COUNT - 1:011d}", "--timeout-ms", "50s")
     assert found["fired"]["condition"] == "regex"
     assert "searched" not in found.get("hint", "")

@@ -250,7 +250,7 @@ def test_interrupting_the_client_leaves_the_job_running(cli: Cli, jobs: Jobs) ->
     with cli.spawn("run", "--wait", "sleep 60") as call:
         until(lambda: [job for job in jobs.all() if job["state"] == "running"])
         call.send_signal(signal.SIGINT)
-        _, said = call.communicate(timeout=20)
+        _, said = call.communicate(timeout=60)
     assert call.returncode == 130
     (job,) = jobs.all()
     assert job["state"] == "running"

@@ -25,7 +25,7 @@ def _nothing_was_made(root: Path) -> bool:
 def _started(cli: Cli, *words: str) -> str:
     """A job that has put something out and goes on."""
     job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
-    cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
+    cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
     return job
 
 
@@ -271,7 +271,7 @@ def test_arguments_longer_than_the_kernel_takes_leave_an_error_or_a_failed_job(c
 def test_the_command_has_its_three_streams_the_keepers_and_no_other_file(cli: Cli) -> None:
     read_end, write_end = os.pipe()
     with cli.spawn("run", "ls", "/proc/self/fd", pass_fds=[read_end, write_end]) as call:
-        stdout, _ = call.communicate(timeout=30)
+        stdout, _ = call.communicate(timeout=60)
     os.close(read_end)
     os.close(write_end)
     listed = {int(word) for word in one_object(Text(0, stdout.decode(), ""))["output"].split()}
@@ -286,7 +286,7 @@ def test_a_caller_that_blocks_and_ignores_signals_does_not_pass_that_on(cli: Cli
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD, signal.SIGUSR1})
 
     with cli.spawn("run", "cat", "/proc/self/status", preexec_fn=deaf) as call:
-        stdout, _ = call.communicate(timeout=30)
+        stdout, _ = call.communicate(timeout=60)
     found = one_object(Text(0, stdout.decode(), ""))
     status = dict(line.split(":\t", 1) for line in found["output"].splitlines() if ":\t" in line)
     glibc_own = 1 << 31 | 1 << 32  # signals 32 and 33, which posix_spawn(3) leaves ignored and no program can send
@@ -301,7 +301,7 @@ def test_the_callers_umask_is_the_commands_while_our_files_stay_private(
     cli: Cli, work: Path, root: Path, mask: int
 ) -> None:
     with cli.spawn("run", "umask; touch made", preexec_fn=lambda: os.umask(mask)) as call:
-        stdout, _ = call.communicate(timeout=30)
+        stdout, _ = call.communicate(timeout=60)
     found = one_object(Text(0, stdout.decode(), ""))
     assert found["output"] == f"{mask:04o}\n"
     assert (work / "made").stat().st_mode & 0o777 == 0o666 & ~mask
@@ -324,7 +324,7 @@ def test_the_callers_limits_are_the_commands(cli: Cli) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
 
     with cli.spawn("run", "ulimit -n", preexec_fn=few) as call:
-        stdout, _ = call.communicate(timeout=30)
+        stdout, _ = call.communicate(timeout=60)
     assert one_object(Text(0, stdout.decode(), ""))["output"] == "100\n"
 
 

@@ -296,7 +296,7 @@ def test_a_damaged_state_is_said_and_the_job_is_still_listed_and_readable(cli: C
     assert cli.ok("poll", job)["output"] == "kept\n"
     assert cli.ok("tail", job)["stdout_tail"] == "kept\n"
     assert cli.ok("log", job)["output"] == "kept\n"
-    assert cli.ok("wait", job, "--timeout-ms", "20s")["timed_out"] is False
+    assert cli.ok("wait", job, "--timeout-ms", "50s")["timed_out"] is False
     cli.error("start", job, code="io_error")
     cli.error("clear", job, code="invalid_state")
     cli.ok("gc", "--older-than", "0s")

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from outlive.system import pty
+from support import trees
 from support.cli import OUTLIVE, Cli, environment
 from support.wait import until
 
@@ -43,7 +44,7 @@ def sees(cli: Cli, job: str, text: str) -> None:
 
 
 def ended(cli: Cli, job: str) -> dict[str, Any]:
-    return cli.ok("wait", job, "--timeout-ms", "30s")
+    return cli.ok("wait", job, "--timeout-ms", "50s")
 
 
 def quits(cli: Cli, job: str) -> None:
@@ -185,7 +186,7 @@ def test_a_password_is_told_from_a_question_and_is_nowhere_on_disk(cli: Cli) -> 
     assert "attach" in found["hint"]
     cli.ok("send-keys", found["job_id"], "--literal", "Pa55word-of-a-person", "Enter")
     assert "20 characters" in ended(cli, found["job_id"])["output"]
-    stored = b"".join(path.read_bytes() for path in (cli.root / found["job_id"]).rglob("*") if path.is_file())
+    stored = b"".join(trees.contents(cli.root / found["job_id"]).values())
     assert b"Pa55word" not in stored
 
 
@@ -492,7 +493,7 @@ def test_a_password_that_a_person_types_is_nowhere_on_disk(cli: Cli) -> None:
         user.types(b"Pa55word-of-a-person\r")
         assert user.leaves() == 0
         assert b"20 characters" in user.seen
-    stored = b"".join(path.read_bytes() for path in (cli.root / job).rglob("*") if path.is_file())
+    stored = b"".join(trees.contents(cli.root / job).values())
     assert b"Pa55word" not in stored
 
 

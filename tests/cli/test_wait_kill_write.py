@@ -25,7 +25,7 @@ DEAF = "trap '' TERM; echo up; while :; do sleep 0.05; done"
 def _started(cli: Cli, *words: str) -> str:
     """A job that has put something out, and so is past its first line, and goes on."""
     job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
-    assert not cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")["timed_out"]
+    assert not cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")["timed_out"]
     return job
 
 
@@ -66,7 +66,7 @@ def test_wait_until_output_is_woken_by_the_first_byte_after_the_cursor(cli: Cli,
     assert cli.ok(*words, "--timeout-ms", "50")["timed_out"] is True
     with cli.spawn(*words) as call:
         (work / "go").touch()
-        found = one_object(Text(0, call.communicate(timeout=30)[0].decode(), ""))
+        found = one_object(Text(0, call.communicate(timeout=60)[0].decode(), ""))
     assert (found["output"], found["fired"]["condition"]) == ("more\n", "output")
     jobs.end()
 
@@ -122,7 +122,7 @@ def test_a_wait_ends_when_its_job_is_removed(cli: Cli) -> None:
     with cli.spawn("wait", job) as call:
         until(lambda: any("wait" in processes.command_line(pid) for pid in processes.descendants(os.getpid())))
         cli.ok("remove", job)
-        found = one_object(Text(0, call.communicate(timeout=30)[0].decode(), ""))
+        found = one_object(Text(0, call.communicate(timeout=60)[0].decode(), ""))
     assert found["state"] == "killed" if found["ok"] else found["error"]["code"] == "job_not_found"
 
 
@@ -436,7 +436,7 @@ def test_a_program_that_reads_nothing_does_not_hold_the_writer(cli: Cli, work: P
     assert second["bytes_written"] == 0
     assert cli.ok("status", job)["state"] == "running"
     (work / "go").touch()
-    rest = cli.ok("write", job, "--data", data[first["bytes_written"] :], "--eof", "--timeout-ms", "20s")
+    rest = cli.ok("write", job, "--data", data[first["bytes_written"] :], "--eof", "--timeout-ms", "50s")
     assert first["bytes_written"] + rest["bytes_written"] == len(data)
     assert cli.ok("wait", job)["output"] == "up\n100000\n"
 
@@ -456,7 +456,7 @@ def test_kill_ends_a_job_whose_stdin_is_full_and_the_writer_is_told(cli: Cli) ->
     with cli.spawn("write", job, "--data", "x" * 100_000, "--timeout-ms", "60s") as call:
         until(lambda: _waiting_in_stdin(pid) > 60_000)
         assert cli.ok("kill", job)["state"] == "killed"
-        found = one_object(Text(0, call.communicate(timeout=30)[0].decode(), ""))
+        found = one_object(Text(0, call.communicate(timeout=60)[0].decode(), ""))
     assert not found["ok"]
     assert found["error"]["code"] == "stdin_closed"
 
@@ -468,7 +468,7 @@ def test_a_job_that_ends_while_it_is_written_to_has_closed_its_stdin(cli: Cli) -
             answers = []
             while not answers or answers[-1]["ok"]:
                 answers.append(cli.run("write", job, "--data", "x").json)
-            call.communicate(timeout=30)
+            call.communicate(timeout=60)
         assert answers[-1]["error"]["code"] == "stdin_closed"
 
 

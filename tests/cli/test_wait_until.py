@@ -103,7 +103,7 @@ def test_a_wait_goes_on_when_the_supervisor_is_killed(cli: Cli, work: Path) -> N
     with cli.spawn("wait", job, "--until", "regex=hit") as waiter:
         pair.end(pair.supervisor(job))
         (work / "go").touch()
-        out, _ = waiter.communicate(timeout=30)
+        out, _ = waiter.communicate(timeout=60)
     assert json.loads(out)["fired"]["line"] == "hit"
     cli.ok("kill", job)
 
@@ -150,7 +150,7 @@ def test_a_file_that_was_there_before_has_to_change(cli: Cli, work: Path) -> Non
     cli.ok("wait", job, "--until", "output")
     with cli.spawn("wait", job, "--until", "file=old") as waiter:
         (work / "go").touch()
-        out, _ = waiter.communicate(timeout=30)
+        out, _ = waiter.communicate(timeout=60)
     assert json.loads(out)["fired"]["path"] == str(work / "old")
     cli.ok("kill", job)
 
@@ -175,7 +175,7 @@ def test_a_server_in_the_background_is_waited_for_after_its_starter_ended(cli: C
     cli.ok("wait", job)
     with cli.spawn("wait", job, "--until", f"port={port}") as waiter:
         (work / "go").touch()
-        out, _ = waiter.communicate(timeout=30)
+        out, _ = waiter.communicate(timeout=60)
     assert json.loads(out)["fired"]["owned"] is True
     cli.ok("kill", job)
 
@@ -273,7 +273,7 @@ def test_a_wait_costs_no_cpu(cli: Cli, work: Path) -> None:
         subprocess.run(["sleep", "1"], check=True)
         assert _ticks(waiter.pid) - before <= 2
         (work / "go").touch()
-        waiter.communicate(timeout=20)
+        waiter.communicate(timeout=60)
 
 
 # --- bad input -----------------------------------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ def test_a_job_that_is_removed_meanwhile(cli: Cli) -> None:
     with cli.spawn("wait", job, "--until", "regex=never") as waiter:
         until(lambda: len(os.listdir(f"/proc/{waiter.pid}/fd")) > 6, what="the waiter is connected")
         cli.ok("remove", job)
-        out, _ = waiter.communicate(timeout=30)
+        out, _ = waiter.communicate(timeout=60)
     answer = json.loads(out)
     ended = answer.get("fired", {}).get("condition") == "exit"  # it saw the kill before the removal
     assert ended or answer["error"]["code"] == "job_not_found"

@@ -42,7 +42,7 @@ def test_the_first_step_is_called_over_each_api(path: str, stream: bool, place: 
     body: dict[str, Any] = {**ASKED[path], "stream": stream}
     with Model(place) as model:
         request = urllib.request.Request(model.url + address, json.dumps(body).encode(), method="POST")
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             text = answer.read().decode()
     assert "hello from outlive; uname -s" in text
     assert ("data: " in text) is stream

@@ -152,7 +152,7 @@ def check_whole(
 ) -> None:
     """One run, every line in its place, the code, one outcome in the history, everybody told; nothing left behind."""
     (job,) = job_ids(root)
-    ended = cli.ok("wait", job, "--timeout-ms", "30s")
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
     if code is not None:
         assert (ended["state"], ended["exit_code"], ended["reason"]) == ("exited", code, "exit")
     until(lambda: not pair.is_supervised(root, job), what="the end of its supervisors")
@@ -285,7 +285,7 @@ def test_data_that_a_job_has_taken_is_not_given_to_it_again(cli: Cli, work: Path
     assert started.answer is not None
     job = started.answer["job_id"]
     expected = subprocess.run(["cksum"], input=data.encode(), capture_output=True, check=True).stdout.decode()
-    ended = cli.ok("wait", job, "--timeout-ms", "20s")
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
     assert crashed(work) == ["input_moved"]
     assert (ended["exit_code"], ended["output"]) == (0, expected)
 
@@ -319,9 +319,9 @@ def test_an_end_that_was_asked_for_comes_though_whoever_was_at_it_dies(cli: Cli,
     started = by_cli(cli, at(point, work), "run", "--snapshot-after", "0", stubborn)
     assert started.answer is not None
     job = started.answer["job_id"]
-    cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
+    cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
     cli.ok("kill", job, "--grace-ms", "700", "--wait-ms", "0")
-    ended = cli.ok("wait", job, "--timeout-ms", "20s")
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
     assert crashed(work) == [point]
     assert (ended["state"], ended["signal"], ended["reason"]) == ("killed", "SIGKILL", "kill")
     assert runs(work) == 1
@@ -344,7 +344,7 @@ def check_adopted(cli: Cli, root: Path, work: Path) -> None:
     assert cli.ok("status", job)["state"] == "running"
     assert pair.is_supervised(root, job)
     (work / "go").touch()
-    ended = cli.ok("wait", job, "--timeout-ms", "30s")
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
     check_known(ended)
     check_whole(cli, root, work, code=None)
 
@@ -455,7 +455,7 @@ def test_a_command_may_end_while_its_adopter_is_on_its_way(cli: Cli, root: Path,
     job = start_and_lose(cli, work, first, "guardian:takeover_seen")
     with reader(root, LateLauncher(root / job, work / "go")) as ctx, lookup.open_job(ctx, job) as found:
         assert adoption.inspect_and_adopt(ctx, found).supervised
-    check_known(cli.ok("wait", job, "--timeout-ms", "30s"))
+    check_known(cli.ok("wait", job, "--timeout-ms", "50s"))
     check_whole(cli, root, work, code=None)
 
 

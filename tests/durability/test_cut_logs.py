@@ -81,7 +81,7 @@ class _Job:
     def end(self) -> dict[str, Any]:
         Path("tick").touch()
         Path("go").touch()
-        ended = self.cli.ok("wait", self.id, "--timeout-ms", "30s")
+        ended = self.cli.ok("wait", self.id, "--timeout-ms", "50s")
         until(lambda: not pair.is_supervised(self.cli.root, self.id), what="the end of its supervisor")
         return ended
 
@@ -199,7 +199,7 @@ def test_a_line_that_is_waited_and_watched_for_is_found_behind_a_deletion(cli: C
     with cli.spawn("wait", job.id, "--until", "regex=last err 7$", "--until", "regex=last out 150$") as waits:
         _delete(job.log)
         job.go_on_when_told()
-        assert waits.wait(30) == 0
+        assert waits.wait(60) == 0
     assert [event["line"] for event in job.events("watch_hit")] == ["last out 200"]
 
 
@@ -235,11 +235,11 @@ def test_what_stands_in_the_place_of_a_log_and_is_no_file_is_not_written_to(cli:
 def test_a_terminals_log_may_be_taken_away(cli: Cli) -> None:
     words = ("run", "--snapshot-after", "0", "--pty", "echo up; until [ -e go ]; do sleep 0.02; done; echo on; exit 3")
     job = cli.ok(*words)["job_id"]
-    cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
+    cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
     (cli.root / job / "stdout.log").unlink()
     cli.ok("screen", job)
     Path("go").touch()
-    assert cli.ok("wait", job, "--timeout-ms", "20s")["exit_code"] == 3
+    assert cli.ok("wait", job, "--timeout-ms", "50s")["exit_code"] == 3
     cli.ok("screen", job)
 
 

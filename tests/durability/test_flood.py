@@ -36,7 +36,7 @@ def test_a_flood_of_lines_is_whole_though_its_supervisors_are_killed(
             pair.end(supervisor)
         until(lambda: cli.ok("status", job)["supervised"], what="a process that goes on with it")
     (work / "go").touch()
-    ended = cli.ok("wait", job, "--timeout-ms", "30s")
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
     assert ended["state"] in ("exited", "failed" if who == "both" else "exited"), "an adopter may not be told the code"
     assert log.read_bytes() == b"".join(b"line %07d\n" % n for n in range(int((work / "count").read_text())))
     assert cli.ok("status", job)["adopted"] == 2

@@ -47,7 +47,7 @@ def _gated(cli: Cli, root: Path, **env: str) -> str:
     """A job that runs and ends with 3 when it may, on a disk that is full by then."""
     words = ("--root", str(root), "run", "--snapshot-after", "0", f"echo up; {GATE}; exit 3")
     job: str = cli.ok(*words, env=env)["job_id"]
-    cli.ok("--root", str(root), "wait", job, "--until", "output", "--timeout-ms", "20s")
+    cli.ok("--root", str(root), "wait", job, "--until", "output", "--timeout-ms", "50s")
     fill(root)
     assert _is_full(root)
     return job

@@ -193,12 +193,12 @@ def test_a_server_that_is_process_1_ends_with_its_client_and_by_term(
     server = raw_mcp(command=contained(*server_command(())))
     server.call("exec", command="true")
     server.close_stdin()
-    assert server.process.wait(timeout=20) == 0
+    assert server.process.wait(60) == 0
     server = raw_mcp(command=contained(*server_command(())))
     server.call("exec", command="true")
     first = _first_of(server)
     os.kill(first, 15)
-    assert server.process.wait(timeout=20) == 128 + 15
+    assert server.process.wait(60) == 128 + 15
 
 
 def test_a_command_line_that_is_process_1_tells_the_end_of_its_job(contained: Callable[..., list[str]]) -> None:

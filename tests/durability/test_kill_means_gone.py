@@ -87,7 +87,7 @@ def _state(pid: int) -> str:
 @pytest.mark.fault("F36")
 def test_a_kill_after_a_kill_that_did_not_wait_is_answered_with_the_same_end(cli: Cli) -> None:
     job_id = cli.ok("run", "--snapshot-after", "0", "trap '' TERM; echo up; sleep 60 & wait; sleep 60")["job_id"]
-    cli.ok("wait", job_id, "--until", "output", "--timeout-ms", "20s")
+    cli.ok("wait", job_id, "--until", "output", "--timeout-ms", "50s")
     first = cli.ok("kill", job_id, "--grace-ms", "60s", "--wait-ms", "0")
     assert first["state"] == "running" and first["survivors"]
     second = cli.ok("kill", job_id, "--signal", "KILL")

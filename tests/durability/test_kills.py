@@ -128,7 +128,7 @@ def test_a_wait_goes_on_when_the_supervisor_it_listens_to_is_killed(cli: Cli, wo
         pair.end(pair.supervisor(counting.job))
         counting.grows()
         counting.stop()
-        stdout, _ = waiting.communicate(timeout=30)
+        stdout, _ = waiting.communicate(timeout=60)
     found = one_object(Text(waiting.returncode, stdout.decode(), ""))
     assert (found["state"], found["exit_code"]) == ("exited", CODE)
 
@@ -180,19 +180,19 @@ def test_what_a_job_left_behind_can_be_ended_when_both_were_killed(
 def test_a_supervisor_killed_while_a_grace_runs_still_sends_the_kill(cli: Cli) -> None:
     stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
     job = cli.ok("run", "--snapshot-after", "0", stubborn)["job_id"]
-    cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
+    cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
     cli.ok("kill", job, "--grace-ms", "1000", "--wait-ms", "0")
     pair.end(pair.supervisor(job))
-    ended = cli.ok("wait", job, "--timeout-ms", "20s")
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
     assert (ended["state"], ended["signal"], ended["reason"]) == ("killed", "SIGKILL", "kill")
     assert cli.ok("status", job)["ended_by"]
 
 
 def test_a_supervisor_killed_before_a_timeout_still_keeps_it(cli: Cli) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "--timeout", "1500", "echo ready; sleep 60")["job_id"]
-    cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
+    cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
     pair.end(pair.supervisor(job))
-    ended = cli.ok("wait", job, "--timeout-ms", "20s")
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
     assert (ended["state"], ended["reason"], ended["exit_code"]) == ("killed", "timeout", None)
 
 
@@ -203,7 +203,7 @@ def test_stdin_stays_open_when_its_supervisor_is_killed(cli: Cli) -> None:
     assert cli.ok("status", job)["state"] == "running"
     assert cli.ok("write", job, "--data", "after\n")["bytes_written"] == len("after\n")
     cli.ok("write", job, "--eof")
-    ended = cli.ok("wait", job, "--timeout-ms", "20s")
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
     assert (ended["state"], ended["exit_code"]) == ("exited", 5)
     assert (cli.root / job / "stdout.log").read_bytes() == b"before\nafter\nend\n"
 
@@ -215,7 +215,7 @@ def test_stdin_that_was_closed_stays_closed_when_its_supervisor_is_killed(cli: C
     pair.end(pair.supervisor(job))
     cli.error("write", job, "--data", "more\n", code="stdin_closed")
     (work / "go").touch()
-    assert cli.ok("wait", job, "--timeout-ms", "20s")["exit_code"] == 0
+    assert cli.ok("wait", job, "--timeout-ms", "50s")["exit_code"] == 0
     assert (cli.root / job / "stdout.log").read_bytes() == b"all\n"
 
 
@@ -240,7 +240,7 @@ def test_a_supervisor_killed_while_it_starts_never_runs_a_command_twice_and_neve
             assert answer["error"]["code"] == "launch_failed"
             assert not mark.exists(), f"turn {turn}: the caller was told that nothing ran"
             continue
-        found = cli.ok("wait", job, "--timeout-ms", "20s")
+        found = cli.ok("wait", job, "--timeout-ms", "50s")
         runs = mark.read_text(encoding="utf-8").count("x") if mark.exists() else 0
         if found["state"] == "exited":
             assert (found["exit_code"], runs) == (5, 1), f"turn {turn}"
@@ -279,7 +279,7 @@ def test_jobs_do_not_notice_the_end_of_their_server(
     (work / "go").touch()
     printing.stop()
     for job, code in ((printing.job, CODE), (silent, 4), (fresh, 6)):
-        ended = again.call("process", action="wait", job_id=job, timeout_ms=20_000)
+        ended = again.call("process", action="wait", job_id=job, timeout_ms=50_000)
         assert (ended["state"], ended["exit_code"]) == ("exited", code)
         assert cli.ok("status", job)["exit_code"] == code
     assert cli.ok("log", fresh)["output"] == "fresh\n"
@@ -297,7 +297,7 @@ def test_a_job_started_by_a_call_that_was_never_answered_goes_on(
     until((root / job / "stdout.log").read_bytes, what="its output")
     server.kill_tree()
     (work / "go").touch()
-    ended = cli.ok("wait", job, "--timeout-ms", "20s")
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
     assert (ended["state"], ended["exit_code"], ended["output"]) == ("exited", 9, "begun\n")
 
 
@@ -357,7 +357,7 @@ def test_a_killed_command_line_that_waited_leaves_its_job_alone(cli: Cli, root: 
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(call.pid, signal.SIGKILL)
-        assert call.wait(20) == -signal.SIGKILL
+        assert call.wait(60) == -signal.SIGKILL
         call.communicate()
     counting.grows()
     ended = counting.end()

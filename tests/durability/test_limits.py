@@ -158,7 +158,7 @@ def test_a_successor_keeps_the_group_and_removes_it(cli: Cli, work: Path) -> Non
         assert cli.ok("status", job)["resources"]["memory"]["applied"] == "cgroup"
         until(lambda job=job: pair.supervisor(job), what="a new supervisor")
         (work / "go").touch()
-        found = cli.ok("wait", job, "--timeout-ms", "20s")
+        found = cli.ok("wait", job, "--timeout-ms", "50s")
         assert (found["state"], found["reason"]) == ("killed", "oom")
         until(lambda job=job: not in_groups(job), what="the removal of its group")
         (work / "go").unlink()

@@ -25,25 +25,25 @@ def _nested(cli: Cli, rest: str) -> tuple[str, str]:
 
 def test_a_job_started_inside_a_job_survives_the_kill_of_the_outer_one(cli: Cli, work: Path) -> None:
     outer, inner = _nested(cli, "sleep 60")
-    cli.ok("wait", inner, "--until", "output", "--timeout-ms", "20s")
+    cli.ok("wait", inner, "--until", "output", "--timeout-ms", "50s")
     killed = cli.ok("kill", outer)
     assert (killed["state"], killed["reason"], killed["survivors"]) == ("killed", "kill", [])
     until(lambda: not pair.supervisor(outer), what="the end of the outer supervisor")
     assert cli.ok("status", inner)["state"] == "running"
     assert pair.supervisor(inner)
     (work / "go").touch()
-    ended = cli.ok("wait", inner, "--timeout-ms", "20s")
+    ended = cli.ok("wait", inner, "--timeout-ms", "50s")
     assert (ended["state"], ended["exit_code"], ended["output"]) == ("exited", 8, "in\ndone\n")
 
 
 def test_a_job_started_inside_a_job_does_not_keep_the_outer_one_lingering(cli: Cli, work: Path) -> None:
     outer, inner = _nested(cli, "exit 2")
-    ended = cli.ok("wait", outer, "--timeout-ms", "20s")
+    ended = cli.ok("wait", outer, "--timeout-ms", "50s")
     assert (ended["exit_code"], ended["descendants"]) == (2, 0)
     until(lambda: not pair.supervisor(outer), what="the end of the outer supervisor")
     assert cli.ok("status", inner)["state"] == "running"
     (work / "go").touch()
-    assert cli.ok("wait", inner, "--timeout-ms", "20s")["exit_code"] == 8
+    assert cli.ok("wait", inner, "--timeout-ms", "50s")["exit_code"] == 8
 
 
 def test_the_supervisors_of_both_may_be_killed(cli: Cli, work: Path) -> None:
@@ -53,6 +53,6 @@ def test_the_supervisors_of_both_may_be_killed(cli: Cli, work: Path) -> None:
     for job in (outer, inner):
         assert cli.ok("status", job)["state"] == "running"
     (work / "go").touch()
-    assert cli.ok("wait", outer, "--timeout-ms", "20s")["exit_code"] == 2
-    assert cli.ok("wait", inner, "--timeout-ms", "20s")["exit_code"] == 8
+    assert cli.ok("wait", outer, "--timeout-ms", "50s")["exit_code"] == 2
+    assert cli.ok("wait", inner, "--timeout-ms", "50s")["exit_code"] == 8
     until(lambda: not pair.supervisor(outer) and not pair.supervisor(inner), what="the end of both supervisors")

@@ -45,8 +45,8 @@ def test_a_command_that_ends_while_it_is_adopted_is_not_waited_for_for_ever(cli:
     os.kill(started["pid"], signal.SIGSTOP)  # alive for each look, and ended before an adopter opens it
     call = cli.spawn("status", started["job_id"])
     os.kill(started["pid"], signal.SIGKILL)
-    call.communicate(timeout=30)
-    ended = cli.ok("wait", started["job_id"], "--timeout-ms", "20s")
+    call.communicate(timeout=60)
+    ended = cli.ok("wait", started["job_id"], "--timeout-ms", "50s")
     assert ended["state"] in ("killed", "failed"), ended
     cli.ok("remove", started["job_id"])
 
@@ -69,7 +69,7 @@ def test_a_job_started_by_a_notification_command_is_a_job_like_any_other(cli: Cl
 def test_a_grace_that_began_before_a_takeover_ends_with_the_kill(cli: Cli, jobs: Jobs) -> None:
     deaf = "sh -c 'trap \"\" TERM; echo deaf; while :; do sleep 0.05; done' & sleep 100"
     job = cli.ok("run", "--snapshot-after", "0", deaf)["job_id"]
-    cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
+    cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
     cli.ok("kill", job, "--grace-ms", "1500", "--wait-ms", "100")
     pair.end(pair.supervisor(job))
     until(lambda: cli.ok("status", job)["state"] == "killed", what="the end of the command")
@@ -85,7 +85,7 @@ def test_what_was_given_as_stdin_arrives_though_the_supervisor_is_killed_in_betw
     until(lambda: pair.supervisor(job), what="the takeover")
     Path("go").touch()
     expected = subprocess.run(["cksum"], input=data.encode(), capture_output=True, check=True).stdout.decode()
-    assert cli.ok("wait", job, "--timeout-ms", "20s")["output"] == expected
+    assert cli.ok("wait", job, "--timeout-ms", "50s")["output"] == expected
 
 
 @pytest.mark.fault("F21")

@@ -147,7 +147,7 @@ def test_a_caller_that_gives_up_waiting_for_its_scope_leaves_nothing(
     with cli.spawn("run", "--systemd-scope", "touch ran", env=systemd.env) as call:
         until(lambda: (work / "asked").exists() and processes.state(call.pid) == "S", what="a caller that waits")
         call.send_signal(2)
-        assert call.wait(timeout=30) == 130
+        assert call.wait(60) == 130
     assert job_ids(root) == set()
     (work / "go").touch()
     assert not (work / "ran").exists()
@@ -208,13 +208,13 @@ def test_what_ends_a_whole_group_takes_jobs_along_and_says_so_unless_they_have_s
         )
         assert done.returncode == 0, done.stderr
         ids[name] = json.loads(done.stdout)["job_id"]
-    cli.ok("wait", ids["none"], "--until", "output", "--timeout-ms", "20s")
+    cli.ok("wait", ids["none"], "--until", "output", "--timeout-ms", "50s")
     assert pair.supervisor(ids["systemd"]) in [int(pid) for pid in (scope / "cgroup.procs").read_text().split()]
     (service / "cgroup.kill").write_text("1")
     until(lambda: not (service / "cgroup.procs").read_text(), what="the end of the service")
     service.rmdir()  # as systemd does
     (work / "go").touch()
-    ended = cli.ok("wait", ids["systemd"], "--timeout-ms", "20s")
+    ended = cli.ok("wait", ids["systemd"], "--timeout-ms", "50s")
     assert (ended["state"], ended["exit_code"], ended["output"]) == ("exited", 3, "up\non\n")
     lost = cli.ok("status", ids["none"])
     assert (lost["state"], lost["reason"]) == ("failed", "lost")

@@ -153,7 +153,7 @@ def test_two_hundred_jobs_at_once_all_end_with_their_own_codes_and_the_controlle
     assert {one["job_id"] for one in listed} == set(codes)
 
     def ended() -> dict[str, Any] | None:
-        found = on.cli.ok("wait", *codes, "--mode", "all", "--timeout-ms", "20s", timeout=SOON_S)
+        found = on.cli.ok("wait", *codes, "--mode", "all", "--timeout-ms", "50s", timeout=SOON_S)
         return None if found["timed_out"] else found
 
     found = until(ended, what="all have ended", timeout=900)

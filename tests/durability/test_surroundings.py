@@ -46,7 +46,7 @@ SOURCE = Path(outlive.__file__).parent
 def test_a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it(cli: Cli, work: Path) -> None:
     started = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", f"echo up; {GATE}; echo on; exit 3")
     job_id = started["job_id"]
-    cli.ok("wait", job_id, "--until", "output", "--timeout-ms", "20s")
+    cli.ok("wait", job_id, "--until", "output", "--timeout-ms", "50s")
     supervisor = pair.supervisor(job_id)
     os.kill(supervisor, signal.SIGSTOP)
     until(lambda: pair.is_stopped(supervisor), what="the stop")
@@ -67,7 +67,7 @@ def test_a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it
     assert f"kill -CONT {supervisor}" in found["hint"]
     assert pair.supervisor(job_id) == supervisor, "no process took its place"
     os.kill(supervisor, signal.SIGCONT)
-    ended = cli.ok("wait", job_id, "--timeout-ms", "20s")
+    ended = cli.ok("wait", job_id, "--timeout-ms", "50s")
     assert (ended["exit_code"], ended["output"]) == (3, "up\non\n")
     assert "supervisor" not in ended and "supervisor" not in cli.ok("status", job_id)
 
@@ -100,7 +100,7 @@ def test_a_stopped_process_that_has_the_pid_of_a_supervisor_is_none(cli: Cli, ro
         assert "supervisor" not in cli.ok("status", job_id)
         other.kill()
     (work / "go").touch()
-    assert cli.ok("wait", job_id, "--timeout-ms", "20s")["exit_code"] == 0
+    assert cli.ok("wait", job_id, "--timeout-ms", "50s")["exit_code"] == 0
 
 
 @pytest.mark.fault("F12")
@@ -164,7 +164,7 @@ def test_a_signal_goes_through_a_handle_to_the_very_process_or_to_nobody(strange
         assert process.send_signal(pid, None, signal.SIGKILL) is False
     assert stranger.poll() is None
     assert process.send_signal(stranger.pid, start, signal.SIGKILL) is True
-    assert stranger.wait(20) == -signal.SIGKILL
+    assert stranger.wait(60) == -signal.SIGKILL
     assert process.send_signal(stranger.pid, start, signal.SIGKILL) is False
 
 
@@ -201,7 +201,7 @@ def test_a_kill_of_a_job_that_is_being_started_ends_it(cli: Cli, root: Path, tim
         with cli.spawn("run", "--snapshot-after", "0", "sleep 60") as call:
             (job_id,) = until(lambda before=before: job_ids(root) - before, what="the job's directory")
             killed = cli.ok("kill", job_id, "--grace-ms", "0")
-            stdout, _ = call.communicate(timeout=30)
+            stdout, _ = call.communicate(timeout=60)
         assert one_object(Text(call.returncode, stdout.decode(), ""))["ok"]
         assert (killed["state"], killed["survivors"]) == ("killed", [])
         assert cli.ok("status", job_id)["state"] == "killed"
@@ -231,7 +231,7 @@ def test_a_job_ends_and_is_told_though_our_own_code_was_deleted(cli: Cli, place:
     job_id = cli.ok(*words, f"echo a; {GATE}; echo b; exit 3", env={"PYTHONPATH": str(copy)})["job_id"]
     shutil.rmtree(copy)
     (work / "go").touch()
-    ended = cli.ok("wait", job_id, "--timeout-ms", "20s")
+    ended = cli.ok("wait", job_id, "--timeout-ms", "50s")
     assert (ended["exit_code"], ended["output"]) == (3, "a\nb\n")
     until(lambda: not pair.supervisor(job_id), what="the supervisor's end")
     assert json.loads((root / job_id / "completion_event.json").read_bytes())["delivered"]
@@ -247,7 +247,7 @@ def test_a_guardian_takes_over_though_our_own_code_was_deleted(cli: Cli, place: 
     shutil.rmtree(copy)
     pair.end(pair.supervisor(job_id))
     (work / "go").touch()
-    ended = cli.ok("wait", job_id, "--timeout-ms", "20s")
+    ended = cli.ok("wait", job_id, "--timeout-ms", "50s")
     assert (ended["exit_code"], ended["output"]) == (3, "a\nb\n")
     assert cli.ok("status", job_id)["adopted"] == 1
 
@@ -354,7 +354,7 @@ def test_two_servers_over_one_root_serve_the_same_jobs(raw_mcp: Callable[..., Ra
     first, second = raw_mcp(), raw_mcp()
     job_id = first.call("exec", command=f"echo up; {GATE}; exit 4", background=True)["job_id"]
     waits = [
-        server.begin_call("process", action="wait", job_id=job_id, timeout_ms=20_000) for server in (first, second)
+        server.begin_call("process", action="wait", job_id=job_id, timeout_ms=50_000) for server in (first, second)
     ]
     (work / "go").touch()
     for server, request in zip((first, second), waits, strict=True):
@@ -431,10 +431,10 @@ sys.exit(main())
 @pytest.mark.fault("F28")
 def test_a_wait_for_a_file_goes_by_the_clock_where_the_kernel_watches_no_more(cli: Cli, work: Path) -> None:
     job_id = cli.ok("run", "--snapshot-after", "0", "sleep 60")["job_id"]
-    words = [sys.executable, "-c", WITHOUT_INOTIFY, "wait", job_id, "--until", "file=made", "--timeout-ms", "20s"]
+    words = [sys.executable, "-c", WITHOUT_INOTIFY, "wait", job_id, "--until", "file=made", "--timeout-ms", "50s"]
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as call:
         (work / "made").touch()
-        stdout, _ = call.communicate(timeout=30)
+        stdout, _ = call.communicate(timeout=60)
     found = one_object(Text(call.returncode, stdout.decode(), ""))
     assert found["fired"]["condition"] == "file"
     cli.ok("remove", job_id)

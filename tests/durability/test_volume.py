@@ -88,7 +88,7 @@ def test_200_mb_are_stored_completely_with_flat_memory_and_answers_stay_small(cl
     assert running["next_seq"] == MANY * len(LINE)
     assert _peak_kb(supervisor) < FLAT_KB
     (work / "end").touch()
-    ended = cli.ok("wait", job, "--timeout-ms", "30s")
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
     assert (ended["state"], ended["exit_code"]) == ("exited", 0)
     assert len(ended["output"].encode()) <= BUDGET + NOTE
     assert log.stat().st_size == MANY * len(LINE)

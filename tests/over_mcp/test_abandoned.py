@@ -107,7 +107,7 @@ def test_a_search_at_the_command_line_can_be_interrupted(cli: Cli, jobs: Jobs) -
         assert process.stderr is not None
         assert process.stderr.readline() == "searching\n"
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=60)
     assert "interrupted" in said
     assert process.returncode == 130
     jobs.end()

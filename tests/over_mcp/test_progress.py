@@ -49,7 +49,7 @@ def test_waiting_tells_the_last_line_of_the_first_job(mcp_session: McpSession, w
     job = mcp_session.ok("exec", command=f"echo begun; {GATE}", background=True)["job_id"]
     until(lambda: mcp_session.ok("process", action="status", job_id=job)["next_seq"] == 6, what="its line")
     more = {"since_seq": 6} if action == "poll" else {}
-    call, told = mcp_session.begin_told("process", action=action, job_id=job, timeout_ms=30_000, **more)
+    call, told = mcp_session.begin_told("process", action=action, job_id=job, timeout_ms=50_000, **more)
     until(lambda: told, what="the first progress")
     (work / "go").touch()
     assert call.result(60)["state"] == "exited"
@@ -81,7 +81,7 @@ def test_a_wait_without_a_job_tells_the_last_line_of_the_job_that_printed_last(
     mcp_session: McpSession, work: Path
 ) -> None:
     jobs = [mcp_session.ok("exec", command=f"echo {name}; {GATE}", background=True)["job_id"] for name in "ab"]
-    call, told = mcp_session.begin_told("process", action="wait", timeout_ms=30_000)
+    call, told = mcp_session.begin_told("process", action="wait", timeout_ms=50_000)
     until(lambda: told, what="the first progress")
     (work / "go").touch()
     assert call.result(60)["state"] == "exited"

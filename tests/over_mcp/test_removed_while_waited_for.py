@@ -48,7 +48,7 @@ def test_on_the_command_line(cli: Cli, jobs: Jobs, words: tuple[str, ...]) -> No
             let_go(call.pid, job)
             with stopped(call.pid):
                 cli.ok("remove", job)
-            told, _ = call.communicate(timeout=30)
+            told, _ = call.communicate(timeout=60)
         finally:
             call.kill()
     error = json.loads(told)["error"]
@@ -64,7 +64,7 @@ def test_over_mcp(cli: Cli, jobs: Jobs, mcp_connect: Callable[..., McpSession]) 
     let_go(session.pid, job)
     with stopped(session.pid):
         cli.ok("remove", job)
-    answer = call.result(30)
+    answer = call.result(60)
     assert answer.is_error
     assert answer.result["error"]["code"] == "job_not_found"
     assert session.ok("exec", command="echo next")["output"] == "next\n"

@@ -141,7 +141,7 @@ def test_a_running_and_a_created_job_look_the_same(faces: Faces, root: Path, wor
     same = faces.same
     job = faces.cli.ok("run", "--snapshot-after", "0", "echo begun; until [ -e go ]; do sleep 5; done & wait")["job_id"]
     until((root / job / "stdout.log").read_bytes, what="its first output")
-    faces.cli.ok("wait", job, "--until", "output", "--timeout-ms", "20s")
+    faces.cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
     status = same(["status", job], {"action": "status", "job_id": job})
     assert (status["state"], status["timeout_ms"]) == ("running", 0)
     poll = same(["poll", job, "--since-seq", "0"], {"action": "poll", "job_id": job, "since_seq": 0})

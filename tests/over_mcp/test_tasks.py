@@ -90,7 +90,7 @@ def test_a_client_that_declares_nothing_never_gets_one(mcp_session: McpSession, 
     assert (found["state"], found.is_error) == ("running", False)
     assert found["job_id"] in found.text
     (work / "go").touch()
-    mcp_session.ok("process", action="wait", job_id=found["job_id"], timeout_ms=20_000)
+    mcp_session.ok("process", action="wait", job_id=found["job_id"], timeout_ms=50_000)
 
 
 def test_a_handshake_gives_no_task_whatever_the_client_declares_in_it(
@@ -107,7 +107,7 @@ def test_a_handshake_gives_no_task_whatever_the_client_declares_in_it(
         raw.request("tasks/get", {"taskId": found["job_id"]})
     assert refused.value.code == types.METHOD_NOT_FOUND
     (work / "go").touch()
-    raw.call("process", action="wait", job_id=found["job_id"], timeout_ms=20_000)
+    raw.call("process", action="wait", job_id=found["job_id"], timeout_ms=50_000)
 
 
 @ONE_ERA
@@ -125,7 +125,7 @@ def test_a_request_declares_for_itself_only(raw: RawMcp, work: Path) -> None:
         assert refused.value.data == {"requiredCapabilities": DECLARED}
     (work / "go").touch()
     for job in (task["taskId"], plain["structuredContent"]["job_id"]):
-        raw.call("process", action="wait", job_id=job, timeout_ms=20_000)
+        raw.call("process", action="wait", job_id=job, timeout_ms=50_000)
 
 
 def declaring(capabilities: dict[str, Any]) -> dict[str, Any]:

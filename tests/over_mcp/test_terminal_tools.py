@@ -38,7 +38,7 @@ def test_a_model_is_told_what_a_job_asks_and_how_to_answer(session: McpSession) 
     assert "Answer with submit" in found.text
     assert (found["waiting_for_input"], found["prompt"], found["echo"]) == (True, "Continue? [y/N]", True)
     job = found["job_id"]
-    waited = session.call("process", action="wait", job_id=job, timeout_ms=20_000)
+    waited = session.call("process", action="wait", job_id=job, timeout_ms=50_000)
     assert waited["fired"]["condition"] == "input"  # at once: nothing would happen before it is answered
     answered = session.call("process", action="write", job_id=job, data="y\n", wait_ms=20_000)
     assert (answered["bytes_written"], answered["exit_code"]) == (2, 0)
@@ -81,7 +81,7 @@ def test_vim_is_driven_through_the_tools_alone(session: McpSession, place: Path)
     text = sees(session, job, "it works.")
     assert "alternate screen" in text
     session.call("process", action="send_keys", job_id=job, literal=":wq", keys=["Enter"])
-    ended = session.call("process", action="wait", job_id=job, timeout_ms=20_000)
+    ended = session.call("process", action="wait", job_id=job, timeout_ms=50_000)
     assert ended["exit_code"] == 0
     assert (place / "work" / "letter.txt").read_text() == "Dear all,\nit works.\n"
 

@@ -59,7 +59,7 @@ class Counting:
 
     def end(self) -> dict[str, Any]:
         self.stop()
-        return self.cli.ok("wait", self.job, "--timeout-ms", "30s")
+        return self.cli.ok("wait", self.job, "--timeout-ms", "50s")
 
     def check_whole(self) -> None:
         count = self.count()

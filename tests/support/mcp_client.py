@@ -288,10 +288,10 @@ class RawMcp:
     def __exit__(self, *exc: object) -> None:
         self.close_stdin()
         try:
-            self.process.wait(10)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(60)
         assert self.process.stdout
         self.process.stdout.close()
 

@@ -15,7 +15,7 @@ def background(session: McpSession, command: Any, **more: Any) -> str:
 
 
 def ended(session: McpSession, job: str) -> dict[str, Any]:
-    found = session.ok("process", action="wait", job_id=job, timeout_ms=20_000)
+    found = session.ok("process", action="wait", job_id=job, timeout_ms=50_000)
     assert not found["timed_out"]
     return found
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from outlive.store import atomic_file
+from outlive.system import fault_points
 
 RECORD = {
     "format": 1,
@@ -29,6 +31,25 @@ def test_what_somebody_of_our_pid_left_behind_stops_no_write(work: Path) -> None
         os.close(fd)
     assert (work / "state.json").read_bytes() == b"new"
     assert sorted(path.read_bytes() for path in work.iterdir()) == [b"left"] * 3 + [b"new"]
+
+
+def test_a_temporary_file_is_0600_whatever_the_umask(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Listings of a job directory miss it nearly always: it is there for some microseconds."""
+    modes = {}
+
+    def look(point: str) -> None:
+        modes.update({path.name: stat.S_IMODE(path.lstat().st_mode) for path in work.iterdir()})
+
+    monkeypatch.setattr(fault_points, "at", look)
+    before = os.umask(0)
+    fd = os.open(work, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        atomic_file.write_atomic(fd, "state.json", b"new")
+    finally:
+        os.close(fd)
+        os.umask(before)
+    assert modes == {f".state.json.{os.getpid()}.{atomic_file._counter}": 0o600}
+    assert stat.S_IMODE((work / "state.json").lstat().st_mode) == 0o600
 
 
 def test_a_record_is_read_as_it_was_written() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support import leaks, pair, processes, schema
+from support import leaks, pair, processes, schema, trees
 from support.cli import Text, environment, one_object
 from support.mcp_client import McpRefusal, McpSession, RawMcp
 from support.tiers import MODERN_FIRST
@@ -106,12 +106,29 @@ def test_a_process_of_another_place_is_left_alone(place: Path) -> None:
     _ended(child)
 
 
+def test_a_walk_goes_on_where_a_file_is_renamed_under_it_and_sees_the_new_content(work: Path) -> None:
+    (work / "deep").mkdir()
+    old, new = work / "deep" / "state", work / "deep" / ".state.1"
+    old.write_text("old")
+    new.write_text("newer")
+
+    def size(path: Path) -> int:
+        if path == new:
+            new.rename(old)
+        return path.lstat().st_size
+
+    found = trees._looked_at(work, size)
+    assert (set(found), found[old]) == ({work, work / "deep", old}, len("newer"))
+    assert trees.contents(work) == {old: b"newer"}
+    assert set(trees.entries(work)) == set(found)
+
+
 def test_a_surviving_process_is_named_and_ended(place: Path) -> None:
     before = leaks.Before()
     child = _started()
     lines = leaks.found(before, place, settle_s=0)
     assert any(f"still running: pid {child.pid}" in line for line in lines)
-    assert child.wait(20) == -9
+    assert child.wait(60) == -9
     assert child.stdout
     child.stdout.close()
     assert leaks.found(before, place, settle_s=0) == []
@@ -122,7 +139,7 @@ def test_jobs_that_may_live_are_only_ended(place: Path) -> None:
     child = _started()
     lines = leaks.found(before, place, jobs_may_live=True)
     assert not any("still running" in line for line in lines)
-    assert child.wait(20) == -9
+    assert child.wait(60) == -9
     assert child.stdout
     child.stdout.close()
 

@@ -28,7 +28,7 @@ def test_what_has_not_begun_is_left_when_the_caller_stops() -> None:
     def work(item: int) -> None:
         begun.append(item)
         if item:
-            go_on.wait(30)
+            go_on.wait(60)
 
     found = parallel.each(work, range(1000))
     next(found)
