@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -15,11 +16,14 @@ from outlive import fastjson
 from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
-from outlive.far import starting
+from outlive.far import orphans, starting
 from outlive.hosts.ssh import wire
+from outlive.jobs import adoption
 from outlive.store import atomic_file
 from outlive.store.root import Store
+from support import pair
 from support.cli import Cli
+from support.wait import until
 
 MAIN = "from outlive.far.main import main; main()"
 
@@ -104,6 +108,52 @@ def test_a_job_that_comes_while_it_is_looked_for_is_there(
     end._job.close()
     if end._hints is not None:  # its supervisor has not let go yet
         end._hints.close()
+    os.close(source)
+    os.close(out)
+
+
+def test_a_start_whose_origin_cannot_be_written_leaves_no_directory(
+    there: Store, said: dict[str, Any], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(orphans, "note", full)
+    with pytest.raises(OSError, match="No space"):
+        starting.start(there, said, lambda: True, "origin")
+    assert jobs(there) == [] and not (place / "work/ran").exists()
+
+
+def test_a_look_that_fails_is_followed_by_another_one(there: Store, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    """Beats go on, so the mirror would wait for output for ever."""
+    from outlive.far import main as far
+
+    job = cli.ok("run", "--wait", "true")["job_id"]
+    until(lambda: not pair.is_supervised(cli.root, job), what="the end of its supervisor")
+    (cli.root / job).rename(Path(there.path) / job)
+    inspect = adoption.inspect_and_adopt
+    looks: list[bool] = []
+
+    def scarce(ctx: Any, of: Any) -> Any:
+        looks.append(True)
+        if len(looks) == 1:
+            raise OutliveError("io_error", "too many processes", retryable=True)
+        return inspect(ctx, of)
+
+    monkeypatch.setattr(adoption, "inspect_and_adopt", scarce)
+    monkeypatch.setattr(far, "_LOOK_S", 0.01)
+    source, out = os.pipe()
+    end = far.End(-1, out)
+    end._store = there
+    end._ctx = starting.context(there, dict(os.environ))
+    end._loop.after("give up", 20, end._loop.stop)
+    monkeypatch.setattr(end, "_turn", end._loop.stop)
+    end._do_follow({"job": job, "has": {"at": 0, "records": 0, "masks": [0, 0], "gap": ""}}, b"")
+    end._loop.run()
+    assert len(looks) == 2
+    assert end._job is not None
+    end._job.close()
+    end._loop.close()
     os.close(source)
     os.close(out)
 

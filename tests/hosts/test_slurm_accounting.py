@@ -76,3 +76,12 @@ def test_an_accounting_that_knows_no_end_makes_none_up(cli: Cli, programs: Path,
 def test_a_cluster_without_accounting_forgets_for_good(cli: Cli, programs: Path) -> None:
     found = forgotten(cli)
     assert (found["state"], found["reason"], found["engine"]["state"]) == ("failed", "launch", "FORGOTTEN")
+
+
+def test_a_job_whose_submission_could_not_even_be_tried_can_still_be_started(cli: Cli, programs: Path) -> None:
+    job = cli.ok("create", "--host", "cluster", "true")["job_id"]
+    (programs / "sbatch").unlink()
+    cli.error("start", job, code="launch_failed")
+    assert cli.ok("status", job)["state"] == "created"
+    put(programs, "sbatch", TAKES)
+    assert cli.ok("start", job, "--snapshot-after", "0")["engine"]["job_id"] == "7"

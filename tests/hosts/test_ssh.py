@@ -20,6 +20,7 @@ import pytest
 
 from outlive.far.starting import context
 from outlive.hosts.ssh.bundle import Bundle
+from outlive.hosts.ssh.connection import Connection
 from outlive.hosts.ssh.turns import AT_ONCE, Turns
 from outlive.jobs import adoption
 from outlive.store.job_dir import JobDir
@@ -99,6 +100,20 @@ def test_setup_carries_our_end_there_once_and_says_what_is_found(cli: Cli, box: 
     assert carried[0].stat().st_mtime_ns == before and box.root.is_dir()
 
 
+def test_a_server_that_connects_keeps_its_directory(box: FakeSsh, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other threads of it start jobs there."""
+    seen: list[str] = []
+    change = os.chdir
+
+    def noted(path: str) -> None:
+        change(path)
+        seen.append(os.getcwd())
+
+    monkeypatch.setattr(os, "chdir", noted)
+    Connection({"target": "me@box"}, os.environ, Bundle()).close()
+    assert set(seen) <= {os.getcwd()}
+
+
 def test_what_is_carried_there_is_small_and_needs_nothing_but_python() -> None:
     bundle = Bundle()
     data = bundle.zipped()
@@ -106,7 +121,8 @@ def test_what_is_carried_there_is_small_and_needs_nothing_but_python() -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
     assert "__main__.py" in names and "outlive/far/main.py" in names
-    assert not [name for name in names if name.startswith(("outlive/mcp/", "outlive/verbs/", "outlive/cli/"))]
+    left = tuple(f"outlive/{room}/" for room in ("mcp", "verbs", "cli", "web"))
+    assert not [name for name in names if name.startswith(left)]
     assert Bundle().name == bundle.name
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import signal
+import socket
 import threading
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from outlive.web.rows import LOST, ROW_BYTES
-from support import http
+from support import http, pair
 from support.cli import Cli
 from support.commands import in_order
 from support.ui import Browser, Ui
@@ -358,6 +362,25 @@ def test_a_tab_that_is_gone_lets_go_of_the_keyboard(browser: Browser, cli: Cli) 
     assert browser.call("keyboard", job_id=job, tab="one", take=True, size=[100, 40])["mine"]
     until(lambda: "keyboard" not in cli.ok("status", job), timeout=60)
     assert cli.ok("screen", job)["cols"] == 120
+
+
+def test_a_page_that_is_closed_while_it_takes_the_keyboard_lets_go_of_it(browser: Browser, cli: Cli) -> None:
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", "cat")["job_id"]
+    supervisor = pair.supervisor(job)
+    address = urlsplit(browser.base)
+    body = json.dumps({"job_id": job, "tab": "one", "take": True, "size": [100, 40]})
+    head = (
+        f"POST /api/keyboard HTTP/1.1\r\nHost: {address.netloc}\r\nCookie: outlive_ui={browser.cookie}\r\n"
+        f"X-Outlive-Key: {browser.key}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    os.kill(supervisor, signal.SIGSTOP)  # so that the terminal gets no new size yet
+    try:
+        with socket.create_connection((address.hostname, address.port)) as connection:
+            connection.sendall((head + body).encode())
+            until(lambda: "keyboard" in cli.ok("status", job), what="the keyboard of the page")
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+    until(lambda: "keyboard" not in cli.ok("status", job), timeout=60, what="the end of its lease")
 
 
 def test_a_job_without_a_terminal_has_none_to_show(browser: Browser, cli: Cli) -> None:

@@ -45,7 +45,7 @@ def _answer(event: dict[str, Any], options: dict[str, Any]) -> None:
     store = Store.open(options["root"], env)
     try:
         found = config.load(env, options["config"])
-        ctx = Context(  # noqa: S604
+        ctx = Context(  # noqa: S604 - its `shell` starts nothing
             store,
             found,
             face="cli",

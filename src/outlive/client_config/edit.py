@@ -107,14 +107,14 @@ class Change:
     def _add_token_input(self) -> None:
         asked = self._document.get(("inputs",))
         if registry.input_id(self.name) not in _ids(asked):
-            self._document.append(("inputs",), registry.token_input(self.name))  # type: ignore[union-attr]
+            self._document.append(("inputs",), registry.token_input(self.name))  # type: ignore[union-attr]  # VS Code has JSON
 
     def _drop_token_input(self) -> None:
         """Remove VS Code's input for our token, together with the entry that used it."""
         if self.old is None or not registry.uses_input(self.client, self.name, self.old):
             return
         for index in reversed(_places(self._document.get(("inputs",)), registry.input_id(self.name))):
-            self._document.drop(("inputs",), index)  # type: ignore[union-attr]
+            self._document.drop(("inputs",), index)  # type: ignore[union-attr]  # VS Code has JSON
 
     def _others(self) -> Entry:
         servers = parsed(self.client, self._before or b"").get(self.client.keys)

@@ -20,7 +20,7 @@ from outlive.hosts.ssh import wire
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.diagnosis import use
 from outlive.store.cleanup import delete
-from outlive.store.job_dir import CONTROL, LOGS, JobDir
+from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.merged import Output
 from outlive.store.root import Store
 from outlive.supervisor.event_loop import EventLoop
@@ -227,19 +227,9 @@ class End:
     def _connected(self) -> socket.socket | None:
         assert self._job is not None
         try:
-            io = self._job.open_io()
+            return self._job.connect(wait=False)
         except OSError:
             return None
-        sock = fds.new_socket()
-        try:
-            sock.setblocking(False)
-            sock.connect(fds.socket_path(io, os.path.basename(CONTROL)))
-        except OSError:
-            sock.close()
-            return None
-        finally:
-            os.close(io)
-        return sock
 
     def _pass_on(self, number: int, request: dict[str, Any], data: bytes, tries: int) -> None:
         sock = self._connected() if self._job is not None else None
@@ -292,7 +282,9 @@ class End:
         if self._hints is None:
             self._hear()
         found = self._inspect()
-        if found is None or self._source is None:
+        if found is None:
+            if self._source is not None:  # it is there, and no process or file was to be had
+                self._loop.after("look", _LOOK_S, self._look)
             return
         # What was written before the locks were free is complete, so what this look sees is all
         self._was_over = found.state.finished and not found.supervised

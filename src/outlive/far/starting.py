@@ -90,19 +90,19 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
             return
         raise
     assert new.locks is not None
-    orphans.note(new.dir, origin)
-    # Only now that the directory can be seen: either this sees the mark, or the connection that left it saw the job
-    if _is_marked(store, wanted.job_id):
-        new.discard()
-        message = "the mirror of the job was told meanwhile that it is not there; nothing was run"
-        raise OutliveError("launch_failed", message)
     try:
+        orphans.note(new.dir, origin)
+        # Only now that the directory can be seen: either this sees the mark, or the connection that
+        # left it saw the job
+        if _is_marked(store, wanted.job_id):
+            message = "the mirror of the job was told meanwhile that it is not there; nothing was run"
+            raise OutliveError("launch_failed", message)
         sock = waiting.drive(starting.begin(ctx, plan, new.dir, new.locks))
         try:
             waiting.drive(starting.started(new.dir, sock, new.locks))
         finally:
             sock.close()
-    except OutliveError:
+    except (OSError, OutliveError):
         new.discard()
         raise
     new.close()

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def main(root: str, job_id: str) -> int:
-    sock = fds.new_socket()
-    io = os.open(os.path.join(root, job_id, os.path.dirname(CONTROL)), os.O_RDONLY | os.O_DIRECTORY)
+    folder, name = os.path.split(CONTROL)
+    io = os.open(os.path.join(root, job_id, folder), os.O_RDONLY | os.O_DIRECTORY)
     try:
-        sock.connect(fds.socket_path(io, os.path.basename(CONTROL)))
+        sock = fds.connected(io, name)
     finally:
         os.close(io)
     relay.carry(sock, sys.stdin.buffer, sys.stdout.buffer, answered=lambda message: _answered(message, root, job_id))

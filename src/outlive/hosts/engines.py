@@ -120,8 +120,8 @@ def tells_use(job: JobDir, definition: Definition, verb: str) -> bool:
 def advice(job: JobDir, definition: Definition, reason: str | None) -> str | None:
     """Return what to do about a job that waits for this reason; None if there is nothing but to
     wait."""
-    engine = of_job(job, definition)
-    advised: str | None = engine.advice(reason) if hasattr(engine, "advice") else None  # type: ignore[union-attr]
+    advise = getattr(of_job(job, definition), "advice", None)
+    advised: str | None = None if advise is None else advise(reason)
     return advised
 
 

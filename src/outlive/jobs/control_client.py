@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 from outlive import fastjson, limits
@@ -10,7 +9,7 @@ from outlive.errors import OutliveError
 from outlive.jobs.waiting import Pause
 from outlive.store import engine_record
 from outlive.store.inspect import is_elsewhere
-from outlive.store.job_dir import CONTROL, JobDir
+from outlive.store.job_dir import JobDir
 from outlive.system import fds, machine, process
 
 TYPE_CHECKING = False
@@ -50,19 +49,14 @@ class ControlClient:
         if self._is_far():
             return False
         try:
-            io = self._job.open_io()
+            sock = self._job.connect(wait=False)
         except OSError:
             return False
-        sock = fds.new_socket()
         try:
-            sock.setblocking(False)
-            sock.connect(fds.socket_path(io, os.path.basename(CONTROL)))
             fds.send(sock, fastjson.dumps({"op": "watch", "output": self._output}).encode())
         except OSError:
             sock.close()
             return False
-        finally:
-            os.close(io)
         self._sock = sock
         self._retry_s = 0.005
         return True

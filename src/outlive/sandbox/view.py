@@ -173,7 +173,7 @@ def mounts(spec: Mapping[str, Any], cwd: str) -> list[str]:
     """Return what bubblewrap is told of the file system. The order counts: a later mount covers an
     earlier one."""
     words = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    for path in ("/tmp", "/var/tmp", "/run"):  # noqa: S108
+    for path in ("/tmp", "/var/tmp", "/run"):  # noqa: S108 - nothing is written there
         if os.path.isdir(path) and not os.path.islink(path):
             words += ["--perms", "1777", "--tmpfs", path]
     for path in (*_READABLE_IN_RUN, *map(os.path.realpath, _LINKED_INTO_RUN)):

@@ -17,6 +17,7 @@ from outlive.system import locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Any, TypeVar
 
     from outlive.core.records import Record
@@ -103,6 +104,16 @@ class JobDir:
     def open_io(self) -> int:
         """Open the directory of the FIFOs and the control socket. Errors: OSError."""
         return os.open(IO, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
+
+    def connect(self, *, wait: bool = True) -> socket.socket:
+        """Return a connection to the control socket of the job. Errors: as `fds.connected`."""
+        from outlive.system import fds  # late: most readers do without
+
+        io = self.open_io()
+        try:
+            return fds.connected(io, os.path.basename(CONTROL), wait=wait)
+        finally:
+            os.close(io)
 
     def _record(self, name: str) -> dict[str, Any]:
         """Return a record of the job. Errors: atomic_file.Damaged, FileNotFoundError, OSError,

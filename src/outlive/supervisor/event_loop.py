@@ -69,7 +69,7 @@ class EventLoop:
     def close(self) -> None:
         """Nothing is watched any more."""
         if _EPOLL:
-            self._poll.close()  # type: ignore[union-attr]
+            self._poll.close()  # type: ignore[union-attr]  # an epoll
 
     def stop(self) -> None:
         self._running = False

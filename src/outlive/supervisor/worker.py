@@ -210,7 +210,7 @@ def collect(request: Request) -> None:
         assert request.bounds is not None
         os.nice(_GC_NICE)  # for good: only root may go back
         automatic.collect(Store.existing(request.root), Bounds.of(request.bounds), request.audit)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - as above
         _report_collection(request, error)
 
 

@@ -125,6 +125,19 @@ def new_socket() -> socket.socket:
     return socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
+def connected(directory: int, name: str, *, wait: bool = True) -> socket.socket:
+    """Return a socket that is connected to `name` in an open directory. Errors: OSError;
+    BlockingIOError if it may not wait for its turn."""
+    sock = new_socket()
+    try:
+        sock.setblocking(wait)
+        sock.connect(socket_path(directory, name))
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
 def socket_of(fd: int) -> socket.socket:
     """Return the socket behind `fd`, which owns the fd from now on."""
     return socket.socket(fileno=fd)

@@ -160,7 +160,11 @@ class Page:
             body = await _body(request)
             if isinstance(body, Response):
                 return body
-            return await self._answer(request, self._caller_of(session), body)
+            try:
+                caller = self._caller_of(session)
+            except OutliveError as error:
+                return _json(403, envelope.failure(error))
+            return await self._answer(request, caller, body)
         finally:
             self._open[session.id] -= 1
             if not self._open[session.id]:
@@ -214,8 +218,10 @@ class Page:
         if owner != session.id or until < time.monotonic():
             return PlainTextResponse("This download has expired; ask for it again on the page.", 404)
         only = {"stdout": 0, "stderr": 1}.get(stream)
-        ctx = self._api.observer(self._caller_of(session))
-        job = lookup.open_known(ctx, job_id)
+        try:
+            job = lookup.open_known(self._api.observer(self._caller_of(session)), job_id)
+        except OutliveError as error:  # removed, or the token was revoked
+            return PlainTextResponse(error.message, 404)
 
         async def pieces() -> AsyncIterator[bytes]:
             try:

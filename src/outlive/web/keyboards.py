@@ -42,7 +42,7 @@ class _Held:
         self.keyboard = found
         self.size = size  # that the tab gave the terminal
         self.calls = 0  # of the tab, under way
-        self.last = time.monotonic()
+        self.last = 0.0  # when its last call ended
 
 
 class Keyboards:
@@ -62,13 +62,29 @@ class Keyboards:
         held = self._of(key)
         if held is None and len(self._held) >= _MOST:
             raise OutliveError("invalid_state", f"this server holds {_MOST} keyboards already")
-        steps = _taken(ctx, job_id, _name(caller), held, _checked(size), force)
-        found = await async_driver.drive(steps, caller=caller.owner, slow=True)
-        if found is None:
-            return False
-        self._held[key] = found
-        self._later(key)
-        return True
+        steps = self._taken(ctx, key, _name(caller), held, _checked(size), force)
+        try:
+            return bool(await async_driver.drive(steps, caller=caller.owner, slow=True))
+        finally:  # also if the page is gone meanwhile
+            self._later(key)
+
+    def _taken(
+        self, ctx: Context, key: Key, name: str, held: _Held | None, size: list[int], force: bool
+    ) -> Waiting[bool]:
+        with lookup.open_job(ctx, key[1]) as job:
+            found = adoption.inspect_and_adopt(ctx, job)
+            stdin.require_pty(found)
+            if held is None:
+                known = found.state.terminal or {}
+                now = [known["cols"], known["rows"]] if known.get("cols") and known.get("rows") else None
+                taken = keyboard.take(job, name, now, force=force)
+                if taken is None:
+                    return False
+                self._held[key] = held = _Held(ctx, taken, size)
+            with suppress(OutliveError):  # it is ending
+                yield from ask(job, {"op": "resize", "cols": size[0], "rows": size[1]})
+            held.size = size
+            return True
 
     async def release(self, caller: Caller, job_id: str, tab: str) -> None:
         """Let go of the keyboard of a tab, and give the terminal the size that it had before."""
@@ -141,25 +157,6 @@ def _checked(size: list[int]) -> list[int]:
     if len(size) != 2 or not all(type(one) is int and 0 < one <= top for one, top in zip(size, most, strict=True)):
         raise invalid("size", f"size is columns and rows, at most {most[0]} and {most[1]}")
     return size
-
-
-def _taken(
-    ctx: Context, job_id: str, name: str, held: _Held | None, size: list[int], force: bool
-) -> Waiting[_Held | None]:
-    with lookup.open_job(ctx, job_id) as job:
-        found = adoption.inspect_and_adopt(ctx, job)
-        stdin.require_pty(found)
-        if held is None:
-            known = found.state.terminal or {}
-            now = [known["cols"], known["rows"]] if known.get("cols") and known.get("rows") else None
-            taken = keyboard.take(job, name, now, force=force)
-            if taken is None:
-                return None
-            held = _Held(ctx, taken, size)
-        with suppress(OutliveError):  # it is ending
-            yield from ask(job, {"op": "resize", "cols": size[0], "rows": size[1]})
-        held.size = size
-        return held
 
 
 async def _ended(held: _Held, job_id: str) -> None:

@@ -209,20 +209,21 @@ class _Order:
             "by": "engine",
             "cause": _cause(),
         }
-        sock = fds.new_socket()
+        folder, name = os.path.split(CONTROL)
         try:
-            io = os.open(os.path.join(self._path, os.path.dirname(CONTROL)), os.O_RDONLY | os.O_DIRECTORY)
+            io = os.open(os.path.join(self._path, folder), os.O_RDONLY | os.O_DIRECTORY)
             try:
-                sock.connect(fds.socket_path(io, os.path.basename(CONTROL)))
+                sock = fds.connected(io, name)
             finally:
                 os.close(io)
-            fds.send(sock, fastjson.dumps(request).encode())
-            sock.settimeout(limits.CONTROL_S)
-            sock.recv(limits.CONTROL_BYTES)
+            try:
+                fds.send(sock, fastjson.dumps(request).encode())
+                sock.settimeout(limits.CONTROL_S)
+                sock.recv(limits.CONTROL_BYTES)
+            finally:
+                sock.close()
         except OSError:  # its supervisor has just ended, or is being replaced: Slurm's KILL follows
             return
-        finally:
-            sock.close()
 
 
 def _why_ended() -> tuple[str, str] | None:

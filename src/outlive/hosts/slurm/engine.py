@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from outlive.core.units import seconds_of, timestamp
@@ -137,8 +138,13 @@ def submit(ctx: Any, host: Host, job: JobDir, plan: Any, locks: Locks) -> Genera
     except OSError as error:
         raise from_os(f"writing {job.path}/{engine_record.ENGINE}", error, on="store") from error
     yield None  # what follows waits for the controller: a server does it in a thread
-    words = [programs.path("sbatch", record), *_flags(host, definition), _SCRIPT, python, definition.root, job.job_id]
-    status, printed, error_text = _sbatch(words, ctx.env, locks)
+    arguments = [*_flags(host, definition), _SCRIPT, python, definition.root, job.job_id]
+    try:
+        status, printed, error_text = _sbatch([programs.path("sbatch", record), *arguments], ctx.env, locks)
+    except OutliveError:  # it did not even start
+        with suppress(OSError):
+            os.unlink(engine_record.ENGINE, dir_fd=job.fd)
+        raise
     engine_id = printed.strip().partition(";")[0]
     if status != 0 or not engine_id.isdigit():
         _take_back(job, record)

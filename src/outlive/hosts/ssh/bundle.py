@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Rooms that a job elsewhere has no use for, or that need a library
-_LEFT_HERE = frozenset("mcp client_config cli verbs demo.py __main__.py __pycache__".split())
+_LEFT_HERE = frozenset("mcp client_config cli verbs web demo.py __main__.py __pycache__".split())
 _MAIN = b"from outlive.far.main import main\n\nraise SystemExit(main())\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files make the same bundle
 

@@ -56,20 +56,23 @@ class Connection:
         self._waiting = bytearray()  # what could not be written yet
         self.facts: dict[str, Any] | None = None  # of our end, when it is there
         self._python = str(settings.get("python") or DEFAULT_PYTHON)
-        self._said = fds.memory_file("ssh", b"")
         self._pid = 0
         self.status: int | None = None
-        there_in, self.out = os.pipe2(os.O_CLOEXEC)
-        self._in, there_out = os.pipe2(os.O_CLOEXEC)
+        self._in = self.out = self._said = there_in = there_out = -1
         try:
+            self._said = fds.memory_file("ssh", b"")
+            there_in, self.out = os.pipe2(os.O_CLOEXEC)
+            self._in, there_out = os.pipe2(os.O_CLOEXEC)
             stdio = {0: there_in, 1: there_out, 2: self._said}
-            self._pid = spawn.spawn(words(settings), env, stdio, cwd="/")
+            # Where this process is: a mirror in /. A change of it would lead a server's other threads astray
+            self._pid = spawn.spawn(words(settings), env, stdio, cwd=".")
         except OSError as error:
             self.close()
             raise Broken(spawn.why_not(PROGRAM, env, "/", error)) from error
         finally:
-            os.close(there_in)
-            os.close(there_out)
+            for fd in (there_in, there_out):
+                if fd >= 0:
+                    os.close(fd)
         fds.set_pipe_size(self._in, _PIPE_BYTES)
         os.set_blocking(self._in, False)
         os.set_blocking(self.out, False)

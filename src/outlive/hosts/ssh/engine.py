@@ -15,7 +15,7 @@ from outlive.hosts.ssh import wire
 from outlive.hosts.ssh.bundle import Bundle
 from outlive.hosts.ssh.connection import Broken, Connection, hint_for
 from outlive.store import engine_record, inspect
-from outlive.store.job_dir import CONTROL, MASKS, SUPERVISOR_BYTE
+from outlive.store.job_dir import MASKS, SUPERVISOR_BYTE
 from outlive.supervisor.request import Request
 from outlive.system import fds, locks, tree
 from outlive.system.signals import signal
@@ -192,16 +192,9 @@ def connect(job: JobDir) -> socket.socket:
     """Connect to the mirror: it passes requests on."""
     deadline = time.monotonic() + _LISTENS_S
     while True:
-        sock = fds.new_socket()
         try:
-            io = job.open_io()
-            try:
-                sock.connect(fds.socket_path(io, os.path.basename(CONTROL)))
-            finally:
-                os.close(io)
-            return sock
+            return job.connect()
         except OSError as error:
-            sock.close()
             if time.monotonic() >= deadline:  # it is being started
                 raise OutliveError(
                     "io_error", f"the mirror of job {job.job_id} does not answer: {error.strerror}", retryable=True

@@ -30,13 +30,11 @@ def name_of(root: str) -> str | None:
         try:
             os.write(fd, new_id().encode())
             os.fsync(fd)
-        finally:
-            os.close(fd)
-        try:
             os.link(half, path)
         except FileExistsError:  # another process was faster
             pass
         finally:
+            os.close(fd)
             os.unlink(half)
     except OSError:
         return None

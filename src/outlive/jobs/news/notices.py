@@ -126,8 +126,7 @@ class Notices:
             if error.code == "job_not_found" and inbox.claim(job_id):
                 inbox.settle(job_id)
                 self._forget(job_id)
-        # Whatever a job has made of its own files, the calls of its client are answered
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001 - whatever a job made of its files, its client's calls are answered
             pass
         return []
 
