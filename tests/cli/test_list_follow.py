@@ -20,8 +20,7 @@ def test_a_table_on_a_terminal_follows_what_happens(cli: Cli, work: Path) -> Non
         terminal.until_row("first")
         assert "^C ends" in terminal.rows()[0]
         job = cli.ok("run", "--snapshot-after", "0", "--title", "second", GATE)["job_id"]
-        terminal.until_row("second")
-        assert "running" in terminal.rows()[2]
+        until(lambda: terminal.rows()[2:3] and "running" in terminal.rows()[2], what="the second job, which runs")
         (work / "go").touch()
         cli.ok("wait", job)
         until(lambda: not any("running" in row for row in terminal.rows()), what="the end in the table")

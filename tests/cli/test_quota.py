@@ -75,6 +75,18 @@ def test_head_and_tail_stay_whole_the_gap_is_exact_and_the_disk_is_spared(cli: C
     assert log[gap["to_seq"] :] == wanted[gap["to_seq"] :]
 
 
+def test_what_an_answer_about_the_end_says_of_the_gap_is_final(cli: Cli, work: Path) -> None:
+    """Also where a descendant holds the output open, and ends later."""
+    held = "(until [ -e go ]; do sleep 0.02; done) & seq 100000 | head -c {}"
+    flags = ("--wait", "--quota-bytes", "64K")
+    ended = [cli.ok("run", *flags, held.format(400_000 + 1_000 * number)) for number in range(4)]
+    (work / "go").touch()
+    for found in ended:
+        until(lambda found=found: not pair.is_supervised(cli.root, found["job_id"]), what="the end of its supervisor")
+        status = cli.ok("status", found["job_id"])
+        assert (found["gaps"], status["stored_bytes"] <= 65_536) == (status["gaps"], True)
+
+
 @pytest.mark.fault("F73")
 def test_every_answer_that_crosses_the_gap_says_so(cli: Cli, flood: dict[str, Any]) -> None:
     job = flood["job_id"]

@@ -396,7 +396,7 @@ def test_progress_every_refreshes_the_time_of_the_state(cli: Cli, jobs: Jobs) ->
 
 
 def test_an_answer_of_a_call_says_the_same_as_status(cli: Cli) -> None:
-    found = cli.ok("run", "--tag", "a", "--title", "t", "--timeout", "5s", "exit 2")
+    found = cli.ok("run", "--tag", "a", "--title", "t", "--timeout", "5m", "exit 2")
     status = cli.ok("status", found["job_id"])
     same: Callable[[dict[str, Any]], dict[str, Any]] = lambda one: {  # noqa: E731
         name: one[name]

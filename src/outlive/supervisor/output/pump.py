@@ -127,6 +127,8 @@ class Pump:
                 if moved <= 0:
                     break
                 left -= moved
+        if self._room < 0:  # else the end of file, which may come after the end of the command, makes the gap longer
+            self._make_room()
 
     def _turn(self, stream: int) -> None:
         now = time.monotonic()
