@@ -96,10 +96,9 @@ def tried(path: str) -> str | None:
 
 
 def arguments(
-    spec: Mapping[str, Any], environment: Mapping[str, str], cwd: str, *, filter_fd: int, first: list[str]
+    spec: Mapping[str, Any], environment: Mapping[str, str], cwd: str, *, filter_fd: int, last: tuple[str, ...] = ()
 ) -> bytes:
-    """Return the arguments of bwrap as its option --args reads them. `first` are those of the first
-    process in the sandbox.
+    """Return the arguments of bwrap as its option --args reads them. `last` stand at their end.
 
     The environment of the command stands here, not in that of bwrap: LD_PRELOAD of a job would be
     loaded into bwrap, outside.
@@ -107,7 +106,7 @@ def arguments(
     words = ["--unshare-user-try" if os.geteuid() == 0 else "--unshare-user"]
     words += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     words += ["--unshare-net"] if spec["network"] != "open" else []
-    words += ["--cap-drop", "ALL", *view.mounts(spec, cwd), *first, "--chdir", cwd, "--seccomp", str(filter_fd)]
+    words += ["--cap-drop", "ALL", *view.mounts(spec, cwd), "--chdir", cwd, "--seccomp", str(filter_fd)]
     for name, value in environment.items():
         words += ["--setenv", name, value]
-    return b"".join(os.fsencode(word) + b"\0" for word in words)
+    return b"".join(os.fsencode(word) + b"\0" for word in (*words, *last))

@@ -33,6 +33,9 @@ else:
 _REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _ARGS = 3, 4, (5, 6), 7, 8, 9
 _FREE = 20  # above all of these
 _PROGRAM = "/dev/boxkeeper"  # a name that no `pkill` of an agent matches
+# A copy on the file system of /dev: a bind would have bwrap read all mounts once more. What the
+# command makes of it changes nothing: it is executed once, before the command
+_FIRST_PROCESS = ("--as-pid-1", "--perms", "0555", "--file", str(_INIT), _PROGRAM)
 _READY, _STARTED, _ENDED = 1, 2, 3
 _MESSAGE = struct.Struct("=ii")
 _CREDENTIALS = 2  # SCM_CREDENTIALS: pid, uid, gid
@@ -120,26 +123,45 @@ def _start(
     here: socket.socket,
 ) -> Inside:
     told, telling = os.pipe()
-    first = ["--as-pid-1", "--perms", "0555", "--ro-bind-data", str(_INIT), _PROGRAM]
+    arguments, reading = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     made = {
         2: telling,
         _INIT: fds.memory_file("init", binascii.a2b_base64(PROGRAMS[os.uname().machine])),
-        **_for_bwrap(spec, env, cwd, first),
+        _FILTER: _filter(spec),
     }
     try:
         command = [spec["bwrap"], "--args", str(_ARGS), "--", _PROGRAM, *words]
-        return _met(here, told, _spawn(command, {**files, **made}, cwd=cwd, umask=umask))
+        outer = _spawn(command, {**files, **made, _ARGS: reading.fileno()}, cwd=cwd, umask=umask)
+        try:
+            reading.close()
+            _tell(arguments, bubblewrap.arguments(spec, env, cwd, filter_fd=_FILTER, last=_FIRST_PROCESS))
+            return _met(here, told, outer)
+        finally:
+            end_outer(outer)
     finally:
+        arguments.close()
+        reading.close()
         for fd in (told, *made.values()):
             os.close(fd)
 
 
-def _for_bwrap(spec: Mapping[str, Any], env: Mapping[str, str], cwd: str, first: list[str]) -> dict[int, int]:
-    arguments = bubblewrap.arguments(spec, env, cwd, filter_fd=_FILTER, first=first)
-    return {
-        _FILTER: fds.memory_file("filter", syscalls.program(os.uname().machine, spec["network"])),
-        _ARGS: fds.memory_file("args", arguments),
-    }
+def _filter(spec: Mapping[str, Any]) -> int:
+    return fds.memory_file("filter", syscalls.program(os.uname().machine, spec["network"]))
+
+
+def _tell(arguments: socket.socket, words: bytes) -> None:
+    """Give bwrap its arguments, which it waits for: they are worked out while it is loaded.
+
+    If this process is killed meanwhile, bwrap has a part of them. The program to be executed comes
+    with the last ones: without it nothing runs.
+    """
+    arguments.settimeout(_START_S)
+    try:
+        arguments.sendall(words, socket.MSG_NOSIGNAL)
+    except OSError:  # bwrap has ended: what it complains of says more
+        return
+    finally:
+        arguments.close()
 
 
 def _spawn(command: list[str], files: Mapping[int, int], *, cwd: str, umask: int | None) -> int:
@@ -157,8 +179,7 @@ def _spawn(command: list[str], files: Mapping[int, int], *, cwd: str, umask: int
 
 
 def _met(here: socket.socket, told: int, outer: int) -> Inside:
-    """Wait for the command to be started, and end the outer bwrap. Errors: Unavailable, OSError of
-    execve(2)."""
+    """Wait for the command to be started. Errors: Unavailable, OSError of execve(2)."""
     command, ended = 0, None
     try:
         ended = process.open_pidfd(outer)
@@ -176,7 +197,6 @@ def _met(here: socket.socket, told: int, outer: int) -> Inside:
     finally:
         if ended is not None:
             os.close(ended)
-        end_outer(outer)
 
 
 def _end_all() -> None:
@@ -288,7 +308,8 @@ def start_sink(
 ) -> int:
     """Start a notification command in a sandbox like that of its job, and return the pid to wait
     for. Errors: OSError."""
-    files = {**stdio, **_for_bwrap(spec, env, cwd, [])}
+    arguments = bubblewrap.arguments(spec, env, cwd, filter_fd=_FILTER)
+    files = {**stdio, _FILTER: _filter(spec), _ARGS: fds.memory_file("args", arguments)}
     try:
         return _spawn([spec["bwrap"], "--args", str(_ARGS), "--", *words], files, cwd=cwd, umask=umask)
     finally:

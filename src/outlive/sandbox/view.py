@@ -147,7 +147,7 @@ def _hidden(spec: Mapping[str, Any]) -> Iterable[tuple[str, bool]]:
     link to nothing does not exist."""
     shown = set(spec["show"])
     at_home = (f"{home}/{name}" for home in spec["homes"] for name in HIDDEN_AT_HOME)
-    folders: dict[str, str] = {}
+    folders = {"/": "/"}
     for path in (*at_home, *HIDDEN, *spec["hide"]):
         exists = os.access(path, os.F_OK)  # of a hundred paths a few do; a failing lstat(2) costs three times as much
         found = _resolved(path, folders) if exists else path
@@ -158,14 +158,13 @@ def _hidden(spec: Mapping[str, Any]) -> Iterable[tuple[str, bool]]:
 def _resolved(path: str, folders: dict[str, str]) -> str:
     """Return an existing path without links.
 
-    `folders` keeps what the directories of earlier paths are without links: resolving one takes 20
-    µs, and the paths lie in a few.
+    `folders` keeps what directories are without links: the paths lie in a few.
     """
     folder, name = os.path.split(path)
     if name in ("", ".", "..") or os.path.islink(path):
         return os.path.realpath(path)
     if folder not in folders:
-        folders[folder] = os.path.realpath(folder)
+        folders[folder] = _resolved(folder, folders)
     return os.path.join(folders[folder], name)
 
 
