@@ -194,9 +194,9 @@ def wait_and_answer(
             if reply.deadline is not None and _waits_for_input(found, job):
                 break  # nothing happens until its question is answered
             yield from control.pause(reply.deadline)
+        answer = yield from run_answer(ctx, found, job, began=reply.began, **reply.show)
     finally:
-        control.close()
-    answer = yield from run_answer(ctx, found, job, began=reply.began, **reply.show)
+        control.close()  # not before: a supervisor that is heard does not sync the directory that is read here
     return _with_hint(hint, answer)
 
 

@@ -53,6 +53,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         if live:
             ctx.store.mark_live(plan.definition.job_id)
         if not live or request is not None or plan.definition.host is not None:
+            new.dir.make_logs()
             new.dir.reserve()  # a supervisor does it for a job that it starts now
             from outlive.core.records import State
 
@@ -129,6 +130,7 @@ def begin(
         fault_points.at("send_request")
         (scope or ctx.launcher).send(sent)
         fault_points.at("send_done")
+        _make_logs(job)
     except OSError as error:
         if here is not None:
             here.close()
@@ -142,6 +144,15 @@ def begin(
             if fd is not None and fd >= 0:
                 os.close(fd)
     return here
+
+
+def _make_logs(job: JobDir) -> None:
+    """Make the files of the output while the supervisor wakes up, which makes those that are missing
+    or reports why it cannot."""
+    try:
+        job.make_logs()
+    except OSError:
+        return
 
 
 def _inherited(ctx: Context, definition: Definition) -> dict[str, str]:

@@ -13,7 +13,7 @@ from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.store import atomic_file
-from outlive.system import locks
+from outlive.system import fault_points, fds, locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     _R = TypeVar("_R", bound=Record)
 
+# In the root: one file for each job that has not ended. `list` finds the running ones among 10,000
+LIVE = ".live"
 META, STATE, LOCK, META_LOCK = "meta.json", "state.json", "lock", "meta.lock"
 ORDER, EVENTS = "order", "events.ndjson"
 GAP = "gap"  # which part of the output is gone; made when there is more of it than the quota
@@ -43,6 +45,7 @@ SEEN = ".seen"  # a directory: <hash of a client> holds where that client's last
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 # Most outcomes take 1 KiB; a terminal of many sizes has 4
 _RESERVE_BYTES = 8_192
+_MARK_BYTES = 2_048  # most first states take 800 bytes
 
 # Phase → the fault point before that state is visible
 _UNRENAMED = {"spawning": "start_unmarked", "running": "start_unrecorded", "finished": "end_unwritten"}
@@ -59,6 +62,7 @@ class JobDir:
         self.job_id = job_id
         self.path = os.path.join(store_path, job_id)
         self.fd = fd
+        self._live = f"../{LIVE}/{job_id}"
         self._log_bytes = [0, 0]  # least lengths of the logs, from the last state that was read
 
     @classmethod
@@ -171,7 +175,7 @@ class JobDir:
         try:
             found = self._record(STATE)
         except FileNotFoundError:
-            return None
+            return self._mark()
         state = _checked(State, found)
         self._log_bytes = state.log_bytes or self._log_bytes
         return state
@@ -191,6 +195,33 @@ class JobDir:
             except OSError:
                 raise error from None
         return stamped
+
+    def mark_spawning(self, state: State) -> None:
+        """Write the first state: a command is about to be spawned. It stands in the mark of live jobs,
+        which is there already, until the next state is written. Errors: OSError."""
+        try:
+            fd = -1 if self._has(STATE) else self.open_file(self._live, os.O_WRONLY)  # `create` wrote a state
+        except OSError:
+            fd = -1
+        if fd < 0:
+            self.write_state(state)
+            return
+        data = atomic_file.dump(state.replace(updated_at=timestamp()).to_dict())
+        fault_points.at(_UNRENAMED["spawning"])
+        try:
+            fds.write_all(fd, data.ljust(_MARK_BYTES))  # a guardian writes it over that of its supervisor
+        finally:
+            os.close(fd)
+
+    def _mark(self) -> State | None:
+        try:
+            data = atomic_file.read(self.fd, self._live)
+        except OSError:
+            return None
+        try:
+            return _checked(State, _known_format(atomic_file.load(data), self.path)) if data else None
+        except atomic_file.Damaged:  # a power cut: that it was written is what counts
+            return State(job_id=self.job_id, phase="spawning")
 
     def reserve(self) -> None:
         """Take space on the disk for the outcome, if that was not done yet. Errors: OSError."""
@@ -250,6 +281,11 @@ class JobDir:
                 make(name, mode, dir_fd=self.fd)
             except FileExistsError:
                 continue
+
+    def make_logs(self) -> None:
+        """Create the files of the output, unless the last of them is there. Errors: OSError."""
+        for name in () if self._has(LOGS[-1]) else (ORDER, *LOGS):
+            os.close(self.open_file(name, os.O_WRONLY | os.O_CREAT))
 
     def remove_io(self) -> None:
         """Delete the control socket and the FIFOs: the job is over."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.store.job_dir import LOCK, LOGS, NEW, ORDER, JobDir, Locks
+from outlive.store.job_dir import LOCK, NEW, JobDir, Locks
 from outlive.store.root import TEMPORARY
 from outlive.system import fault_points
 
@@ -42,8 +42,7 @@ class NewJob:
             raise
 
     def _make_files(self) -> None:
-        for name in (LOCK, ORDER, *LOGS):
-            os.close(os.open(name, NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
+        os.close(os.open(LOCK, NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
         self.dir.make_io()
         self.locks = Locks(self.dir)
         fault_points.at("make_files")

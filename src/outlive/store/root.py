@@ -9,13 +9,12 @@ import stat
 from outlive import limits
 from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
+from outlive.store.job_dir import LIVE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-# One empty file for each job that has not ended: `list` finds the running ones among 10,000
-LIVE = ".live"
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
 _TRASH_CHARS = 6  # behind the id of what is being deleted

@@ -80,7 +80,8 @@ class Connection:
 
 class ControlServer:
     """All clients of one job. `serve` handles a checked request: (connection, request, fds);
-    `on_fault` records an exception that it raised.
+    `on_fault` records an exception that it raised; `on_quiet` is called when the last client has hung
+    up.
     """
 
     def __init__(
@@ -89,11 +90,13 @@ class ControlServer:
         listener: socket.socket,
         serve: Callable[[Connection, dict[str, Any], list[int]], None],
         on_fault: Callable[[Exception], None],
+        on_quiet: Callable[[], None] = lambda: None,
     ) -> None:
         self._loop = loop
         self._listener = listener
         self._serve = serve
         self._on_fault = on_fault
+        self._on_quiet = on_quiet
         self._connections: dict[int, Connection] = {}
         self._hinted = 0.0
         loop.read(listener.fileno(), self._accept)
@@ -148,6 +151,8 @@ class ControlServer:
             message, files = b"", []
         if not message:
             self._drop(connection)
+            if not self._connections:
+                self._on_quiet()
             return
         try:
             request = checked(message)

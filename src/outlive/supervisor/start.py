@@ -51,7 +51,6 @@ def start(
     Return True if the command ran and had neither a terminal nor notifications: this process then
     keeps nothing of it but open files and garbage, and can take another job.
     """
-    prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     fault_points.at("start_told")
     job = open_job(request)
     definition: Definition = Definition.of(request.definition)
@@ -82,7 +81,8 @@ def start(
         stdin = _stdin(definition, job, stdin_fd, job_fds)
         fault_points.at("start_ends")
         limited, state = _limits(definition, state)
-        job.write_state(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
+        job.make_logs()  # the launcher has done it by now, unless it was killed
+        job.mark_spawning(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
         fault_points.at("start_marked")
         if not job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
             return False
@@ -93,6 +93,7 @@ def start(
         _refuse(job, request, definition, state, waiter, error)
         return False
     told = waiter is not None and not state.finished and _tell_started(waiter)
+    prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     reserve(job)
     Supervisor(job, request, state, job_fds, parent=True).run(waiter, told=told)
     return not (definition.pty or definition.notification)

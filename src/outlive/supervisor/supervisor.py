@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from outlive.supervisor.request import Request
     from outlive.system.tree import Member
 
-_AFTER_END_S = 0.003  # after an end that a caller waits for, before files are synced and sinks are told
+_AFTER_END_S = 0.02  # at most, after an end whose callers answer now, before files are synced and sinks are told
 _LINGER_CHECK_S = 1.0  # how often a lingering supervisor looks for descendants that are not its own children
 _REOPENED_CHECK_S = 10.0  # how often pipes without a writer are checked for a new one
 _EXIT_INFO_S = 3.0  # an adopter waits this long for PIDFD_GET_INFO to know the code (PID 1 has to reap first)
@@ -88,7 +88,9 @@ class Supervisor:
             self._tell,
         )
         self._pump.mask_lines(request.masked)
-        self._control = ControlServer(self._loop, job_fds.listener, self._serve, self._on_fault)
+        self._control = ControlServer(
+            self._loop, job_fds.listener, self._serve, self._on_fault, lambda: self._loop.hurry("after_end")
+        )
         self._recorder = EventRecorder(
             job,
             self._loop,
@@ -258,10 +260,8 @@ class Supervisor:
         self._control.state()
         self._reap_command()
         fault_points.at("end_reaped")
-        if self._control.is_heard:  # a client answers now: what no client waits for leaves the cores to it
-            self._loop.after("after_end", _AFTER_END_S, self._after_end)
-        else:
-            self._after_end()
+        # A client answers now, and a sync would keep the directory from its lookups
+        self._loop.after("after_end", _AFTER_END_S if self._control.is_heard else 0, self._after_end)
 
     def _outcome(self) -> State | None:
         """Return the state with the outcome, None while it is not known."""
@@ -432,8 +432,7 @@ class Supervisor:
             self._kill_request(request)
             connection.answer(ok=True)
         elif request["op"] == "reload":
-            if self._loop.cancel("after_end"):
-                self._after_end()
+            self._loop.hurry("after_end")
             self._recorder.look_for(self._definition_now())
             connection.answer(ok=True)
         else:

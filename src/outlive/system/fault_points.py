@@ -46,7 +46,7 @@ POINTS = {
     # Supervisor: the start
     "start_told": "the supervisor has the request",
     "start_ends": "FIFOs or terminal and the control socket are open, and in escrow",
-    "start_unmarked": "the mark `spawning` is written, but not yet renamed into place",
+    "start_unmarked": "the mark `spawning` is about to be written",
     "start_marked": "the mark `spawning` is visible; the command does not run",
     "start_spawned": "the command runs; its identity is nowhere on disk",
     "start_unrecorded": "its identity is written, but not yet renamed into place",

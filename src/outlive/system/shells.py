@@ -9,12 +9,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _USUAL = ("/bin", "/usr/bin", "/usr/local/bin")
+_last = ""  # the folder in which it was found: most calls have the same PATH, which may be long
 
 
 def for_models(env: Mapping[str, str]) -> tuple[str, str]:
     """Return the words that run a shell string: bash, for which every model writes, else sh."""
-    for folder in filter(None, env.get("PATH", "").split(os.pathsep)):
+    global _last
+    folders = list(filter(None, env.get("PATH", "").split(os.pathsep)))
+    for folder in [_last, *folders] if _last in folders else folders:
         if _runs(folder):
+            _last = folder
             return "bash", "-c"
     found = next((folder for folder in _USUAL if _runs(folder)), None)  # a client may give no PATH
     return ("sh", "-c") if found is None else (f"{found}/bash", "-c")

@@ -46,7 +46,7 @@ class OrderWriter:
     def __init__(self, job: JobDir) -> None:
         """Continue where the last writer stopped: the sizes of the files say all that has to be
         known."""
-        self._fd = job.open_file(ORDER, os.O_RDWR)
+        self._fd = job.open_file(ORDER, os.O_RDWR | os.O_CREAT)
         self._count = os.fstat(self._fd).st_size // _RECORD.size
         self._stream = -1
         self._start = self._offset = 0
@@ -103,13 +103,13 @@ class Output:
                 from outlive.store.output import damage
 
                 spans[:] = damage.merge([*spans, (lengths[stream], self.sizes[stream])])
-        self._order = job.open_file(ORDER)
         self._logs = [-1, -1]
+        self._order = _order(job, self.sizes)
         self._gaps = GapFile(job)
         self._touched = _UNTOUCHED[:]  # what was read behind the gap: (first, one behind the last)
         self.gap: Gap = NO_GAP
         self.end = 0
-        self._records = os.fstat(self._order).st_size // _RECORD.size
+        self._records = os.fstat(self._order).st_size // _RECORD.size if self._order >= 0 else 0
         self._use(self._gaps.newest())
         if self._count:
             start, stream, offset, _ = self._record(self._count - 1)
@@ -405,6 +405,17 @@ class Output:
         # If the log was cut, the bytes behind it keep their places
         data = b"".join(pieces).ljust(wanted, b"\0")
         return self._masks[stream].applied(first, data) if self._masks else data
+
+
+def _order(job: JobDir, sizes: list[int]) -> int:
+    """Open `order`; return -1 if it is missing because the launcher was killed before it made the
+    files of the output."""
+    try:
+        return job.open_file(ORDER)
+    except FileNotFoundError:
+        if any(sizes):
+            raise
+        return -1
 
 
 def _missing(job: JobDir) -> tuple[Spans, Spans]:

@@ -1,0 +1,69 @@
+"""A supervisor syncs a job that has ended when its clients have hung up: a sync of the directory
+keeps the lookups of an answer waiting."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from outlive.core.records import State
+from outlive.jobs import adoption, run_answer
+from outlive.jobs.run_answer import Reply
+from outlive.jobs.waiting import drive
+from outlive.store.inspect import Inspection
+from outlive.supervisor.control_server import ControlServer
+from outlive.supervisor.event_loop import EventLoop
+from outlive.system import fds
+
+
+def test_the_last_client_that_hangs_up_is_told_of() -> None:
+    loop, calls = EventLoop(), []
+
+    def quiet() -> None:
+        calls.append("quiet")
+        loop.stop()
+
+    clients = [fds.pair() for _ in range(2)]
+    listener, other = fds.pair()
+    server = ControlServer(loop, listener, lambda *_: None, pytest.fail, quiet)
+    try:
+        for here, there in clients:
+            server.add(there, wants_output=False)
+            here.close()
+        loop.run()
+        assert (calls, server.is_heard) == (["quiet"], False)
+    finally:
+        server.close()
+        other.close()
+        loop.close()
+
+
+def test_a_start_stays_connected_until_its_answer_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = fds.pair()
+    seen = []
+
+    def answer(*_: Any, **__: Any) -> Iterator[None]:
+        seen.append(_is_connected(there))
+        yield from ()
+        return {"state": "exited"}
+
+    ended: Any = Inspection(None, State(phase="finished"), elsewhere=True)  # type: ignore[arg-type]
+    monkeypatch.setattr(adoption, "inspect_and_adopt", lambda *_: ended)
+    monkeypatch.setattr(run_answer, "run_answer", answer)
+    try:
+        job: Any = None
+        found = drive(run_answer.wait_and_answer(job, job, here, Reply(yield_ms=0), told=True))
+        assert (found, seen, _is_connected(there)) == ({"state": "exited"}, [True], False)
+    finally:
+        there.close()
+
+
+def _is_connected(sock: socket.socket) -> bool:
+    sock.setblocking(False)
+    try:
+        return bool(sock.recv(1))
+    except BlockingIOError:
+        return True
