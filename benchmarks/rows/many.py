@@ -1,9 +1,10 @@
-"""Measure many jobs: listed, started at once, running at once."""
+"""Measure many jobs: listed, deleted, started at once, running at once."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import time
@@ -84,6 +85,56 @@ def _listed(bench: Bench, count: int) -> Found:
     taken = [taken_ms(lambda: os.listdir(root)) for _ in range(bench.rounds(10))]
     found.notes = {"a bare listdir(3), ms": statistics.median(taken)}
     return found
+
+
+def _copied(bench: Bench, root: Path, count: int) -> None:
+    """Fill a root with finished jobs that have files of their own, written back to the disk."""
+    bench.need(count * 25 // 1000, files=count * (len(_FILES_A_JOB) + 1))
+    real = root / str(bench.outlive("run", "--", "echo", "one line", root=root)["job_id"])
+    _let_go(real)
+    files = [(name, (real / name).read_bytes()) for name in _FILES_A_JOB]
+    for number in range(1, count):
+        job = root / _id(int(time.time() * 1000) - 86_400_000 + number)
+        job.mkdir(mode=0o700)
+        for name, content in files:
+            (job / name).write_bytes(content)
+    os.sync()
+
+
+def gc_once(bench: Bench, count: int) -> Work:
+    """Return the work: delete finished jobs beside a job that runs. In seconds."""
+
+    def work() -> float:
+        root = bench.place / "collected"
+        running = bench.outlive("run", "--snapshot-after", "0", "--", "sleep", "600", root=root)["job_id"]
+        _copied(bench, root, count)
+        answers: list[dict[str, object]] = []
+        took = taken_ms(lambda: answers.append(bench.outlive("gc", "--older-than", "0s", root=root)))
+        assert answers[0]["deleted"] == count, answers[0]
+        left = bench.outlive("remove", running, root=root)
+        assert left["state"] == "killed", left
+        shutil.rmtree(root)
+        return took / 1000
+
+    return work
+
+
+@row("gc-10000", "`outlive gc` of 10,000 finished jobs", floor="`rm -r` of as many", unit="s", most=10)
+def gc(bench: Bench) -> Found:
+    count = bench.size(10_000, 60)
+
+    def floor() -> float:
+        root = bench.place / "removed"
+        root.mkdir()
+        _copied(bench, root, count)
+        return taken_ms(lambda: bench.run(["rm", "-r", str(root)])) / 1000
+
+    found: dict[str, list[float]] = {"ours": [], "floor": []}
+    ours = gc_once(bench, count)
+    for _ in range(bench.rounds(3, quick=1)):
+        found["ours"].append(ours())
+        found["floor"].append(floor())
+    return Found(Samples(tuple(found["ours"])), Samples(tuple(found["floor"])))
 
 
 def burst_once(bench: Bench, client: Client) -> Work:

@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 
 from outlive.core.ids import new_id
+from outlive.store.cleanup.delete import delete
 from outlive.store.job_dir import JobDir, Locks
+from outlive.store.root import Store
 from support import processes, trees
 from support.cli import Cli, Jobs
 from support.jobs import aged, background, settled
+from support.mounts import Mounts
 from support.wait import until
 
 
@@ -215,6 +218,27 @@ def test_many_jobs_are_deleted_at_once_and_each_is_counted(cli: Cli, root: Path)
     assert (found["deleted"], found["skipped"], found["used_jobs"]) == (31, 1, 1)
     assert found["freed_bytes"] == would["freed_bytes"] > 0
     assert _left(root) == {young}
+
+
+def test_what_was_measured_before_is_not_measured_again(cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = settled(cli)
+    monkeypatch.setattr(JobDir, "disk_bytes", lambda _: pytest.fail("it was measured"))
+    store = Store.existing(str(root))
+    with closing(store), JobDir.open(store, job) as directory:
+        assert delete(store, directory, 4_711) == 4_711
+    assert _left(root) == set()
+
+
+def test_another_file_system_inside_a_job_is_not_emptied(cli: Cli, root: Path, place: Path, mount: Mounts) -> None:
+    job = aged(cli, 31)
+    within = mount(str((root / job / "mounted").relative_to(place)), "size=1m,mode=700")
+    (within / "kept").write_text("kept")
+    try:
+        assert cli.ok("gc")["deleted"] == 0
+        assert [path.read_text() for path in root.rglob("kept")] == ["kept"]
+    finally:
+        for left in root.glob(f".gc-{job}-*"):
+            left.rename(root / job)
 
 
 def test_the_newest_jobs_are_kept_up_to_a_size(cli: Cli, root: Path) -> None:

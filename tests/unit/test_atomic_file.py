@@ -81,3 +81,22 @@ def test_a_record_of_another_layout_has_the_checksum_of_ours(layout: dict[str, o
 
 def test_a_record_without_a_checksum_is_valid() -> None:
     assert atomic_file.load(b'{"a":1}') == {"a": 1}
+
+
+@pytest.mark.parametrize("length", [0, 1, 5_000, 3 << 20])
+@pytest.mark.parametrize("off", [-5_000, -1, 0, 1])
+def test_a_file_that_changes_while_it_is_read_is_read_to_its_end(
+    work: Path, monkeypatch: pytest.MonkeyPatch, length: int, off: int
+) -> None:
+    content = b"x" * length
+    (work / "record").write_bytes(content)
+    opened = atomic_file._opened
+    # What the file had when it was opened
+    monkeypatch.setattr(atomic_file, "_opened", lambda *words: (opened(*words)[0], max(0, length + off)))
+    fd = os.open(work, os.O_RDONLY)
+    try:
+        assert atomic_file.read(fd, "record") == content
+        most = max(0, length + off)
+        assert atomic_file.read(fd, "record", most) == content[:most], "it grew, but no more is taken in"
+    finally:
+        os.close(fd)

@@ -135,13 +135,17 @@ def read(dir_fd: int, name: str, most: int = limits.RECORD_BYTES) -> bytes:
     try:
         if size > most:
             raise NotOurs(f"{name} has {size:,} bytes, and none of ours more than {most:,}")
-        pieces, left = [], most
-        while left and (piece := os.read(fd, min(left, 1 << 20))):
-            pieces.append(piece)
-            left -= len(piece)
-        return b"".join(pieces)
+        found = os.read(fd, size + 1)
+        # Else it is being written, or its file system gives less than it has
+        return found if len(found) == size else _rest(fd, found, most)
     finally:
         os.close(fd)
+
+
+def _rest(fd: int, found: bytes, most: int) -> bytes:
+    while len(found) < most and (piece := os.read(fd, min(most - len(found), 1 << 20))):
+        found += piece
+    return found[:most]
 
 
 def sync(dir_fd: int, names: tuple[str, ...] = ()) -> None:

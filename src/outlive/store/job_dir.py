@@ -43,6 +43,7 @@ FAULT = "fault-"  # <process>.txt: the traceback of a process of ours (store/fau
 KEYBOARD = ".keyboard"  # who types into the terminal; the holder locks its byte 0 (jobs/interaction/keyboard.py)
 SEEN = ".seen"  # a directory: <hash of a client> holds where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
+BYTES = 2  # of both together
 # Most outcomes take 1 KiB; a terminal of many sizes has 4
 _RESERVE_BYTES = 8_192
 _MARK_BYTES = 2_048  # most first states take 800 bytes
@@ -268,7 +269,7 @@ class JobDir:
         """Return whether a supervisor, a guardian or a launcher holds the job now."""
         fd = self.open_file(LOCK)
         try:
-            return locks.is_held(fd, SUPERVISOR_BYTE) or locks.is_held(fd, GUARDIAN_BYTE)
+            return locks.is_held(fd, SUPERVISOR_BYTE, BYTES)
         finally:
             os.close(fd)
 
@@ -328,17 +329,28 @@ class JobDir:
         return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
     def disk_bytes(self) -> int:
-        """Return how many bytes deleting this directory gives back."""
-        total = 0
-        for place in (".", IO, SEEN):
-            try:
-                fd = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
-            except OSError:
-                continue
-            with os.scandir(fd) as entries:
-                total += sum(entry.stat(follow_symlinks=False).st_blocks * 512 for entry in entries)
-            os.close(fd)
+        """Return how many bytes deleting this directory gives back. Errors: OSError."""
+        total, inner = _bytes_in(self.fd)
+        for name in inner:
+            if name in (IO, SEEN):
+                try:
+                    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
+                except OSError:
+                    continue
+                total += _bytes_in(fd)[0]
+                os.close(fd)
         return total
+
+
+def _bytes_in(fd: int) -> tuple[int, list[str]]:
+    """Return the bytes that what is in a directory takes, and the names of the directories in it."""
+    total, inner = 0, []
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            total += entry.stat(follow_symlinks=False).st_blocks * 512
+            if entry.is_dir(follow_symlinks=False):
+                inner.append(entry.name)
+    return total, inner
 
 
 def _lock_soon(fd: int) -> None:

@@ -19,14 +19,14 @@ _GETLK, _SETLK, _SETLKW = 36, 37, 38
 _FLOCK = "hhqqi4x"  # struct flock (64-bit): type, whence, start, length, pid
 
 
-def _flock(kind: int, byte: int) -> bytes:
-    return struct.pack(_FLOCK, kind, os.SEEK_SET, byte, 1, 0)
+def _flock(kind: int, byte: int, count: int = 1) -> bytes:
+    return struct.pack(_FLOCK, kind, os.SEEK_SET, byte, count, 0)
 
 
-def take(fd: int, byte: int) -> bool:
-    """Take the lock of one byte for the description behind `fd`; return False if another one holds
-    it."""
-    return _is_set(fd, fcntl.F_WRLCK, byte)
+def take(fd: int, byte: int, count: int = 1) -> bool:
+    """Take the lock of `count` bytes from `byte` on for the description behind `fd`; return False,
+    and take none, if another one holds any of them."""
+    return _is_set(fd, fcntl.F_WRLCK, byte, count)
 
 
 def share(fd: int, byte: int) -> bool:
@@ -34,9 +34,9 @@ def share(fd: int, byte: int) -> bool:
     return _is_set(fd, fcntl.F_RDLCK, byte)
 
 
-def _is_set(fd: int, kind: int, byte: int) -> bool:
+def _is_set(fd: int, kind: int, byte: int, count: int = 1) -> bool:
     try:
-        fcntl.fcntl(fd, _SETLK, _flock(kind, byte))
+        fcntl.fcntl(fd, _SETLK, _flock(kind, byte, count))
     except OSError as error:
         if error.errno in (errno.EAGAIN, errno.EACCES):
             return False
@@ -49,8 +49,9 @@ def wait_for(fd: int, byte: int) -> None:
     fcntl.fcntl(fd, _SETLKW, _flock(fcntl.F_WRLCK, byte))
 
 
-def is_held(fd: int, byte: int) -> bool:
-    """Return whether another description holds this byte. Takes nothing."""
-    answer = fcntl.fcntl(fd, _GETLK, _flock(fcntl.F_WRLCK, byte))
+def is_held(fd: int, byte: int, count: int = 1) -> bool:
+    """Return whether another description holds any of `count` bytes from `byte` on. Takes
+    nothing."""
+    answer = fcntl.fcntl(fd, _GETLK, _flock(fcntl.F_WRLCK, byte, count))
     kind = struct.unpack(_FLOCK, answer)[0]
     return bool(kind != fcntl.F_UNLCK)

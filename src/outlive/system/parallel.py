@@ -24,15 +24,38 @@ def each(work: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[tuple[_T, _R
     if len(wanted) <= THREADS:
         yield from ((item, _done(work, item)) for item in wanted)
         return
-    from concurrent.futures import ThreadPoolExecutor  # late: most callers have a few items
+    from collections import deque  # late: most callers have a few items
+    from queue import SimpleQueue
+    from threading import Thread
 
-    pool = ThreadPoolExecutor(THREADS)
+    left = deque(enumerate(wanted))
+    found: SimpleQueue[tuple[int, _R | Exception]] = SimpleQueue()
+
+    def work_on() -> None:
+        # Not by futures of a thread pool: ten thousand of them cost as much as the deletion of as
+        # many jobs costs besides
+        while left:
+            try:
+                at, item = left.popleft()
+            except IndexError:  # another thread was faster
+                return
+            found.put((at, _done(work, item)))
+
+    threads = [Thread(target=work_on) for _ in range(THREADS)]
+    ready: dict[int, _R | Exception] = {}
     try:
-        found = [pool.submit(_done, work, item) for item in wanted]
-        for item, future in zip(wanted, found, strict=True):
-            yield item, future.result()
+        for thread in threads:
+            thread.start()
+        for at, item in enumerate(wanted):
+            while at not in ready:
+                number, result = found.get()
+                ready[number] = result
+            yield item, ready.pop(at)
     finally:
-        pool.shutdown(cancel_futures=True)
+        left.clear()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
 
 
 def _done(work: Callable[[_T], _R], item: _T) -> _R | Exception:

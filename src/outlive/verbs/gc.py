@@ -160,7 +160,7 @@ class _Sweep:
         if self._dry_run:
             return one.bytes
         with lookup.open_known(self._ctx, one.job_id) as job:
-            return store_gc.delete(self._ctx.store, job)
+            return store_gc.delete(self._ctx.store, job, one.bytes)
 
     def _count(self, one: Ended, why: str, freed: int | Exception) -> None:
         state = self._states[one.job_id]

@@ -6,15 +6,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import stat
 import time
 
 from outlive import limits
 from outlive.store.atomic_file import NotOurs
-from outlive.store.job_dir import JobDir, Locks
+from outlive.store.job_dir import BYTES, LOCK, SUPERVISOR_BYTE, JobDir
 from outlive.store.pending_notices import forget_removed
 from outlive.store.root import TEMPORARY, trash_name
-from outlive.system import fault_points
+from outlive.system import fault_points, locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,28 +22,38 @@ if TYPE_CHECKING:
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-def delete(store: Store, job: JobDir) -> int:
-    """Delete a job that no process holds; return how many bytes that gave back. Errors:
-    BlockingIOError while a process holds the job, OSError.
+def delete(store: Store, job: JobDir, size: int | None = None) -> int:
+    """Delete a job that no process holds; return how many bytes that gave back: `size`, if the
+    caller has just measured it. Errors: BlockingIOError while a process holds the job, OSError.
 
     The job is locked first and renamed second: from then on no reader finds it, and what a killed
     gc leaves is deleted by the next one.
     """
-    locks: Locks | None = None
+    lock = _locked(job)
     try:
-        # Without a lock file no process can hold it, nor if another kind of file is in its place
-        with contextlib.suppress(FileNotFoundError, NotOurs):
-            locks = Locks(job)
-        freed = job.disk_bytes()
+        freed = job.disk_bytes() if size is None else size
         trash = trash_name(job.job_id)
         os.rename(job.job_id, trash, src_dir_fd=store.fd, dst_dir_fd=store.fd)
         fault_points.at("delete_renamed")
         store.unmark_live(job.job_id)
-        remove_tree(store.fd, trash)
+        _remove(store.fd, trash, job.fd)
     finally:
-        if locks is not None:
-            locks.close()
+        if lock is not None:
+            os.close(lock)
     return freed
+
+
+def _locked(job: JobDir) -> int | None:
+    """Return an fd that holds the job's lock until it is closed; None without a lock file, or with
+    another kind of file in its place, which no process can hold. Errors: BlockingIOError, OSError."""
+    try:
+        fd = job.open_lock()
+    except (FileNotFoundError, NotOurs):
+        return None
+    if locks.take(fd, SUPERVISOR_BYTE, BYTES):
+        return fd
+    os.close(fd)
+    raise BlockingIOError(f"{job.path}/{LOCK} is locked")
 
 
 def clean(store: Store, *, dry_run: bool) -> int:
@@ -100,33 +109,39 @@ def remove_tree(parent_fd: int, name: str) -> bool:
         os.unlink(name, dir_fd=parent_fd)
         return True
     try:
-        _empty(fd, os.fstat(fd).st_dev)
+        _remove(parent_fd, name, fd)
     finally:
         os.close(fd)
-    fault_points.at("delete_emptied")
-    with contextlib.suppress(FileNotFoundError):
-        os.rmdir(name, dir_fd=parent_fd)
     return True
 
 
-def _empty(fd: int, device: int) -> None:
+def _remove(parent_fd: int, name: str, fd: int) -> None:
+    """Delete the directory behind `fd`, which is called `name`."""
+    _empty(fd)
+    fault_points.at("delete_emptied")
+    with contextlib.suppress(FileNotFoundError):
+        os.rmdir(name, dir_fd=parent_fd)
+
+
+def _empty(fd: int) -> None:
     """Delete everything in a directory. An entry that vanishes was deleted by another process at
     the same work."""
-    for entry in os.listdir(fd):
+    with os.scandir(fd) as found:
+        entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
+    for name, is_directory in entries:
         with contextlib.suppress(FileNotFoundError):
-            _delete(fd, entry, device)
+            if is_directory:
+                _delete_directory(fd, name)
+            else:
+                os.unlink(name, dir_fd=fd)
 
 
-def _delete(fd: int, entry: str, device: int) -> None:
-    found = os.stat(entry, dir_fd=fd, follow_symlinks=False)
-    if not stat.S_ISDIR(found.st_mode):
-        os.unlink(entry, dir_fd=fd)
-        return
-    if found.st_dev != device:
-        raise OSError(f"{entry} is on another file system")
-    inner = os.open(entry, _DIRECTORY, dir_fd=fd)
+def _delete_directory(fd: int, name: str) -> None:
+    inner = os.open(name, _DIRECTORY, dir_fd=fd)
     try:
-        _empty(inner, device)
+        if os.fstat(inner).st_dev != os.fstat(fd).st_dev:
+            raise OSError(f"{name} is on another file system")
+        _empty(inner)
     finally:
         os.close(inner)
-    os.rmdir(entry, dir_fd=fd)
+    os.rmdir(name, dir_fd=fd)
