@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 import tomllib
 
-from outlive.client_config.jsonc import Misfit, Unreadable
+from outlive.client_config.entries import Entries
+from outlive.client_config.jsonc import Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,77 +22,27 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
 
 
-class Document:
-    """A TOML text that is changed. Errors: Unreadable."""
+class Document(Entries):
+    """A TOML text, whose entries are tables `[a.b]`."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        _parsed(text)
+    mapping = "table"
 
-    @property
-    def value(self) -> dict[str, Any]:
-        return _parsed(self.text)
+    def parsed(self, text: str) -> dict[str, Any]:
+        return _parsed(text)
 
-    def get(self, path: Path) -> Any:
-        """Return the value at a path, or None if there is none. Errors: Misfit."""
-        at: Any = self.value
-        for depth, key in enumerate(path):
-            if not isinstance(at, dict):
-                raise Misfit(f"{'.'.join(path[:depth])} is not a table")
-            if key not in at:
-                return None
-            at = at[key]
-        return at
-
-    def set(self, path: Path, value: Any) -> None:
-        """Add a table `[a.b]`, or set a value in one. Errors: Misfit."""
-        if len(path) != 2 or self.get(path) is not None:
-            self._set_member(path, value)
-            return
+    def with_entry(self, path: Path, value: Any) -> str:
         newline = "\r\n" if "\r\n" in self.text else "\n"
         gap = "" if not self.text else newline if self.text.endswith("\n") else newline * 2
         block = [f"[{'.'.join(map(_quoted, path))}]", *(f"{key} = {_literal(item)}" for key, item in value.items())]
-        added = self.text + gap + newline.join(block) + newline
-        wanted = self.value
-        wanted.setdefault(path[0], {})[path[1]] = value
-        if _means(added, wanted):
-            self.text = added
-        else:
-            self._change(path, value)
+        return self.text + gap + newline.join(block) + newline
 
-    def _set_member(self, path: Path, value: Any) -> None:
-        if self.get(path) is None:
-            added = _with_member(self.text, path[:-1], f"{_quoted(path[-1])} = {_literal(value)}")
-            wanted = self.value
-            at = wanted
-            for key in path[:-1]:
-                at = at.setdefault(key, {})
-            at[path[-1]] = value
-            if _means(added, wanted):
-                self.text = added
-                return
-        self._change(path, value)
+    def with_member(self, path: Path, value: Any) -> str:
+        return _with_member(self.text, path[:-1], f"{_quoted(path[-1])} = {_literal(value)}")
 
-    def remove(self, path: Path) -> bool:
-        """Take out a table `[a.b]`, or a member of one.
+    def without_entry(self, path: Path) -> str:
+        return _without_table(self.text, path)
 
-        Return False if it was not there. Errors: Misfit.
-        """
-        if self.get(path) is None:
-            return False
-        wanted = self.value
-        if len(path) == 2:
-            cut = _without_table(self.text, path)
-            del wanted[path[0]][path[1]]
-            # Without an `[a]` of its own, the outer table goes with its last member
-            if _means(cut, wanted) or (not wanted.pop(path[0]) and _means(cut, wanted)):
-                self.text = cut
-                return True
-        self._change(path, None)
-        return True
-
-    def _change(self, path: Path, value: Any) -> None:
-        """Let tomlkit set a value, or delete it if it is None."""
+    def changed(self, path: Path, value: Any) -> str:
         import tomlkit
 
         document: Any = tomlkit.parse(self.text)
@@ -102,7 +53,7 @@ class Document:
             del at[path[-1]]
         else:
             at[path[-1]] = _inline(value)
-        self.text = tomlkit.dumps(document)
+        return tomlkit.dumps(document)
 
 
 def _with_member(text: str, table: Path, member: str) -> str:
@@ -193,10 +144,3 @@ def _parsed(text: str) -> dict[str, Any]:
         before = text.splitlines(keepends=True)[: int(where[1]) - 1] if where else [text]
         at = len("".join(before)) + (int(where[2]) - 1 if where else 0)
         raise Unreadable(text, at, str(error).split(" (at ", 1)[0].lower()) from None
-
-
-def _means(text: str, wanted: dict[str, Any]) -> bool:
-    try:
-        return _parsed(text) == wanted
-    except Unreadable:
-        return False

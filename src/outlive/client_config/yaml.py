@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from io import StringIO
 
+from outlive.client_config.entries import Entries
 from outlive.client_config.jsonc import Misfit, Unreadable
 
 TYPE_CHECKING = False
@@ -18,62 +19,22 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
 
 
-class Document:
-    """A YAML text that is changed. Errors: Unreadable."""
+class Document(Entries):
+    """A YAML text, whose entries are `a: {b: …}`."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        _parsed(text)
+    mapping = "mapping"
 
-    @property
-    def value(self) -> dict[str, Any]:
-        found: dict[str, Any] = _plain(_parsed(self.text))
+    def parsed(self, text: str) -> dict[str, Any]:
+        found: dict[str, Any] = _plain(_parsed(text))
         return found
 
-    def get(self, path: Path) -> Any:
-        """Return the value at a path, or None if there is none. Errors: Misfit."""
-        at: Any = self.value
-        for depth, key in enumerate(path):
-            if at is None and depth:
-                return None  # `extensions:` and nothing below it
-            if not isinstance(at, dict):
-                raise Misfit(f"{'.'.join(path[:depth]) or 'the file'} is not a mapping")
-            if key not in at:
-                return None
-            at = at[key]
-        return at
+    def with_entry(self, path: Path, value: Any) -> str:
+        return _with_entry(self.text, path, value)
 
-    def set(self, path: Path, value: Any) -> None:
-        """Add an entry `a: {b: …}`, or set a value in one. Errors: Misfit."""
-        if len(path) == 2 and self.get(path) is None:
-            added = _with_entry(self.text, path, value)
-            wanted = self.value
-            wanted[path[0]] = {**(wanted.get(path[0]) or {}), path[1]: value}
-            if _means(added, wanted):
-                self.text = added
-                return
-        self._change(path, value)
+    def without_entry(self, path: Path) -> str:
+        return _without_entry(self.text, path)
 
-    def remove(self, path: Path) -> bool:
-        """Take out an entry, or a member of one.
-
-        Return False if it was not there. Errors: Misfit.
-        """
-        if self.get(path) is None:
-            return False
-        if len(path) == 2:
-            cut = _without_entry(self.text, path)
-            wanted = self.value
-            del wanted[path[0]][path[1]]
-            # The outer key goes with its last entry
-            if _means(cut, wanted) or (not wanted.pop(path[0]) and _means(cut, wanted)):
-                self.text = cut
-                return True
-        self._change(path, None)
-        return True
-
-    def _change(self, path: Path, value: Any) -> None:
-        """Let ruamel.yaml set a value, or delete it if it is None."""
+    def changed(self, path: Path, value: Any) -> str:
         document = _parsed(self.text)
         at = document
         for key in path[:-1]:
@@ -84,7 +45,7 @@ class Document:
             del at[path[-1]]
         else:
             at[path[-1]] = value
-        self.text = _written(document)
+        return _written(document)
 
 
 def _with_entry(text: str, path: Path, value: Any) -> str:
@@ -94,7 +55,7 @@ def _with_entry(text: str, path: Path, value: Any) -> str:
     lines = text.splitlines(keepends=True)
     block = _written({path[1]: value}).splitlines()
     if isinstance(outer, dict) and outer:
-        line, column = outer.lc.key(next(iter(outer)))  # type: ignore[attr-defined]
+        line, column = outer.lc.key(next(iter(outer)))  # type: ignore[attr-defined]  # its own mapping
         return "".join([*lines[:line], *(" " * column + one + newline for one in block), *lines[line:]])
     gap = "" if not text or text.endswith("\n") else newline
     return text + gap + "".join(one + newline for one in [path[0] + ":", *("  " + one for one in block)])
@@ -153,10 +114,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(one) for one in value]
     return value
-
-
-def _means(text: str, wanted: dict[str, Any]) -> bool:
-    try:
-        return bool(_plain(_parsed(text)) == wanted)
-    except (Unreadable, Misfit):
-        return False
