@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from support import pair, processes, sshd
+from support import on_ssh, pair, processes, sshd
 from support.cli import OUTLIVE, Cli
+from support.on_ssh import SOON_S
 from support.wait import until
 
 pytestmark = pytest.mark.slow
 
-SOON_S = 240.0  # a mirror may pause for a minute, and other slow tests load the machine
 CUTS = 50
 MANY, CALLERS = 60, 60
 LINES = 100_000
@@ -36,34 +36,11 @@ for number in range(1, {lines} + 1):
 sys.stdout.flush()
 sys.exit(23)
 """
-CONFIG = """
-[hosts.box]
-kind = "ssh"
-target = "box"
-options = ["-F", "{config}"]
-python = "{python}"
-"""
 
 
 @pytest.fixture
 def box(place: Path) -> Iterator[sshd.Machine]:
-    why = sshd.missing()
-    if why is not None:
-        pytest.skip(why)
-    machine = sshd.Machine(place)
-    path = place / "home/.config/outlive/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(CONFIG.format(config=machine.config, python=sys.executable), encoding="utf-8")
-    try:
-        yield machine
-        # A mirror whose machine is gone would try to reach it for ever
-        until(lambda: not mirrors_below(place), what="every mirror is done", timeout=SOON_S)
-    finally:
-        machine.close()
-
-
-def mirrors_below(place: Path) -> list[int]:
-    return [pid for pid in processes.of(place) if processes.name(pid) == "outmirror"]
+    yield from on_ssh.used(place)
 
 
 def start(cli: Cli, *words: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,18 +141,42 @@ def test_a_sandbox_on_a_node_holds_as_one_here(sandboxed: Slurm, work: Path) -> 
     assert not (work / "other").exists()
 
 
-def test_a_node_without_bubblewrap_runs_nothing_of_a_job_for_a_sandbox(sandboxed: Slurm, work: Path) -> None:
+@contextlib.contextmanager
+def without_bubblewrap(on: Slurm) -> Iterator[None]:
+    """Hide it on every node."""
     places = [path for path in (*bubblewrap.PLACES, *bubblewrap._packaged()) if Path(path).exists()]
-    for node in sandboxed.cluster.nodes:
+    for node in on.cluster.nodes:
         for path in places:
             node.run("mount", "--bind", "/dev/null", os.path.realpath(path))
     try:
-        found = sandboxed.run("--wait", "--sandbox", "read-only", "--cwd", str(work), "touch ran")
+        yield
     finally:
-        for node in sandboxed.cluster.nodes:
+        for node in on.cluster.nodes:
             for path in places:
                 node.run("umount", os.path.realpath(path))
+
+
+def test_a_node_without_bubblewrap_runs_nothing_of_a_job_for_a_sandbox(sandboxed: Slurm, work: Path) -> None:
+    with without_bubblewrap(sandboxed):
+        found = sandboxed.run("--wait", "--sandbox", "read-only", "--cwd", str(work), "touch ran")
     assert (found["state"], found["reason"], found["exit_code"], found["pid"]) == ("failed", "launch", None, None)
     assert "bubblewrap is not installed" in found["message"]
     assert "hint" not in found or "PATH" not in found["hint"]
     assert not (work / "ran").exists()
+
+
+def test_the_check_of_a_cluster_tries_the_sandbox_of_its_jobs_on_a_node(sandboxed: Slurm) -> None:
+    def checked() -> tuple[bool, dict[str, Any]]:
+        found = sandboxed.cli.ok("host", "check", "cluster")
+        return found["healthy"], next((one for one in found["checks"] if one["name"] == "sandbox"), {})
+
+    assert checked() == (True, {})  # no job there runs in one
+    sandboxed.configure('sandbox = "read-only"')
+    healthy, found = checked()
+    assert (healthy, found["status"]) == (True, "ok")
+    assert "works on node outlive" in found["found"]
+    with without_bubblewrap(sandboxed):
+        healthy, found = checked()
+    assert (healthy, found["status"]) == (False, "fail")
+    assert "bubblewrap is not installed" in found["found"]
+    assert "apt install bubblewrap" in found["advice"]

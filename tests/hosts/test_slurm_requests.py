@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from outlive import limits
+from outlive.jobs import control_client
+from outlive.store.job_dir import JobDir
+from outlive.store.root import Store
 from outlive.system import fds
 from support import processes
+from support.cli import Cli
 from support.wait import until
 
 WAITS = "#!/bin/sh\necho $$ >{place}/pid.new\nmv {place}/pid.new {place}/pid\nexec sleep 300\n"
@@ -30,3 +38,23 @@ def test_a_request_that_was_given_up_before_its_step_started_is_never_done(place
         finally:
             pump.kill()
     until(lambda: not processes.is_alive(int((place / "pid").read_text())), what="srun was ended", timeout=BOUND_S)
+
+
+def test_a_terminal_that_is_joined_to_a_node_is_told_of_output_as_it_comes(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without such hints each key would be drawn when the job is looked at again, up to a second later."""
+    job_id = cli.ok("run", "--wait", "true")["job_id"]
+    here, there = fds.pair()
+    there.setblocking(False)
+    monkeypatch.setattr(control_client, "_connected_elsewhere", lambda job: here)
+    monkeypatch.setattr(control_client.ControlClient, "_connect", lambda self: False)
+    store = Store.existing(str(cli.root))
+    with JobDir.open(store, job_id) as job:
+        client = control_client.ControlClient(job, output=True)
+        assert client.request({"op": "ping"}) and client.request({"op": "ping"})
+        said = [json.loads(there.recv(limits.CONTROL_BYTES)) for _ in range(3)]
+        client.close()
+    there.close()
+    store.close()
+    assert said == [{"op": "watch", "output": True}, {"op": "ping"}, {"op": "ping"}]

@@ -18,10 +18,12 @@ from outlive import config
 from outlive.cli import stdio
 from outlive.core.ids import short_id
 from outlive.core.records import FINISHED
+from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup, waiting
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
+from outlive.jobs.diagnosis import elsewhere
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.permission.person import person
 from outlive.launch.from_cli import Launcher
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from outlive.store.inspect import Inspection
     from outlive.store.job_dir import JobDir
 
 PREFIX, DETACH, TAKE = b"\x1d", b"d", b"k"  # Ctrl-] as in telnet(1)
@@ -116,16 +119,20 @@ class Session:
         self._note_until: float | None = None
         self._keyboard: keyboard.Keyboard | None = None
         self._size = (0, 0)
+        self._away: str | None = None  # since when the job's host is out of reach
+        self._sent = 0  # requests whose answer did not come yet
 
     def run(self) -> None:
         wakeup = signals.wakeup_pipe((signal.SIGWINCH,))
         try:
+            self._away = self._away_since(adoption.inspect_and_adopt(self._ctx, self._job))
             held = self._take()
             self._paint(self._greeting(held=held))
             while not self._detached:
                 # Inspect first: what was printed before the end is then shown below
                 found = adoption.inspect_and_adopt(self._ctx, self._job)
                 self._show()
+                self._look_at_host(found)
                 if found.state.finished:
                     return
                 self._wait(wakeup)
@@ -151,7 +158,7 @@ class Session:
                 self._follow_size()
             if 0 in ready:
                 self._type(os.read(0, 4096))
-        self._control.forget_answers()
+        self._hear()
         self._look_at_keyboard()
         if self._note_until is not None and time.monotonic() >= self._note_until:
             self._paint()
@@ -177,14 +184,51 @@ class Session:
             self._shown = out.end
         stdio.write(ForTerminals().feed(screen.paint()))
         self._note_until = time.monotonic() + _NOTE_S if note else None
-        if note:
+        if note := note or self._standing_note():
             cols, rows = pty.size(1)
             stdio.write(f"\x1b7\x1b[{rows};1H\x1b[7m {note[: max(1, cols - 2)]} \x1b[0m\x1b8".encode())
 
     def _greeting(self, *, held: bool) -> str:
+        if self._away is not None:
+            return ""
         if not held and not self._read_only:
             return f"{self._whose()}, {CHORD} detaches"
         return f"{'attached to' if held else 'watching'} job {short_id(self._job.job_id)}; {CHORD} detaches"
+
+    # --- a job on another host ---
+
+    def _away_since(self, found: Inspection) -> str | None:
+        if found.definition.host is None:
+            return None
+        since: str | None = elsewhere.place(found, self._job).get("unreachable_since")
+        return since
+
+    def _look_at_host(self, found: Inspection) -> None:
+        """Tell the person that the host of the job cannot be reached any more, or again."""
+        before, self._away = self._away, self._away_since(found)
+        if (before is None) == (self._away is None):
+            return
+        if self._away is None:
+            self._follow_size()
+        self._paint("" if self._away else f"host {found.definition.host} is reached again")
+
+    def _standing_note(self) -> str:
+        if self._away is None:
+            return ""
+        clock = time.strftime("%H:%M:%S", time.localtime(seconds_of(self._away)))
+        return f"out of reach since {clock}, the job goes on there; {CHORD} detaches"
+
+    def _hear(self) -> None:
+        """Tell the person what did not reach the job."""
+        answers = self._control.take_answers()
+        self._sent = max(0, self._sent - len(answers))
+        lost = [answer["message"] for answer in answers if not answer["ok"]]
+        if self._sent and not self._control.connected:
+            self._sent = 0
+            if not adoption.inspect_and_adopt(self._ctx, self._job).state.finished:
+                lost.append("the connection to the job broke; what was typed last may be lost")
+        if lost:
+            self._paint(lost[-1])
 
     # --- the keyboard ---
 
@@ -218,7 +262,7 @@ class Session:
         held, self._keyboard = self._keyboard, None
         if held is None:
             return
-        if held.is_held and held.free_size and self._size_of_job() == [*self._size]:
+        if self._away is None and held.is_held and held.free_size and self._size_of_job() == [*self._size]:
             self._resize((held.free_size[0], held.free_size[1]))
         held.release()
 
@@ -262,6 +306,9 @@ class Session:
                 time.sleep(0.02)  # its supervisor was just killed; the next one listens within milliseconds
                 if adoption.inspect_and_adopt(self._ctx, self._job).state.finished:
                     return
+            self._sent += 1
+        except OutliveError as error:  # nothing leads to the host of the job now
+            self._paint(error.message)
         finally:
             os.close(memory)
 
@@ -269,7 +316,7 @@ class Session:
 
     def _follow_size(self) -> None:
         cols, rows = pty.size(1)
-        if self._keyboard is None or not cols or not rows:
+        if self._keyboard is None or self._away is not None or not cols or not rows:
             return
         self._resize((cols, rows))
         self._size = (cols, rows)

@@ -13,12 +13,13 @@ import time
 
 from outlive import __version__, fastjson, limits
 from outlive.errors import OutliveError, from_os
-from outlive.far import orphans, sandbox
+from outlive.far import orphans
 from outlive.far.source import Source
 from outlive.far.starting import context, forget_marks, mark_absent, start
 from outlive.hosts.ssh import wire
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.diagnosis import use
+from outlive.sandbox import bubblewrap
 from outlive.store.cleanup import delete
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.merged import Output
@@ -156,7 +157,7 @@ class End:
                 "workdir_exists": os.path.isdir(workdir),
                 "python": f"{sys.version.split()[0]} ({sys.executable})",
                 "lingers": _lingers(),
-                "sandbox": sandbox.found() if said.get("sandbox") else None,
+                "sandbox": bubblewrap.found() if said.get("sandbox") else None,
             }
         )
 

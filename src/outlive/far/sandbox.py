@@ -35,15 +35,3 @@ def resolved(store: Store, asked: dict[str, Any] | None, cwd: str, home: str) ->
     )
     view.require_visible(spec, cwd, "cwd")
     return spec
-
-
-def found() -> dict[str, Any]:
-    """Return whether a sandbox can be set up here: {bwrap, problem}, one of them null."""
-    from outlive.errors import OutliveError
-
-    try:
-        path = bubblewrap.find(None)
-    except OutliveError as error:
-        return {"bwrap": None, "problem": error.message.removesuffix("; nothing was run"), "advice": error.hint}
-    problem = bubblewrap.tried(path)
-    return {"bwrap": path, "problem": problem, "advice": bubblewrap.mend() if problem else None}

@@ -53,7 +53,7 @@ class ControlClient:
         except OSError:
             return False
         try:
-            fds.send(sock, fastjson.dumps({"op": "watch", "output": self._output}).encode())
+            fds.send(sock, _watch(output=self._output))
         except OSError:
             sock.close()
             return False
@@ -78,11 +78,14 @@ class ControlClient:
     def request(self, content: dict[str, Any], files: tuple[int, ...] = ()) -> bool:
         """Send the supervisor a request. Return False if no supervisor listens now. Errors:
         not_supported, io_error for a supervisor on another machine."""
-        if self._sock is None and not self._connect():
+        is_new = self._sock is None and not self._connect()
+        if is_new:
             self._sock = _connected_elsewhere(self._job)
         if self._sock is None:
             return False
         try:
+            if is_new and self._output:  # else its caller would look twice a second
+                fds.send(self._sock, _watch(output=True))
             fds.send(self._sock, fastjson.dumps(content).encode(), files)
         except OSError:
             self._hang_up()
@@ -111,9 +114,10 @@ class ControlClient:
             self.drain()
         return self._answers.pop(0) if self._answers else None
 
-    def forget_answers(self) -> None:
-        """Drop the answers that came, for a caller that sends requests without waiting."""
-        self._answers.clear()
+    def take_answers(self) -> list[dict[str, Any]]:
+        """Return the answers that came, for a caller that sends requests without waiting."""
+        taken, self._answers = self._answers, []
+        return taken
 
     def drain(self) -> None:
         """Take what has arrived: hints are dropped, answers are kept."""
@@ -165,6 +169,10 @@ def ask(
     if not answer["ok"]:
         raise refused(answer)
     return answer
+
+
+def _watch(*, output: bool) -> bytes:
+    return fastjson.dumps({"op": "watch", "output": output}).encode()
 
 
 def _is_elsewhere(job: JobDir) -> bool:

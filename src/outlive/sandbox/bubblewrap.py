@@ -95,6 +95,17 @@ def tried(path: str) -> str | None:
     return None if done.returncode == 0 else said or f"exit code {done.returncode}"
 
 
+def found(configured: str | None = None) -> dict[str, str | None]:
+    """Return whether a sandbox can be set up on this machine: {bwrap, problem, advice}. `problem`
+    is None if so. A `configured` bwrap that is not here counts as none."""
+    try:
+        path = find(configured if configured and os.access(configured, os.X_OK) else None)
+    except OutliveError as error:
+        return {"bwrap": None, "problem": error.message.removesuffix("; nothing was run"), "advice": error.hint}
+    problem = tried(path)
+    return {"bwrap": path, "problem": problem, "advice": mend() if problem else None}
+
+
 def arguments(
     spec: Mapping[str, Any], environment: Mapping[str, str], cwd: str, *, filter_fd: int, last: tuple[str, ...] = ()
 ) -> bytes:

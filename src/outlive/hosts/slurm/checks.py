@@ -1,7 +1,8 @@
 """What `host check` looks for on a Slurm cluster: programs, controller, and what a node sees.
 
 A short job (srun) looks from a node: whether the interpreter has outlive, whether the root is the
-same directory there, and whether locks reach from machine to machine.
+same directory there, whether locks reach from machine to machine, and, if jobs there run in a
+sandbox, whether one can be set up. Nodes may differ; a job finds out at its start.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import sys
 
 from outlive import __version__, fastjson
 from outlive.errors import OutliveError
-from outlive.hosts.slurm import programs
+from outlive.hosts import findings
+from outlive.hosts.findings import finding
+from outlive.hosts.slurm import look, programs
 from outlive.system import locks, machine
 
 TYPE_CHECKING = False
@@ -20,8 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from outlive.hosts.engines import Host
-
-    Finding = dict[str, Any]
+    from outlive.hosts.findings import Finding
 
 _LOOK_S = 30.0
 _FREE_S = 15  # how long a node may take to be free
@@ -33,7 +35,7 @@ def run(ctx: Any, host: Host) -> list[Finding]:
     try:
         found = [_programs(host)]
     except OutliveError as error:
-        return [_finding("programs", "fail", error.message, error.hint)]
+        return [finding("programs", "fail", error.message, error.hint)]
     controller = _controller(host)
     found.append(controller)
     if controller["status"] == "fail":
@@ -41,26 +43,22 @@ def run(ctx: Any, host: Host) -> list[Finding]:
     return [*found, *_node(ctx, host), _tracking(host)]
 
 
-def _finding(name: str, status: str, text: str, advice: str | None = None) -> Finding:
-    return {"name": name, "status": status, "found": text, **({"advice": advice} if advice else {})}
-
-
 def _programs(host: Host) -> Finding:
     for name in programs.NEEDED:
         programs.path(name, host.settings)
     _, version, _ = programs.run("sinfo", host.settings, "--version")
-    return _finding("programs", "ok", f"{version.strip() or 'slurm'}: {', '.join(programs.NEEDED)} are here.")
+    return finding("programs", "ok", f"{version.strip() or 'slurm'}: {', '.join(programs.NEEDED)} are here.")
 
 
 def _controller(host: Host) -> Finding:
     status, printed, error = programs.run("sinfo", host.settings, "--noheader", "--format=%P|%a|%D|%T")
     if status != 0:
         advice = "Start slurmctld, or set SLURM_CONF for the process that runs outlive (`scontrol ping` tells more)."
-        return _finding("controller", "fail", f"Slurm's controller does not answer: {error}", advice)
+        return finding("controller", "fail", f"Slurm's controller does not answer: {error}", advice)
     lines = [line.split("|") for line in printed.splitlines() if line.count("|") == 3]
     nodes = sum(int(line[2]) for line in lines if line[2].isdigit() and line[3].rstrip("*") in ("idle", "mixed"))
     names = ", ".join(dict.fromkeys(line[0] for line in lines))
-    return _finding("controller", "ok", f"It answers; partitions: {names}; nodes with room: {nodes}.")
+    return finding("controller", "ok", f"It answers; partitions: {names}; nodes with room: {nodes}.")
 
 
 def _tracking(host: Host) -> Finding:
@@ -68,10 +66,10 @@ def _tracking(host: Host) -> Finding:
     _, printed, _ = programs.run("scontrol", host.settings, "show", "config")
     kind = next((line.rpartition("=")[2].strip() for line in printed.splitlines() if "ProctrackType" in line), "")
     if kind == "proctrack/cgroup":
-        return _finding("processes", "ok", "Slurm ends every process of a job (proctrack/cgroup).")
+        return finding("processes", "ok", "Slurm ends every process of a job (proctrack/cgroup).")
     advice = "ProctrackType=proctrack/cgroup in slurm.conf has Slurm end them."
     text = f"Slurm may lose processes that detach themselves if a job's supervisor is killed ({kind or 'unknown'})."
-    return _finding("processes", "warn", text, advice)
+    return finding("processes", "warn", text, advice)
 
 
 def _node(ctx: Any, host: Host) -> list[Finding]:
@@ -84,7 +82,10 @@ def _node(ctx: Any, host: Host) -> list[Finding]:
         locks.take(fd, _BYTE)
         words = [f"--immediate={_FREE_S}", "--ntasks=1", "--nodes=1", "--time=1", "--chdir=/", "--quiet"]
         words += [*(host.settings.get("options") or []), python, "-P", "-m", "outlive.hosts.slurm.look"]
-        status, printed, error = programs.run("srun", host.settings, *words, ctx.store.path, name, timeout_s=_LOOK_S)
+        words += [ctx.store.path, name]
+        if findings.is_sandboxed(ctx, host.name):
+            words.append(ctx.config.get("sandbox", "bwrap") or look.ANY)
+        status, printed, error = programs.run("srun", host.settings, *words, timeout_s=_LOOK_S)
     finally:
         os.close(fd)
         os.unlink(name, dir_fd=ctx.store.fd)
@@ -94,46 +95,47 @@ def _node(ctx: Any, host: Host) -> list[Finding]:
         seen = None
     if not isinstance(seen, dict):
         return [_unlooked(host, python, error)]
-    return [_outlive(host, python, seen), _root(ctx, seen), _locks(seen)]
+    found = [_outlive(host, python, seen), _root(ctx, seen), _locks(seen)]
+    if (sandbox := seen.get("sandbox")) is not None:
+        found.append(findings.of_sandbox(f"on node {seen.get('node')}", sandbox))
+    return found
 
 
 def _unlooked(host: Host, python: str, error: str) -> Finding:
     if "llocate" in error or "did not answer" in error:
         why = f"No node was free within {_FREE_S} s, so nothing was looked at from one: {error}"
-        return _finding("node", "warn", why, "Check again when a node is free.")
+        return finding("node", "warn", why, "Check again when a node is free.")
     advice = (
         f"{python} with outlive must be on every node, for example in a virtual environment on the shared file "
         f"system; name it: python in [hosts.{host.name}]."
     )
-    return _finding("node", "fail", f"A node cannot run outlive: {error or 'it said nothing'}", advice)
+    return finding("node", "fail", f"A node cannot run outlive: {error or 'it said nothing'}", advice)
 
 
 def _outlive(host: Host, python: str, seen: Finding) -> Finding:
     where = f"{python} on node {seen.get('node')} has outlive {seen.get('version')}"
     if seen.get("version") == __version__:
-        return _finding("node", "ok", f"{where}.")
+        return finding("node", "ok", f"{where}.")
     advice = f"Install outlive {__version__} there (`{python} -m pip install outlive=={__version__}`)."
-    return _finding("node", "warn", f"{where}; here is {__version__}.", advice)
+    return finding("node", "warn", f"{where}; here is {__version__}.", advice)
 
 
 def _root(ctx: Any, seen: Finding) -> Finding:
     if seen.get("root"):
-        return _finding(
-            "root", "ok", f"The job root {ctx.store.path} is the same directory on node {seen.get('node')}."
-        )
+        return finding("root", "ok", f"The job root {ctx.store.path} is the same directory on node {seen.get('node')}.")
     advice = "Choose a job root on the file system that the nodes share: --root or OUTLIVE_ROOT."
-    return _finding("root", "fail", f"Node {seen.get('node')} does not see the job root {ctx.store.path}.", advice)
+    return finding("root", "fail", f"Node {seen.get('node')} does not see the job root {ctx.store.path}.", advice)
 
 
 def _locks(seen: Finding) -> Finding:
     if not seen.get("root"):
-        return _finding("locks", "warn", "Not looked at: the root is not shared.")
+        return finding("locks", "warn", "Not looked at: the root is not shared.")
     if seen.get("locked"):
         alike = seen.get("machine") == machine.here()["id"]
         if not alike or seen.get("boot_id") == machine.here()["boot_id"]:
-            return _finding("locks", "ok", "Locks reach from machine to machine.")
+            return finding("locks", "ok", "Locks reach from machine to machine.")
         advice = "Set OUTLIVE_MACHINE to another name on each, or make /etc/machine-id unique (machine-id(5))."
-        return _finding("locks", "warn", "Locks reach, but two machines have the same machine id.", advice)
+        return finding("locks", "warn", "Locks reach, but two machines have the same machine id.", advice)
     advice = "Mount it so that locks reach all machines (nfs(5): no nolock; lustre: -o flock), or start jobs from one machine."
     text = "Locks do not reach other machines: what Slurm says is all that tells whether a job is looked after."
-    return _finding("locks", "warn", text, advice)
+    return finding("locks", "warn", text, advice)

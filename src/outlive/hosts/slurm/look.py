@@ -1,6 +1,7 @@
-"""What a node sees of a job root: `python -m outlive.hosts.slurm.look ROOT FILE` prints it as JSON.
+"""What a node sees: `python -m outlive.hosts.slurm.look ROOT FILE [BWRAP]` prints it as JSON.
 
-FILE is in the root and locked by the process that asks.
+FILE is in the job root and locked by the process that asks. With BWRAP, a path or `-` for any, a
+sandbox is tried.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import sys
 from outlive import __version__, fastjson
 from outlive.system import locks, machine
 
+ANY = "-"
 
-def main(root: str, name: str) -> int:
+
+def main(root: str, name: str, bwrap: str | None = None) -> int:
     here = machine.here()
     seen = {
         "version": __version__,
@@ -27,6 +30,10 @@ def main(root: str, name: str) -> int:
         seen |= {"root": True, "locked": locks.is_held(fd, 0)}
     except OSError:
         pass
+    if bwrap is not None:
+        from outlive.sandbox import bubblewrap  # late: most checks are about no sandbox
+
+        seen["sandbox"] = bubblewrap.found(None if bwrap == ANY else bwrap)
     sys.stdout.write(fastjson.dumps(seen) + "\n")
     return 0
 

@@ -11,6 +11,8 @@ import time
 
 from outlive import fastjson, limits
 from outlive.errors import OutliveError, argument
+from outlive.hosts import findings
+from outlive.hosts.findings import finding
 from outlive.hosts.ssh import wire
 from outlive.hosts.ssh.bundle import Bundle
 from outlive.hosts.ssh.connection import Broken, Connection, hint_for
@@ -259,29 +261,25 @@ def checked(ctx: Any, host: Host, *, setup: bool = False) -> list[dict[str, Any]
         finally:
             connection.close()
     except Broken as error:
-        return [_finding("reach", "fail", str(error), hint_for(str(error)))]
+        return [finding("reach", "fail", str(error), hint_for(str(error)))]
     took_ms = (time.monotonic() - began) * 1000
     name = facts["machine"]["name"]
     root_left, word = said["free_bytes"], "ready"
     found = [
-        _finding("reach", "ok", f"{host.settings['target']} is {name}, reached in {took_ms:.0f} ms."),
-        _finding("python", "ok", f"{said['python']}; outlive {facts['version']} is there."),
-        _finding("root", "ok", f"{said['root']} is {word}: {root_left / 1e9:.1f} GB free.")
+        finding("reach", "ok", f"{host.settings['target']} is {name}, reached in {took_ms:.0f} ms."),
+        finding("python", "ok", f"{said['python']}; outlive {facts['version']} is there."),
+        finding("root", "ok", f"{said['root']} is {word}: {root_left / 1e9:.1f} GB free.")
         if root_left >= _FEW_BYTES
-        else _finding("root", "warn", f"{said['root']} has {root_left / 1e6:.0f} MB left.", "Free some space there."),
-        _finding("workdir", "ok", f"Jobs run in {said['workdir']}.")
+        else finding("root", "warn", f"{said['root']} has {root_left / 1e6:.0f} MB left.", "Free some space there."),
+        finding("workdir", "ok", f"Jobs run in {said['workdir']}.")
         if said["workdir_exists"]
-        else _finding("workdir", "fail", f"{said['workdir']} does not exist there.", "Make it, or change `workdir`."),
+        else finding("workdir", "fail", f"{said['workdir']} does not exist there.", "Make it, or change `workdir`."),
     ]
     if (sandbox := said["sandbox"]) is not None:
-        found.append(
-            _finding("sandbox", "ok", f"{sandbox['bwrap']} works.")
-            if sandbox["problem"] is None
-            else _finding("sandbox", "fail", f"No sandbox there: {sandbox['problem']}.", f"There: {sandbox['advice']}")
-        )
+        found.append(findings.of_sandbox("there", sandbox))
     if said["lingers"] is False:
         found.append(
-            _finding(
+            finding(
                 "logout",
                 "warn",
                 "Where systemd ends a user's processes at logout, jobs end with the connection.",
@@ -289,10 +287,6 @@ def checked(ctx: Any, host: Host, *, setup: bool = False) -> list[dict[str, Any]
             )
         )
     return found
-
-
-def _finding(name: str, status: str, found: str, advice: str | None = None) -> dict[str, Any]:
-    return {"name": name, "status": status, "found": found, **({"advice": advice} if advice else {})}
 
 
 def _asked(ctx: Any, connection: Connection, host: Host) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -314,6 +308,6 @@ def _asked(ctx: Any, connection: Connection, host: Host) -> tuple[dict[str, Any]
         if connection.facts is not None and not asked:
             asked = True
             connection.send(wire.word(do="open", root=host.settings.get("root")))
-            sandboxed = ctx.config.sandbox_of(host.name)["mode"] not in (None, "off")
+            sandboxed = findings.is_sandboxed(ctx, host.name)
             connection.send(wire.word(do="check", workdir=host.settings.get("workdir"), sandbox=sandboxed))
     raise Broken(f"no answer within {_CHECK_S:.0f} s")

@@ -83,7 +83,9 @@ def require_open(found: Inspection) -> None:
     """Raise invalid_state or stdin_closed if nothing can be written to the job."""
     state = found.state
     if state.state == "created":
-        raise OutliveError("invalid_state", "the job was not started yet", hint="start runs it.")
+        host = found.definition.host
+        hint = "start runs it." if host is None else f"It waits for its start on {host}; status says for what."
+        raise OutliveError("invalid_state", "the job was not started yet", hint=hint)
     if state.finished:
         message = f"the job has ended ({state.state}); nothing reads its input"
         raise OutliveError("stdin_closed", message, hint="log shows what it printed; restart runs it again.")
