@@ -47,13 +47,14 @@ def is_joined(cli: Cli, job: str) -> None:
     with Terminal("attach", job, cols=90, rows=25) as one:
         one.until("attached to job")
         one.type(b"stty size; echo from-the-pers''on\r")
-        one.until("25 90\nfrom-the-person\n")
+        one.until_row("25 90")
+        one.until_row("from-the-person")
         one.resize(70, 20)
         until(lambda: cli.ok("screen", job)["cols"] == 70, what="the size that follows")
         one.type(b"stty size\r")
-        one.until("20 70\n")
+        one.until_row("20 70")
         cli.ok("send-keys", job, "--literal", "echo from-the-mod''el", "Enter")
-        one.until("from-the-model\n")
+        one.until_row("from-the-model")
         one.type(b"\x1dd")
         assert one.status() == 0
         assert "goes on" in one.text()
@@ -75,13 +76,14 @@ def has_one_keyboard(cli: Cli, job: str) -> None:
             one.until("(outlive attach) types; Ctrl-] k takes the keyboard")
             one.type(b"echo too-la''te\r")
             two.type(b"stty size; echo ye''s\r")
-            two.until("20 70\nyes\n")
+            two.until_row("20 70")
+            two.until_row("yes")
             for other in (one, reader):
-                other.until("yes\n")
+                other.until_row("yes")
             two.type(b"\x1dd")
             assert two.status() == 0
         one.type(b"echo fr''ee\r")  # the first key takes a keyboard that is free
-        one.until("free\n")
+        one.until_row("free")
         reader.type(b"echo ne''ver\r")
         one.type(b"exit 3\r")
         for other in (one, reader):
@@ -103,7 +105,7 @@ def test_a_cut_link_is_told_on_the_terminal_and_the_job_goes_on_there(cli: Cli, 
     with Terminal("attach", job, cols=90, rows=25) as one:
         one.until("attached to job")
         one.type(b"while [ ! -e seen ]; do sleep 0.05; done; echo af''ter; cat\r")
-        one.until("cat\n")
+        one.until_row("; cat")
         box.cut()
         until(lambda: "out of reach since" in one.text(), what="that it is told", timeout=SOON_S)
         (box.home / "seen").touch()
@@ -112,10 +114,10 @@ def test_a_cut_link_is_told_on_the_terminal_and_the_job_goes_on_there(cli: Cli, 
         one.resize(70, 20)
         box.link()
         until(lambda: "host box is reached again" in one.text(), what="that it is back", timeout=SOON_S)
-        one.until("after\n")
+        one.until_row("after")
         until(lambda: cli.ok("screen", job)["cols"] == 70, what="the size of meanwhile", timeout=SOON_S)
         one.type(b"more\r")
-        one.until("more\nmore\n")
+        until(lambda: [row for row in one.rows() if row == "more"] == ["more"] * 2, what="the echo and the line of cat")
         told = one.text().count("out of reach since")
         box.cut()
         until(lambda: one.text().count("out of reach since") > told, what="that it is told again", timeout=SOON_S)
@@ -149,15 +151,15 @@ def test_a_connection_to_a_node_that_ends_is_made_again(on: Slurm) -> None:
     with Terminal("attach", job) as one:
         one.until("attached to job")
         one.type(b"echo fir''st\r")
-        one.until("first\n")
+        one.until_row("first")
         for pid in until(connections, what="the connection", timeout=SOON_S):
             os.kill(pid, signal.SIGKILL)
         until(lambda: not connections(), what="its end", timeout=SOON_S)
         one.type(b"echo sec''ond\r")
-        one.until("second\n")
+        one.until_row("second")
         on.cluster.kill_controller()
         one.type(b"echo thi''rd\r")  # the connection does not need the controller
-        one.until("third\n")
+        one.until_row("third")
         one.type(b"\x1dd")
         assert one.status() == 0
     assert on.cli.ok("status", job)["state"] == "running"

@@ -42,6 +42,8 @@ _LOOK_AGAIN_S = 10.0
 _QUIET_S = 60.0  # a mirror says something more often than this, or it is gone
 _TRIES, _TRY_S = 40, 0.05  # of a request while a guardian takes over
 _TOLD = 1 << 16
+_PIPE_BYTES = 1 << 20
+_FILL_S = 0.002  # sshd takes less than the pipe in this time
 _MOST_KEPT = 1_000
 
 
@@ -61,6 +63,7 @@ class End:
     def __init__(self, source: int, out: int) -> None:
         self._in = source
         self._out = out
+        self._pause_s = _FILL_S if fds.set_pipe_size(out, _PIPE_BYTES) else 0.0
         self._loop = EventLoop()
         self._parser = wire.Parser()
         self._data = b""
@@ -327,6 +330,8 @@ class End:
                     self._write(bytes(count))
                     return
                 offset, count = offset + sent, count - sent
+                if count:  # the pipe is full. Else each read of sshd would wake this process
+                    time.sleep(self._pause_s)
         finally:
             os.close(log)
 

@@ -149,7 +149,7 @@ class Supervisor:
         wakeup = signals.wakeup_pipe((signal.SIGCHLD, *SURVIVED))
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if waiter is not None:
-            self._control.add(waiter, wants_output=True)
+            self._control.add(waiter, wants_output=False)
         self._pump.start(late=self._state.adopted > 0)
         self._recorder.begin(self._state)
         if not told:

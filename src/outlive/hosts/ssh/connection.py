@@ -26,6 +26,8 @@ DEFAULT_PYTHON = "python3"
 _OURS = ("-T", "-oBatchMode=yes", "-oClearAllForwardings=yes", "-oRemoteCommand=none", "-oEscapeChar=none")
 _NOISE_BYTES = 65_536  # what the profile of a login shell may print before our end speaks
 _PIPE_BYTES = 1 << 20
+# Within a long run of a log: ssh writes 32 KiB at a time, and each read of ours costs more than that
+_GATHER_S = 0.002
 _SAID_BYTES, _SAID_LINES = 4_096, 3
 _NO_COMMAND = 127  # sh(1)
 _END_S = 1.0
@@ -73,7 +75,7 @@ class Connection:
             for fd in (there_in, there_out):
                 if fd >= 0:
                     os.close(fd)
-        fds.set_pipe_size(self._in, _PIPE_BYTES)
+        self._gathers = fds.set_pipe_size(self._in, _PIPE_BYTES)
         os.set_blocking(self._in, False)
         os.set_blocking(self.out, False)
         self.send(stub.line(bundle.name))  # the files are read while ssh connects
@@ -110,6 +112,8 @@ class Connection:
     def messages(self) -> Iterator[wire.Message]:
         """Yield what has come. Errors: Broken."""
         try:
+            if self._gathers and self._parser.awaits > _PIPE_BYTES // 4 > fds.waiting_bytes(self._in):
+                time.sleep(_GATHER_S)
             data = os.read(self._in, _PIPE_BYTES)
         except BlockingIOError:
             return

@@ -51,6 +51,11 @@ class Parser:
         self._data = bytearray()  # of a message that is not whole
         self._body: tuple[int, int, int] | None = None  # of a log: kind, position, and how much is left
 
+    @property
+    def awaits(self) -> int:
+        """How many bytes of a log come before anything else."""
+        return 0 if self._body is None else self._body[2]
+
     def feed(self, data: bytes) -> Iterator[Message]:
         """Yield what can be handed on now. Bytes of a log are valid until the next step."""
         if self._data:
