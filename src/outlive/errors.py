@@ -32,9 +32,11 @@ CODES = (
     "internal_error",
 )
 
-_RETRYABLE = frozenset(
-    {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EINTR, errno.EBUSY}
+# What the machine or this user has too little of just now
+SCARCE = frozenset(
+    {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.ETOOMANYREFS}
 )
+_RETRYABLE = SCARCE | {errno.EINTR, errno.EBUSY}
 
 
 class OutliveError(Exception):
@@ -134,6 +136,8 @@ _HINTS: dict[Object, dict[int, str]] = {
     "process": {
         **_SPACE_IN_ROOT,
         errno.EAGAIN: "The process limit is reached; try again when other processes have ended.",
+        errno.ETOOMANYREFS: "The running jobs of this user keep as many files open as its limit of open files "
+        "(`ulimit -Hn`) allows; try again when some have ended, or raise it.",
     },
     "file": {errno.ENOSPC: "Free some space on that file system and try again."},
 }

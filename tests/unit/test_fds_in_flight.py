@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,40 @@ def test_a_user_may_have_as_many_files_in_flight_as_the_hard_limit_says(hard: in
     """Each running job has some, so the soft limit, often 1,024, would be one of jobs."""
     code = IN_FLIGHT.format(soft=100, hard=hard)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == told
+
+
+ADOPTION = """
+import errno, os, sys
+from outlive.core.records import Definition
+from outlive.store import adoptions
+from outlive.supervisor import takeover
+from outlive.supervisor.escrow import Escrow
+from outlive.supervisor.request import Request
+from outlive.supervisor.start import open_job
+
+def put(*_):
+    raise OSError(getattr(errno, sys.argv[1]), "no")
+
+Escrow.put = put
+request = Request(mode="adopt", root=os.getcwd(), job_id="job", definition=Definition(command=["true"]).to_dict())
+job = open_job(request)
+adoptions.record(job, 4)
+try:
+    takeover.adopt(request, None, Escrow(), Escrow(), {})
+except OSError:
+    print("fault", end=" ")
+print(adoptions.count(job))
+"""
+
+
+@pytest.mark.parametrize(("name", "told"), [("ETOOMANYREFS", "0\n"), ("EIO", "fault 4\n")])
+def test_a_job_is_not_given_up_because_files_are_scarce_when_it_is_adopted(
+    tmp_path: Path, name: str, told: str
+) -> None:
+    (tmp_path / "job").mkdir()
+    words = [sys.executable, "-c", ADOPTION, name]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path)
     assert done.stdout == told
 
 

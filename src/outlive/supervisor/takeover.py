@@ -11,6 +11,8 @@ import time
 
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
+from outlive.errors import SCARCE
+from outlive.store import adoptions
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.job_fds import JobFds
 from outlive.supervisor.start import open_job, own_identity, reserve, start, write_down
@@ -76,7 +78,13 @@ def adopt(
     fault_points.at("adopt_told")
     job = open_job(request)
     pty = Definition.of(request.definition).pty
-    job_fds = JobFds.reopened(job, escrow, stdin_escrow, held, pty=pty)
+    try:
+        job_fds = JobFds.reopened(job, escrow, stdin_escrow, held, pty=pty)
+    except OSError as error:
+        if error.errno not in SCARCE:
+            raise
+        adoptions.survived(job)  # this says nothing of the job: the next reader that looks tries again
+        return
     fault_points.at("adopt_opened")
     state = job.read_state() or State(job_id=request.job_id)
     state = _recover(job, state, parent=False, command=request.command)
