@@ -11,6 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from outlive.core.ids import new_id
+from outlive.core.records import Definition
+from outlive.far.starting import context
+from outlive.jobs import run_answer, waiting
+from outlive.jobs.definition import Plan
+from outlive.launch import systemd_scope
+from outlive.store.root import Store
 from support import pair, processes
 from support.cli import OUTLIVE, Cli, Jobs, environment
 from support.commands import GATE
@@ -151,6 +158,24 @@ def test_a_caller_that_gives_up_waiting_for_its_scope_leaves_nothing(
     assert job_ids(root) == set()
     (work / "go").touch()
     assert not (work / "ran").exists()
+
+
+def test_an_interrupt_before_the_pid_of_its_scope_is_known_leaves_nothing(
+    root: Path, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(systemd_scope, "Launcher", interrupted)
+    with contextlib.closing(Store.open(str(root), os.environ)) as store:
+        ctx = context(store, dict(os.environ))
+        definition: Definition = Definition(
+            job_id=new_id(), root=store.path, cwd=str(work), command=["touch", "ran"], systemd_scope=True
+        )
+        plan = Plan(definition, {})
+        with pytest.raises(KeyboardInterrupt):
+            waiting.drive(run_answer.run_job(ctx, plan, run_answer.Reply(yield_ms=0)))
+    assert job_ids(root) == set() and os.listdir(root / ".live") == []
 
 
 # --- what a scope is for -------------------------------------------------------------------------------------------

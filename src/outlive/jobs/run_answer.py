@@ -107,8 +107,8 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[d
     if plan.definition.approval is not None:
         return (yield from _ask_and_answer(ctx, plan, new, reply))
     sock: socket.socket | None = None
+    assert new.locks is not None
     try:
-        assert new.locks is not None
         sock = yield from starting.begin(ctx, plan, new.dir, new.locks)
         from outlive.render import window  # noqa: F401 - what the answer needs, while the supervisor starts the command
 
@@ -123,8 +123,8 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[d
     except BaseException as error:  # the call was cancelled; the job goes on, and its supervisor holds the locks
         if sock is not None:
             sock.close()
-        elif isinstance(error, GeneratorExit):  # while it waited for its scope: no supervisor has the job
-            new.discard()
+        elif isinstance(error, GeneratorExit) or (plan.definition.host is None and not new.locks.are_given):
+            new.discard()  # while it waited for its scope: no supervisor has the job
             ctx.job_id = None
         new.close()
         raise

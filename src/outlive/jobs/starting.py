@@ -128,6 +128,7 @@ def begin(
         if plan.stdin_fd is not None:
             sent["stdin"] = plan.stdin_fd
         fault_points.at("send_request")
+        locks.are_given = True
         (scope or ctx.launcher).send(sent)
         fault_points.at("send_done")
         _make_logs(job)

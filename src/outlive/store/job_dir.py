@@ -396,6 +396,7 @@ class Locks:
     def __init__(self, job: JobDir) -> None:
         """Take both. Errors: BlockingIOError if another process holds one of them, OSError."""
         self.fds: list[int] = []
+        self.are_given = False  # another process may hold copies
         try:
             for byte in (SUPERVISOR_BYTE, GUARDIAN_BYTE):
                 self.fds.append(job.open_lock())
