@@ -15,6 +15,8 @@ def main() -> int:
     if sys.platform != "linux":  # before the first import of what only Linux has
         sys.stderr.write("outlive needs Linux, or WSL 2 on Windows.\n")
         return 1
+    if "PYTHONPATH" in os.environ:
+        _search_last(os.environ["PYTHONPATH"])
     # While modules are loaded nothing becomes garbage; the search for it is a tenth of a `run`
     gc.disable()
     try:
@@ -24,6 +26,15 @@ def main() -> int:
         return _leave(cli(sys.argv[1:], launcher))
     except KeyboardInterrupt:  # while importing; later ones are answered by the CLI itself
         return 130
+
+
+def _search_last(named: str) -> None:
+    """Look for modules in the directories of PYTHONPATH after all others: what is called `json.py`
+    or `mcp` there is of the caller's programs. The directory that outlive itself is in stays where
+    it is."""
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    theirs = {os.path.abspath(path) for path in named.split(os.pathsep) if path} - {own}
+    sys.path.sort(key=lambda path: path in theirs)
 
 
 def _prepared(argv: list[str]) -> Launcher | None:

@@ -32,6 +32,7 @@ CODES = (
     "internal_error",
 )
 
+_LONGEST, _HEAD = 4_000, 3_000  # characters of a message, and of them those before what is left out
 # What the machine or this user has too little of just now
 SCARCE = frozenset(
     {errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.ETOOMANYREFS}
@@ -53,11 +54,12 @@ class OutliveError(Exception):
         details: dict[str, Any] | None = None,
         usage: bool = False,
     ) -> None:
+        message = shortened(message)
         super().__init__(message)
         self.code = code
         self.message = message
         self.retryable = retryable
-        self.hint = hint
+        self.hint = hint if hint is None else shortened(hint)
         self.details = details
         self.usage = usage
 
@@ -67,8 +69,17 @@ class OutliveError(Exception):
         if self.hint is not None:
             found["hint"] = self.hint
         if self.details is not None:
-            found["details"] = self.details
+            found["details"] = {
+                name: shortened(value) if isinstance(value, str) else value for name, value in self.details.items()
+            }
         return found
+
+
+def shortened(text: str) -> str:
+    """Return the head and the tail of a long text: what a caller gave may be megabytes."""
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:_HEAD]}[… {len(text) - _LONGEST:,} characters …]{text[_HEAD - _LONGEST :]}"
 
 
 def invalid(field: str, message: str, *, hint: str | None = None, usage: bool = False, **details: Any) -> OutliveError:

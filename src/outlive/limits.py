@@ -55,6 +55,7 @@ MCP_CALL_MS = 50_000  # one blocking MCP call; clients give up at 60 s (TypeScri
 MCP_SEARCH_S = 20.0  # one search of a log over MCP; the answer says where to go on
 MAX_SHOWN_BYTES = 1_048_576
 MAX_COMMAND_BYTES = 131_071  # MAX_ARG_STRLEN of execve(2) less the NUL: one longer string is E2BIG
+MAX_SHELL_CHARS = 4_096  # of the program and flags that run a shell string
 MAX_TAGS = 64
 MASKED_CHARS = 4  # a shorter value of a masked variable is not looked for: it would be found everywhere
 AUDIT_BYTES, AUDIT_FILES = 16 * 1024**2, 8  # of the audit record: of one file, and how many are kept

@@ -125,7 +125,7 @@ def test_a_boolean_flag_takes_no_word(cli: Cli, work: Path) -> None:
 
 def test_a_bare_number_that_other_tools_take_for_seconds_is_told(cli: Cli) -> None:
     hint = cli.ok("run", "--timeout", "900", "--kill-after", "5", "true")["hint"]
-    assert "--timeout 900 is 900 milliseconds; 900 seconds are --timeout 900s" in hint
+    assert "--timeout 900 means 900 ms; --timeout 900s means 900 s." in hint
     assert "--kill-after 5s" in hint
     for words in (("--timeout", "900ms"), ("--timeout", "5000"), ("--timeout", "0"), ("--snapshot-after", "500")):
         assert "hint" not in cli.ok("run", "--wait", *words, "true"), words

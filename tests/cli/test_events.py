@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,7 @@ def test_a_person_reads_a_table(cli: Cli) -> None:
     text = cli.text("--human", "events", job).stdout
     assert text.splitlines()[0].split() == ["TIME", "SEQ", "EVENT", "ABOUT"]
     assert "w1 (hel) stdout: hello" in text
+    assert re.search(r"usage \(user_ms \d+, system_ms \d+[,)]", text), "as everything else, and not as Python writes it"
 
 
 @pytest.mark.parametrize("words", [("--since-seq", "-1"), ("--since-event", "x"), ("--limit", "-1")])

@@ -12,6 +12,7 @@ import pytest
 
 from support.cli import OUTLIVE, Cli, Jobs, Text, one_object
 from support.commands import python
+from support.mcp_client import McpSession
 
 pytestmark = pytest.mark.real_start  # what a start inherits
 
@@ -27,6 +28,28 @@ def _started(cli: Cli, *words: str) -> str:
     job: str = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
     cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
     return job
+
+
+# --- Python --------------------------------------------------------------------------------------------------------
+
+
+def test_modules_of_a_project_on_pythonpath_take_the_place_of_none_of_ours(cli: Cli, place: Path) -> None:
+    project = place / "project"
+    project.mkdir()
+    for name in ("json", "select", "mcp", "re2"):
+        (project / f"{name}.py").write_text("raise RuntimeError('this is no module for outlive')")
+    paths = f"/nowhere:{project}:"
+    found = cli.ok("run", "--wait", "--watch", "no", 'echo "$PYTHONPATH"', env={"PYTHONPATH": paths})
+    assert (found["exit_code"], found["output"]) == (0, f"{paths}\n")
+    with McpSession(env={"PYTHONPATH": paths}, log=place / "log") as session:
+        assert session.ok("exec", command='echo "$PYTHONPATH"')["output"] == f"{paths}\n"
+
+
+def test_variables_that_are_too_long_for_the_kernel_are_not_taken_for_a_wrong_name(cli: Cli, work: Path) -> None:
+    (work / "variables").write_text(f"A={'x' * 200_000}\n")
+    found = cli.ok("run", "--wait", "--env-file", "variables", "true")
+    assert (found["state"], found["reason"], found["errno"]) == ("failed", "launch", "E2BIG")
+    assert "shorten its words and variables" in found["hint"]
 
 
 # --- directory -----------------------------------------------------------------------------------------------------

@@ -147,7 +147,9 @@ def test_an_interrupted_wait_names_the_jobs_that_it_waited_for(cli: Cli, jobs: J
 
 def test_on_the_command_line_it_waits_for_the_jobs_of_this_directory(cli: Cli, jobs: Jobs, place: Path) -> None:
     elsewhere = cli.ok("run", "--cwd", str(place), "--snapshot-after", "0", "exec sleep 600")["job_id"]
-    assert cli.error("wait", code="job_not_found")["message"] == "no job of this directory runs"
+    error = cli.error("wait", code="job_not_found")
+    assert error["message"] == "no job of this directory runs"
+    assert "--all" in error["hint"]
     here = cli.ok("run", "--snapshot-after", "0", "exec sleep 600")["job_id"]
     found = cli.ok("wait", "--timeout-ms", "50")
     assert (found["job_id"], found["timed_out"], [job["job_id"] for job in found["jobs"]]) == (here, True, [here])

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import signal
 import socket
 import subprocess
@@ -431,7 +432,7 @@ def test_a_request_that_is_cancelled_during_the_import_is_not_answered(server: R
         server.call("process", action="remove", job_id=job["job_id"])
 
 
-def test_a_configuration_that_is_wrong_is_told_on_stdout(place: Path) -> None:
+def test_a_configuration_that_is_wrong_is_told_on_stderr_since_stdout_is_the_clients(place: Path) -> None:
     done = subprocess.run(
         server_command(),
         env=environment({"OUTLIVE_EXEC_TIMEOUT_SEC": "x"}),
@@ -439,7 +440,8 @@ def test_a_configuration_that_is_wrong_is_told_on_stdout(place: Path) -> None:
         check=False,
         timeout=60,
     )
-    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (1, "config_error")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert re.fullmatch(rb"outlive mcp: config_error: .*OUTLIVE_EXEC_TIMEOUT_SEC.*\n", done.stderr)
 
 
 # --- what stdin and stdout may be ------------------------------------------------------------------------------------

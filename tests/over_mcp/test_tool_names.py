@@ -133,6 +133,19 @@ def test_no_error_repeats_a_value_that_may_be_secret(mcp_session: McpSession) ->
 
 
 @ONE_ERA
+def test_a_long_value_is_refused_at_once_and_shortened_where_it_is_repeated(mcp_session: McpSession) -> None:
+    long = "x" * 300_000
+    answer = mcp_session.error("exec", code="invalid_argument", command="true", shell=long)
+    assert "shell wrapper is longer than 4,096 characters" in answer.text
+    for arguments in ({"workdir": f"/{long}"}, {"stdin": long}, {long: 1}, {"tags": [long]}, {"until": [{long: 1}]}):
+        answer = mcp_session.call("exec", command="true", **arguments)
+        assert answer.is_error
+        assert len(answer.text) < 10_000 and len(str(answer.result)) < 30_000, str(arguments)[:40]
+    answer = mcp_session.error("exec", code="invalid_argument", command="true", max_bytes=9_999_999_999)
+    assert "at most 1,048,576, got 9999999999" in answer.text
+
+
+@ONE_ERA
 def test_an_unusable_root_is_an_answer_and_not_a_dead_server(mcp_connect: Connect, root: Path) -> None:
     root.mkdir(mode=0o777)
     root.chmod(0o777)

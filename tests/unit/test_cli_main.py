@@ -242,7 +242,12 @@ def test_a_bad_configuration_and_an_unsafe_root_are_error_objects(
     shared = place / "shared"
     shared.mkdir()
     shared.chmod(0o777)
-    assert call.refused("status", "J", "--root", str(shared))["code"] == "store_unsafe"
+    error = call.refused("status", "J", "--root", str(shared))
+    assert (error["code"], error["hint"]) == ("store_unsafe", f"Run: chmod 700 {shared}")
+    shared.chmod(0o1777)
+    error = call.refused("status", "J", "--root", str(shared))
+    assert (error["code"], error["hint"][:23]) == ("store_unsafe", "Choose another job root"), "as /tmp is"
+    shared.chmod(0o777)
     verb(answers(), name="schema", args=())
     assert call("schema", "--root", str(shared))["ok"], "the schema needs no root"
     verb(answers(), name="doctor", args=())

@@ -8,7 +8,7 @@ import pytest
 
 from outlive.cli import parse
 from outlive.errors import OutliveError
-from outlive.verbs import spec
+from outlive.verbs import load, spec
 from outlive.verbs.spec import Arg, Verb
 
 RUN = Verb(
@@ -311,6 +311,10 @@ def test_an_unknown_option_names_the_nearest_known_one(typed: str, meant: str) -
     error = refused(RUN, typed, "x")
     assert error.hint == f"Did you mean {meant}?"
     assert error.details == {"field": typed.partition("=")[0]}
+
+
+def test_a_dry_run_of_install_is_called_print() -> None:
+    assert refused(load("install"), "claude-code", "--dry-run").hint == "Did you mean --print?"
 
 
 @pytest.mark.parametrize("typed", ["--time", "--ti", "-w", "-q", "---", "-v5", "-vx", "--v"])

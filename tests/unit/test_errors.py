@@ -25,6 +25,14 @@ def test_the_message_is_the_exceptions_text() -> None:
     assert str(OutliveError("io_error", "no such thing")) == "no such thing"
 
 
+def test_what_a_caller_gave_is_shortened_wherever_it_is_repeated() -> None:
+    given = "a" * 3_000 + "b" * 5_000_000 + "c" * 1_000
+    shown = OutliveError("invalid_tag", given, hint=given, details={"tag": given, "n": 1}).to_dict()
+    short = "a" * 3_000 + "[… 5,000,000 characters …]" + "c" * 1_000
+    assert (shown["message"], shown["hint"], shown["details"]) == (short, short, {"tag": short, "n": 1})
+    assert OutliveError("invalid_tag", "a" * 4_000).message == "a" * 4_000
+
+
 def test_an_invalid_argument_names_its_field() -> None:
     error = errors.invalid("cwd", "not a directory", path="/x")
     assert (error.code, error.retryable, error.usage) == ("invalid_argument", False, False)

@@ -27,6 +27,15 @@ def test_a_command_that_succeeds_says_so_in_a_word_before_its_output() -> None:
     assert said("run", state="exited", exit_code=0, output="") == "rc=0\n(no output)"
 
 
+def test_usage_is_told_in_lines() -> None:
+    used = {"wall_ms": 299, "user_ms": 52, "peak_memory_bytes": 1, "processes": None, "source": {"time": "cgroup"}}
+    limit = {"memory": {"value": 52_428_800, "applied": "cgroup"}}
+    assert said("usage", state="exited", exit_code=3, reason="exit", usage=used, resources=limit, hint="So.") == (
+        "Command exited with code 3\nwall_ms 299, user_ms 52, peak_memory_bytes 1\n"
+        "limit of memory: value 52428800, applied cgroup\nSo."
+    )
+
+
 def test_an_exit_code_comes_before_a_blank_line_and_the_output() -> None:
     assert said("run", state="exited", exit_code=3, reason="exit", output="x\n") == "Command exited with code 3\n\nx"
     assert said("run", state="exited", exit_code=3, output="") == "Command exited with code 3\n(no output)"

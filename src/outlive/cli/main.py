@@ -361,6 +361,8 @@ def _failed(call: _Call, error: OutliveError) -> int:
         from outlive.cli import human
 
         stdio.note(human.error(error.to_dict()))
+    elif call.verb and call.verb.name == "mcp" and not error.usage:  # a client takes every line of stdout for a message
+        stdio.note(" ".join(filter(None, (f"outlive mcp: {error.code}: {error.message}.", error.hint))) + "\n")
     else:
         _print(call, envelope.failure(error))
     if not error.usage:

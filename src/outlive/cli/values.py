@@ -121,7 +121,7 @@ def note_on_unit(arg: Arg, text: str) -> list[str]:
     """Return a sentence about a bare number below 1000 where timeout(1) and others count seconds."""
     if arg.cli not in _SECONDS_ELSEWHERE or not text.isdigit() or not 0 < int(text) < 1000:
         return []
-    return [f"{arg.cli} {text} is {text} milliseconds; {text} seconds are {arg.cli} {text}s."]
+    return [f"{arg.cli} {text} means {text} ms; {arg.cli} {text}s means {text} s."]
 
 
 _SECONDS_ELSEWHERE = ("--timeout", "--idle-timeout", "--kill-after")

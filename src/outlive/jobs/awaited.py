@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive.core.records import FINISHED
-from outlive.errors import OutliveError
+from outlive.errors import OutliveError, per_face
 from outlive.jobs import adoption, lookup
 
 TYPE_CHECKING = False
@@ -45,7 +45,10 @@ def own(ctx: Context) -> Iterator[JobDir]:
                 yield job
     if not count:
         where = "of this client" if ctx.face == "mcp" else "of this directory"
-        hint = "`list` shows jobs that have ended, with all also those of other sessions."
+        hint = per_face(
+            "`outlive list` shows jobs that have ended, with --all also those of other directories.",
+            "`list` shows jobs that have ended, with all also those of other sessions.",
+        )
         raise OutliveError("job_not_found", f"no job {where} runs", hint=hint)
 
 

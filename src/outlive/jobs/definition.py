@@ -224,6 +224,8 @@ def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
     import shlex
     import shutil
 
+    if len(given) > limits.MAX_SHELL_CHARS:  # shlex takes quadratic time, in which a server answers no call
+        raise invalid("shell", f"the shell wrapper is longer than {limits.MAX_SHELL_CHARS:,} characters")
     try:
         words = tuple(shlex.split(given))
     except ValueError as error:

@@ -315,5 +315,7 @@ def next_step(found: Inspection, descendants: int | None) -> str | None:
         words = found.definition.command
         if found.definition.shell is None and len(words[0].split()) > 1:  # ["ls -la | head"]
             return f"No shell ran: words in an array are a program and its arguments. Give one string: {words[0]}"
+        if state.errno == "E2BIG":
+            return "The command never ran: shorten its words and variables, or put the text into a file."
         return "The command never ran: check its name and PATH."
     return None

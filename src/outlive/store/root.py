@@ -284,7 +284,8 @@ def _check(path: str, found: os.stat_result) -> None:
         raise OutliveError(
             "store_unsafe",
             f"the job root {path} is writable by others (mode {stat.S_IMODE(found.st_mode):04o})",
-            hint=f"Run: chmod 700 {path}",
+            # A directory such as /tmp is meant for everyone
+            hint=OTHER_ROOT if found.st_mode & stat.S_ISVTX else f"Run: chmod 700 {path}",
         )
 
 

@@ -78,6 +78,7 @@ ARGUMENTS = {
     "dedupe_key": "idempotencykey uniquekey",
     "mask": "secrets secret redact hide",
     "detail": "verbose verbosity brief full format",
+    "show": "dryrun preview nowrite",
     "action": "verb operation op method command subcommand",
 }
 

@@ -33,6 +33,7 @@ def restart(
     """Start a new job with the same definition. The old job and its output stay."""
     reply = run_answer.Reply.taken_from(args)
     with lookup.open_job(ctx, job) as old:
+        ctx.titles.clear()  # `restarted_from` says which job it was; the newest of this title is the new one
         plan = _plan(ctx, old, check_env(env or {}), host)
     return (yield from run_answer.run_job(ctx, plan, reply))
 

@@ -83,9 +83,7 @@ def require_open(found: Inspection) -> None:
     """Raise invalid_state or stdin_closed if nothing can be written to the job."""
     state = found.state
     if state.state == "created":
-        host = found.definition.host
-        hint = "start runs it." if host is None else f"It waits for its start on {host}; status says for what."
-        raise OutliveError("invalid_state", "the job was not started yet", hint=hint)
+        raise OutliveError("invalid_state", "the job was not started yet", hint=_before_start(found))
     if state.finished:
         message = f"the job has ended ({state.state}); nothing reads its input"
         raise OutliveError("stdin_closed", message, hint="log shows what it printed; restart runs it again.")
@@ -97,6 +95,13 @@ def require_open(found: Inspection) -> None:
         )
     if state.stdin == "closed":
         raise OutliveError("stdin_closed", "the job's stdin was ended by eof, or the job closed it")
+
+
+def _before_start(found: Inspection) -> str:
+    if found.definition.approval is not None:
+        return "It waits for the user's approval; wait answers when it has ended or was denied."
+    host = found.definition.host
+    return "start runs it." if host is None else f"It waits for its start on {host}; status says for what."
 
 
 def require_pty(found: Inspection, *, running: bool = True) -> None:

@@ -136,6 +136,15 @@ def _event_line(event: Found) -> str:
     return " ".join((event["at"][11:19], f"seq {event['seq']}", event["type"], events.about(event))).rstrip()
 
 
+def _usage(found: Found, process: bool) -> tuple[str, list[str]]:
+    lines = [sentences.state_line(found, process)]
+    used = {name: value for name, value in (found.get("usage") or {}).items() if name != "source"}
+    lines.append(events.about({"type": "usage", **used}))
+    limited = {name: one for name, one in (found.get("resources") or {}).items() if isinstance(one, dict)}
+    lines += [f"limit of {name}: {events.about({'type': 'limit', **one})}" for name, one in limited.items()]
+    return "", [*lines, *sentences.hint(found)]
+
+
 def _status(found: Found, process: bool) -> tuple[str, list[str]]:
     lines = [sentences.state_line(found, process)]
     if found.get("command"):
@@ -322,6 +331,7 @@ _BY_TYPE: dict[str, Callable[[Found, bool], tuple[str, list[str]]]] = {
     "restart": _run,
     "create": _create,
     "status": _status,
+    "usage": _usage,
     "poll": _poll,
     "wait": _wait,
     "events": _events,
