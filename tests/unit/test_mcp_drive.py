@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 from outlive.jobs.waiting import Pause
 from outlive.mcp import async_driver
+from outlive.store.root import Store
 from outlive.verbs.spec import Verb
 from support.wait import until, until_async
 
@@ -163,6 +165,25 @@ def test_slow_verbs_run_in_a_thread_whether_they_wait_or_not() -> None:
     assert anyio.run(both) == ["plain", "waited", "plain"]
     main = threading.main_thread().name
     assert [name == main for name in threads] == [False, False, True]
+
+
+@pytest.mark.parametrize(("jobs", "hosts", "at_once"), [(3, {}, True), (300, {}, False), (3, {"far": {}}, False)])
+def test_a_list_of_few_jobs_takes_no_thread(jobs: int, hosts: dict[str, Any], at_once: bool, tmp_path: Path) -> None:
+    threads: list[str] = []
+
+    def listed(ctx: Any) -> Generator[None, None, str]:
+        threads.append(threading.current_thread().name)
+        yield None
+        threads.append(threading.current_thread().name)
+        return "listed"
+
+    for number in range(jobs):
+        (tmp_path / str(number)).mkdir()
+    with contextlib.closing(Store.existing(str(tmp_path))) as store:
+        ctx: Any = SimpleNamespace(owner="a client", config=SimpleNamespace(hosts=lambda: hosts), store=store)
+        assert anyio.run(async_driver.run, Verb("list", "", listed, slow=True), ctx, {}) == "listed"
+    main = threading.main_thread().name
+    assert [name == main for name in threads] == [at_once, False], "what takes longer goes on in a thread"
 
 
 class Held:

@@ -38,10 +38,18 @@ _threads = Threads()
 async def run(verb: Verb, ctx: Context, args: dict[str, Any]) -> Any:
     """Return the result of an action. Cancellation closes the action; what it started goes on."""
     hosts = bool(ctx.config.hosts())
-    if verb.slow or (hosts and _is_on_host(verb, ctx, args)):
+    if _needs_thread(verb, ctx, args, hosts=hosts):
         return await drive(_begun(verb, ctx, args), caller=ctx.owner, slow=True)
     found = verb.run(ctx, **args)
     return await drive(found, caller=ctx.owner, stays=hosts) if is_waiting(found) else found
+
+
+def _needs_thread(verb: Verb, ctx: Context, args: dict[str, Any], *, hosts: bool) -> bool:
+    """Return whether a call works in a thread from its beginning. A short list takes less time than
+    a thread takes to begin with it; if it takes longer after all, it goes on in one."""
+    if hosts and _is_on_host(verb, ctx, args):
+        return True
+    return verb.slow and (hosts or verb.name != "list" or not ctx.store.has_few_jobs())
 
 
 def _is_on_host(verb: Verb, ctx: Context, args: dict[str, Any]) -> bool:
