@@ -53,7 +53,7 @@ def test_waiting_tells_the_last_line_of_the_first_job(mcp_session: McpSession, w
     until(lambda: told, what="the first progress")
     (work / "go").touch()
     assert call.result(60)["state"] == "exited"
-    assert (told[0].message, told[0].total) == ("begun", 30)
+    assert (told[0].message, told[0].total) == ("begun", 50)
     assert _rises(told)
 
 
