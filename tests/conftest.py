@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
+import itertools
 import os
+import re
 import shutil
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -26,6 +30,7 @@ MOST_WORKERS = 8
 # Neither our own variables nor those by which a client is known reach the tests.
 _OUTER = tuple("OUTLIVE_ XDG_ CLAUDE CODEX CURSOR OPENCLAW VSCODE MCP_".split())
 _failed = pytest.StashKey[bool]()
+_numbers = itertools.count()
 # No judgement by the clock, and nothing written outside the test's own directory. The slow tier loads `thorough`.
 settings.register_profile(
     "tests", max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
@@ -78,6 +83,21 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(proofs.Proofs())
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Have each worker import a share of the modules of a fresh checkout first. Else all of them rewrite the assertions
+    of every module, each for itself, which takes a process longer than all the rest of the collection."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args != session.config.getini("testpaths"):
+        return
+    number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
+    for path in sorted(Path(__file__).parent.rglob("test_*.py"))[number::count]:
+        if not any(path.parent.glob(f"__pycache__/{path.stem}.*-pytest-*.pyc")):
+            sys.path.insert(0, str(path.parent))  # as pytest does it, for each folder once
+            with contextlib.suppress(Exception):  # the collection says what is wrong
+                importlib.import_module(path.stem)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     proofs.carry_ids(items)
 
@@ -124,6 +144,18 @@ def _change(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str | None])
             monkeypatch.delenv(name, raising=False)
         else:
             monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A directory of the test, deleted after it unless it failed. pytest's own looks through its neighbours for a free
+    number and keeps a link to the newest one."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    path = tmp_path_factory.getbasetemp() / f"{name}{next(_numbers)}"
+    path.mkdir(mode=0o700)
+    yield path
+    if not request.node.stash.get(_failed, False):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

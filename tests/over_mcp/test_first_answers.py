@@ -32,6 +32,7 @@ from outlive.mcp.tools.offer import offered
 from support.cli import Cli, environment
 from support.installed import Installed
 from support.mcp_client import LEGACY_VERSION, MODERN_VERSION, McpRefusal, RawMcp, server_command
+from support.tiers import first
 from support.wait import until
 
 pytestmark = pytest.mark.real_start  # what a server answers before it has imported the SDK
@@ -331,7 +332,7 @@ def test_the_sdk_is_imported_at_the_first_request_that_it_has_to_answer(server: 
     assert not server.others
 
 
-@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize("isolate", first(1, [False, True]))
 def test_the_jobs_of_a_client_are_listed_by_the_sdk_and_those_of_another_are_not(
     isolate: bool, server: RawMcp, place: Path, cli: Cli
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from support.cli import Cli, Jobs
 from support.mcp_client import McpRefusal, RawMcp
+from support.tiers import first
 
 AT_ONCE = 4
 STREAMS = 3
@@ -105,8 +106,7 @@ def too_long(number: int, *, last: bool) -> bytes:
     return json.dumps({**call, **named} if last else {**named, **call}).encode() + b"\n"
 
 
-@pytest.mark.parametrize("last", [False, True], ids=["id first", "id last"])
-@pytest.mark.parametrize("loaded", [False, True], ids=["before the SDK", "with the SDK"])
+@pytest.mark.parametrize(("last", "loaded"), first(2, [(True, False), (False, True), (False, False), (True, True)]))
 def test_a_message_that_is_too_long_is_refused_and_the_connection_goes_on(
     client: RawMcp, last: bool, loaded: bool
 ) -> None:

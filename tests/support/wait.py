@@ -31,8 +31,9 @@ class _Look(Generic[T]):
         return found
 
     def pause(self) -> float:
-        """Return the seconds until the next look. A look that starts a process takes a core from what it waits for."""
-        return max(POLL_S, self._took)
+        """Return the seconds until the next look. A look that starts a process takes a core from what it waits for, and
+        from other tests."""
+        return max(POLL_S, 2 * self._took)
 
 
 def until(condition: Callable[[], T], timeout: float = BOUND_S, what: str = "the condition") -> T:

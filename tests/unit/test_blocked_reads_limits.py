@@ -183,7 +183,7 @@ class TestNothingHurts:
             child.wait(READING)
             assert flags(blocked_reads.inspect_threads([child.pid], both)) == READING
 
-    @pytest.mark.parametrize("looks", first(1, [50, 400]))
+    @pytest.mark.parametrize("looks", first(1, [20, 400]))
     def test_processes_that_come_and_go(self, start: Start, looks: int) -> None:
         loop = "t = threading.Thread(target=int); t.start(); t.join()"
         children = [start("sh", "-c", "while :; do /bin/true; done"), start(*python(f"while True: {loop}"))]

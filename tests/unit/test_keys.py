@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 
 import pytest
@@ -127,18 +127,16 @@ def test_other_names_of_a_key_are_the_key(name: str, alias: str) -> None:
         assert sent(alias, cursor=mode, keypad=mode) == sent(name, cursor=mode, keypad=mode)
 
 
-@pytest.mark.parametrize("mode", [False, True])
-@pytest.mark.parametrize(("prefix", "held"), MODIFIERS)
 @pytest.mark.parametrize(("name", "final"), [*CURSOR.items(), *PF.items()])
-def test_modified_cursor_and_pf_keys(name: str, final: bytes, prefix: str, held: int, mode: bool) -> None:
-    assert sent(prefix + name, cursor=mode, keypad=mode) == b"\x1b[1;%d%b" % (held + 1, final)
+def test_modified_cursor_and_pf_keys(name: str, final: bytes) -> None:
+    for (prefix, held), mode in product(MODIFIERS, (False, True)):
+        assert sent(prefix + name, cursor=mode, keypad=mode) == b"\x1b[1;%d%b" % (held + 1, final)
 
 
-@pytest.mark.parametrize("mode", [False, True])
-@pytest.mark.parametrize(("prefix", "held"), MODIFIERS)
 @pytest.mark.parametrize(("name", "number"), TILDE.items())
-def test_modified_editing_and_function_keys(name: str, number: bytes, prefix: str, held: int, mode: bool) -> None:
-    assert sent(prefix + name, cursor=mode, keypad=mode) == b"\x1b[%b;%d~" % (number, held + 1)
+def test_modified_editing_and_function_keys(name: str, number: bytes) -> None:
+    for (prefix, held), mode in product(MODIFIERS, (False, True)):
+        assert sent(prefix + name, cursor=mode, keypad=mode) == b"\x1b[%b;%d~" % (number, held + 1)
 
 
 @pytest.mark.parametrize(
