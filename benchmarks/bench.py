@@ -110,10 +110,10 @@ class Bench:
         return str(self.outlive("run", "--snapshot-after", "0", *words)["job_id"])
 
     @contextlib.contextmanager
-    def server(self, root: Path | None = None) -> Iterator[Client]:
+    def server(self, *flags: str, root: Path | None = None) -> Iterator[Client]:
         """Start `outlive mcp`, and warm it up with one command."""
         env = self.env | ({"OUTLIVE_ROOT": str(root)} if root else {})
-        with Client([*self.command, "mcp"], env=env, cwd=self.work) as client:
+        with Client([*self.command, "mcp", *flags], env=env, cwd=self.work) as client:
             client.shake_hands()
             client.structured("exec", command="true")
             yield client

@@ -37,7 +37,7 @@ def _with_jobs(bench: Bench) -> list[dict[str, Any]]:
         populate(bench, root, count)
         job = str(bench.outlive("run", "--", "true", root=root)["job_id"])
         figures = _over_python(bench, root, job)
-        with bench.server(root) as client:
+        with bench.server(root=root) as client:
             took = [taken_ms(lambda: client.call("exec", command=TRUE)) for _ in range(bench.rounds(40))]
         found.append(_entry("jobs in the root", count, {**figures, "MCP `exec`, ms": statistics.median(took)}))
     return found

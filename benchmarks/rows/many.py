@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -22,11 +23,12 @@ _LINKS = 30_000  # of one file; ext4 takes 65,000
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
-def populate(bench: Bench, root: Path, count: int) -> None:
+def populate(bench: Bench, root: Path, count: int, **defined: str) -> None:
     """Fill a root with finished jobs: real directories whose files are hard links of one job's, and
     take no room.
 
     outlive trusts the name of a job's directory, so it sees that many jobs of one definition.
+    `defined`: what is changed in it.
     """
     have = sum(1 for name in os.listdir(root) if len(name) == 26) if root.is_dir() else 0
     bench.need((count - have) * 5 // 1000, files=count - have)
@@ -35,11 +37,18 @@ def populate(bench: Bench, root: Path, count: int) -> None:
         if number % _LINKS == 0 or number == have:
             real = root / str(bench.outlive("run", "--", "echo", "one line", root=root)["job_id"])
             _let_go(real)
+            _define(real / "meta.json", defined)
             continue
         job = root / _id(int(time.time() * 1000) - 86_400_000 + number)
         job.mkdir(mode=0o700)
         for name in _FILES_A_JOB:
             os.link(real / name, job / name)
+
+
+def _define(meta: Path, defined: dict[str, str]) -> None:
+    found = json.loads(meta.read_bytes())
+    del found["checksum"]  # a record may be without one
+    meta.write_text(json.dumps(found | defined) + "\n", encoding="utf-8")
 
 
 def _let_go(job: Path) -> None:
@@ -85,6 +94,26 @@ def _listed(bench: Bench, count: int) -> Found:
     taken = [taken_ms(lambda: os.listdir(root)) for _ in range(bench.rounds(10))]
     found.notes = {"a bare listdir(3), ms": statistics.median(taken)}
     return found
+
+
+@row(
+    "list-walled",
+    "MCP `process list` of a server behind a wall (`--isolate`), 10,000 jobs of another session",
+    floor="the same without a wall",
+    ratio=1.2,
+)
+def list_behind_a_wall(bench: Bench) -> Found:
+    populate(bench, bench.root, bench.size(10_000, 60), scope="stdio:another", owner="another")
+    with bench.server() as open_, bench.server("--isolate") as walled:
+        works = {"ours": _list_of(walled), "floor": _list_of(open_)}
+        first = {name: work() for name, work in works.items()}
+        found = compared(works, bench.rounds(40))
+    found.notes = {"the first of a server, ms": first["ours"], "the first without a wall, ms": first["floor"]}
+    return found
+
+
+def _list_of(client: Client) -> Work:
+    return lambda: taken_ms(lambda: client.structured("process", action="list"))
 
 
 def _copied(bench: Bench, root: Path, count: int) -> None:

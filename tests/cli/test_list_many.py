@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from outlive.config import Config
 from outlive.core.ids import new_id
+from outlive.jobs import adoption
+from outlive.jobs.context import Context
+from outlive.jobs.waiting import drive
+from outlive.store.root import Store
+from outlive.verbs.list import list_jobs
 from support import processes
 from support.cli import Cli
+from support.jobs import settled
 
 
 def _newest(cli: Cli) -> list[str]:
@@ -43,3 +53,27 @@ def test_the_names_that_an_older_version_kept_are_no_job_and_no_leftover(cli: Cl
     (root / ".names" / "ids").write_bytes(b"outlive names 1\n" + b"0" * 200)
     assert cli.ok("gc", "--older-than", "1d")["leftovers"] == 0
     assert _newest(cli) == [job]
+
+
+def test_of_a_job_that_ended_elsewhere_a_list_reads_the_definition_and_a_server_reads_it_once(
+    cli: Cli, root: Path, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, elsewhere = settled(cli), settled(cli, "--cwd", str(tmp_path), "true")
+    inspected: list[str] = []
+    inspect = adoption.inspect_and_adopt
+    monkeypatch.setattr(
+        adoption, "inspect_and_adopt", lambda ctx, job: inspected.append(job.job_id) or inspect(ctx, job)
+    )
+    with closing(Store.existing(str(root))) as store:
+        place = {"face": "cli", "owner": "cli", "client": None, "cwd": str(work), "env": {}, "shell": ()}
+        ctx = Context(store, Config({}, None), launcher=None, **place)  # type: ignore[arg-type]
+        assert [job["job_id"] for job in drive(list_jobs(ctx))["jobs"]] == [here]
+        assert inspected == [here]
+
+        shutil.rmtree(root / here)
+        (root / elsewhere / "meta.json").unlink()
+        found = drive(list_jobs(ctx))
+        assert (found["jobs"], found["hint"]) == ([], "None here; 1 not running elsewhere: --all shows them.")
+        assert inspected == [here]
+        assert drive(list_jobs(ctx, state="exited", all=True))["jobs"]
+    assert inspected == [here, elsewhere]

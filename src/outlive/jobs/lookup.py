@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from outlive.jobs.context import Context
 
 
-_MOST_SCOPES = 50_000  # jobs whose scope a server remembers, 10 MB
+_MOST_ORIGINS = 50_000  # jobs whose origin a server remembers, 15 MB
 
 
 def open_job(ctx: Context, text: str) -> JobDir:
@@ -93,20 +93,30 @@ def _inside(ctx: Context, job_ids: Iterable[str]) -> Iterator[str]:
 
 
 def _exists(ctx: Context, job_id: str) -> bool:
-    """Return whether the job exists for this caller, who is behind a wall. A job stays in the scope
-    that it was made in, so a server reads the definition of each job once."""
-    scopes = ctx.store.scopes
-    if job_id not in scopes:
+    """Return whether the job exists for this caller, who is behind a wall."""
+    found = origin(ctx, job_id)
+    return found is not None and found[0] == ctx.wall
+
+
+def origin(ctx: Context, job_id: str) -> tuple[str | None, str, str] | None:
+    """Return the scope, the owner and the directory of a job; None if its definition cannot be
+    read. They do not change, so a server reads the definition of each job once."""
+    known = ctx.store.origins
+    found = known.get(job_id)
+    if found is None:
         try:
             with JobDir.open(ctx.store, job_id) as job:
-                scope = job.read_meta().scope
+                definition = job.read_meta()
         except (OSError, OutliveError):
-            return False
-        if len(scopes) >= _MOST_SCOPES:
-            scopes.clear()
-        scopes[job_id] = scope and intern(scope)  # another thread may clear them now
-        return bool(scope == ctx.wall)
-    return scopes.get(job_id) == ctx.wall
+            return None
+        scope = definition.scope
+        found = (scope and intern(scope), intern(definition.owner), intern(definition.cwd))
+        if definition.host is not None:  # its directory is known for certain when it runs
+            return found
+        if len(known) >= _MOST_ORIGINS:
+            known.clear()
+        known[job_id] = found
+    return found
 
 
 def _is_inside(ctx: Context, job: JobDir) -> bool:

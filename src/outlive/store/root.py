@@ -43,7 +43,8 @@ class Store:
     def __init__(self, path: str, fd: int) -> None:
         self.path = path
         self.fd = fd
-        self.scopes: dict[str, str | None] = {}  # of jobs that jobs/lookup.py has read
+        # Scope, owner and directory of the jobs that jobs/lookup.py has read
+        self.origins: dict[str, tuple[str | None, str, str]] = {}
 
     @classmethod
     def open(cls, path: str | None, env: Mapping[str, str]) -> Store:

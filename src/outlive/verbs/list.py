@@ -51,12 +51,13 @@ def list_jobs(
         raise invalid("all", message, hint="It shows the jobs of every directory and client.")
     wanted = _Filter(ctx, state, list(tags), cwd, owner, all, host)
     entries: list[dict[str, Any]] = []
-    elsewhere = _Elsewhere()
     room, before, skipped, truncated = max_bytes, 0, 0, False
-    until = time.monotonic() + _AT_ONCE_S
-    for job_id in _candidates(ctx, state):
+    elsewhere, until = _Elsewhere(), time.monotonic() + _AT_ONCE_S
+    for job_id in _candidates(ctx, state, wanted, elsewhere):
         if time.monotonic() >= until:
             yield None
+        if job_id is None:
+            continue
         try:
             with lookup.open_known(ctx, job_id) as job:
                 found = adoption.inspect_and_adopt(ctx, job)
@@ -84,8 +85,7 @@ def list_jobs(
             skipped += 1
     entries.sort(key=lambda entry: (entry["state"] == "running", entry["job_id"]), reverse=True)
     answer = {"root": ctx.store.path, "jobs": entries, "truncated": truncated, "skipped": skipped}
-    hint = None if entries or before else elsewhere.hint(ctx, chosen=bool(cwd or owner))
-    hint = hint or _of_pending(entries)
+    hint = (None if entries or before else elsewhere.hint(ctx, chosen=bool(cwd or owner))) or _of_pending(entries)
     hint = f"There are more: offset={offset + len(entries)} shows them." if truncated else hint
     return answer | ({"hint": hint} if hint else {})
 
@@ -108,14 +108,21 @@ def _of_pending(entries: list[dict[str, Any]]) -> str | None:
     return f"{many} for a person's approval: `outlive approve {waiting[0]}` or `outlive deny {waiting[0]}`."
 
 
-def _candidates(ctx: Context, state: str | None) -> Iterator[str]:
-    """Yield ids in the order of the answer: jobs that may run, then the others, newest first."""
+def _candidates(ctx: Context, state: str | None, wanted: _Filter, elsewhere: _Elsewhere) -> Iterator[str | None]:
+    """Yield ids in the order of the answer: jobs that may run, then the others, newest first. None
+    stands for a job of another owner or directory that was counted."""
     known = set()
     for job_id in lookup.live_ids(ctx):
         known.add(job_id)
         yield job_id
-    if state != "running":
-        yield from (job_id for job_id in lookup.job_ids(ctx) if job_id not in known)
+    for job_id in lookup.job_ids(ctx) if state != "running" else ():
+        if job_id in known:
+            continue
+        if wanted.leaves_out(ctx, job_id):
+            elsewhere.ended += 1
+            yield None
+        else:
+            yield job_id
 
 
 class _Elsewhere:
@@ -171,6 +178,16 @@ class _Filter:
         self._owner = None if everything else owner or mine
         keep = ctx.config.get("exec", "cleanup_ms") if ctx.face == "mcp" and not everything and not state else None
         self._oldest = None if keep is None else time.time() - keep / 1000
+        is_bounded = self._owner is not None or self._cwd is not None
+        # Else the state and the tags of other callers' jobs decide whether they are counted
+        self._origin_decides = is_bounded and state is None and not tags and host is None
+        self._places: dict[str, bool] = {}
+
+    def leaves_out(self, ctx: Context, job_id: str) -> bool:
+        """Return whether a job that does not run is of another owner or directory, and nothing else
+        has to be read to know that."""
+        origin = lookup.origin(ctx, job_id) if self._origin_decides else None
+        return origin is not None and not self._is_from(*origin[1:])
 
     def fits(self, found: Inspection) -> bool:
         """Return whether a job has the state and the tags that were asked for."""
@@ -184,9 +201,14 @@ class _Filter:
         """Return whether a job is of the owner and the directory that were asked for."""
         if found.damage is not None:  # its owner cannot be read: better shown than hidden
             return True
-        if self._owner is not None and found.definition.owner != self._owner:
+        return self._is_from(found.definition.owner, found.definition.cwd)
+
+    def _is_from(self, owner: str, cwd: str) -> bool:
+        if self._owner is not None and owner != self._owner:
             return False
-        return self._cwd is None or os.path.realpath(found.definition.cwd) == self._cwd
+        if self._cwd is not None and cwd not in self._places:
+            self._places[cwd] = os.path.realpath(cwd) == self._cwd
+        return self._cwd is None or self._places[cwd]
 
     def is_recent(self, found: Inspection) -> bool:
         state = found.state
