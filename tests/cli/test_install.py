@@ -149,7 +149,8 @@ def test_a_project_has_a_file_of_its_own(client: str, cli: Cli, home: Path, work
     assert told["path"] == str(path)
     assert registry.words_of(servers(client, path)["outlive"]) == ["outlive", "mcp"]
     assert not file_of(client, home).exists()
-    assert "hint" not in told
+    assert told["hint"].endswith(" runs, start it again: it reads the file then.")
+    assert "hint" not in cli.ok("install", client, "--for", "project", "--command", "outlive"), "nothing was changed"
     assert cli.ok("uninstall", client, "--for", "project")["change"] == "removed"
 
 
@@ -376,7 +377,7 @@ def test_a_read_only_file_is_left_alone(cli: Cli, home: Path) -> None:
 def test_an_entry_that_the_server_would_refuse_says_so(client: str, cli: Cli, home: Path) -> None:
     url = "http://127.0.0.1:8330/mcp"
     assert "--token-env" in cli.ok("install", client, "--url", url)["hint"]
-    assert "hint" not in cli.ok("install", client, "--url", url, "--token-env", "TOKEN")
+    assert "--token-env" not in cli.ok("install", client, "--url", url, "--token-env", "TOKEN")["hint"]
 
 
 def test_a_server_over_http_takes_the_place_of_one_on_stdio_and_back(cli: Cli, home: Path) -> None:

@@ -141,6 +141,8 @@ def test_a_long_value_is_refused_at_once_and_shortened_where_it_is_repeated(mcp_
         answer = mcp_session.call("exec", command="true", **arguments)
         assert answer.is_error
         assert len(answer.text) < 10_000 and len(str(answer.result)) < 30_000, str(arguments)[:40]
+    answer = mcp_session.call("exec", command="true", mask=[long])
+    assert "mask names no variable of the job: xxx" in answer.text and len(answer.text) < 10_000
     answer = mcp_session.error("exec", code="invalid_argument", command="true", max_bytes=9_999_999_999)
     assert "at most 1,048,576, got 9999999999" in answer.text
 

@@ -284,7 +284,7 @@ def test_a_screen_in_the_output_says_so_and_where_its_cursor_is() -> None:
     told = "The output ends with the screen of a full-screen program; cursor at row 4, column 2 (from 0) (hidden)"
     assert told in found.splitlines()
     assert told in said("poll", state="running", output="menu\n", cursor=where)
-    assert said("remove", freed_bytes=12) == f"Removed job {ID}; 12 bytes freed."
+    assert said("remove", freed_bytes=12_288) == f"Removed job {ID}; 12,288 bytes freed."
 
 
 def test_list_is_lines_in_the_order_of_the_answer() -> None:

@@ -107,6 +107,6 @@ def advice(client: Client, level: str, entry: dict[str, Any], *, changed: bool) 
         sentences.append(
             "The server asks for a token: make one with `outlive token add NAME`, name its variable with --token-env."
         )
-    if client.name == "claude-desktop" and changed:
-        sentences.append(f"{client.title} reads the file when it is started again.")
+    if changed:
+        sentences.append(f"If {client.title} runs, start it again: it reads the file then.")
     return " ".join(sentences)

@@ -14,7 +14,7 @@ from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.labels import check_tags, name_of
 from outlive.core.records import EXEC, LOCAL, Definition
 from outlive.core.units import timestamp
-from outlive.errors import OutliveError, argument, from_os, invalid
+from outlive.errors import OutliveError, argument, from_os, invalid, shortened
 from outlive.system import machine
 
 TYPE_CHECKING = False
@@ -298,7 +298,7 @@ def _warn_of_masks(ctx: Context, names: list[str], env: dict[str, str]) -> None:
     unknown = [name for name in names if name not in env]
     short = [name for name in names if name in env and not masked_lines([name], env)]
     if unknown:
-        ctx.warnings.append(f"mask names no variable of the job: {', '.join(unknown)}.")
+        ctx.warnings.append(shortened(f"mask names no variable of the job: {', '.join(unknown)}."))
     if short:
         values = "value of {} is" if len(short) == 1 else "values of {} are"
         which = values.format(", ".join(short))

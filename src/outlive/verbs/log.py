@@ -184,7 +184,7 @@ class _Reader:
         return f"More follows: pass offset={line}." if whole else f"More of this line follows: pass since_seq={stop}."
 
     def _nothing(self, total: int) -> str | None:
-        return f"No line is here: there are {total} lines, and offset counts from 0." if total else None
+        return f"No line is here: there are {total:,} lines, and offset counts from 0." if total else None
 
     def _show(self, start: int, stop: int, max_bytes: int, raw: bool) -> window.Shown:
         if self._stream is None:

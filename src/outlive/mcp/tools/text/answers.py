@@ -191,7 +191,7 @@ def _tail(found: Found, _process: bool) -> tuple[str, list[str]]:
     observed = (found.get("stdout_observed_bytes") or 0) + (found.get("stderr_observed_bytes") or 0)
     if found.get("truncated") is True:
         lines.append(
-            f"[the end of {observed} bytes; process action=log job_id={found['job_id']} offset=0 shows the start]"
+            f"[the end of {observed:,} bytes; process action=log job_id={found['job_id']} offset=0 shows the start]"
         )
     lines += [*sentences.hint(found), *sentences.removed_by_quota(found)]
     return "\n".join(filter(None, (out, err))), lines
@@ -263,7 +263,7 @@ def _list_line(job: Found) -> str:
 
 def _removed(found: Found, _process: bool) -> tuple[str, list[str]]:
     word = "Removed" if found["type"] == "remove" else "Cleared"
-    return "", [f"{word} job {found['job_id']}; {found.get('freed_bytes') or 0} bytes freed.", *sentences.hint(found)]
+    return "", [f"{word} job {found['job_id']}; {found.get('freed_bytes') or 0:,} bytes freed.", *sentences.hint(found)]
 
 
 def _tag_set(found: Found, _process: bool) -> tuple[str, list[str]]:
@@ -287,11 +287,11 @@ def _gc(found: Found, _process: bool) -> tuple[str, list[str]]:
     dry = found.get("dry_run")
     count = sum(job.get("action") == "would_delete" for job in found.get("jobs") or []) if dry else found.get("deleted")
     word = "Would delete" if dry else "Deleted"
-    freed = f"{found.get('freed_bytes') or 0} bytes"
+    freed = f"{found.get('freed_bytes') or 0:,} bytes"
     age = f" older than {found['older_than']}" if found.get("older_than") else ""
     return "", [
         f"{word} {sentences.counted(count or 0, 'finished job')}{age} ({freed}); {found.get('skipped') or 0} kept.",
-        f"All jobs together: {sentences.counted(found.get('used_jobs') or 0, 'job')}, {found.get('used_bytes') or 0} bytes on disk.",
+        f"All jobs together: {sentences.counted(found.get('used_jobs') or 0, 'job')}, {found.get('used_bytes') or 0:,} bytes on disk.",
         *sentences.hint(found),
     ]
 
