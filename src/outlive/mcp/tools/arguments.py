@@ -56,6 +56,7 @@ class Reader:
         self._fallbacks: dict[str, Any] = {}
         for arg in (*self._args.values(), *self.verb.args):  # two may share a parameter: the one over MCP counts
             self._fallbacks.setdefault(arg.name, self._defaults.get(arg.mcp, default_of(arg)))
+        self._mutable = [name for name, value in self._fallbacks.items() if isinstance(value, (list, dict))]
         self._model: type[BaseModel] | None = (
             None  # made when needed: that takes a millisecond, and most verbs are never called
         )
@@ -65,23 +66,22 @@ class Reader:
         invalid_argument."""
         sent = self._named(given)
         try:
-            # Before pydantic, which has words of its own for half a character; and after it, because
-            # an array or object may have been sent as the text of one
+            # Before pydantic, which has words of its own for half a character; and after it what it
+            # made: an array or object may have been sent as the text of one
             self._check_texts(sent)
             checked = self._checked(sent)
-            self._check_texts(checked)
+            self._check_texts({name: value for name, value in checked.items() if value is not sent[name]})
             missing = [name for name, arg in self._args.items() if arg.required and name not in checked]
             if missing:
                 raise self._missing(missing[0])
         except OutliveError as error:
             raise spelled(error, MCP, self._args.values(), self.written(given)) from None
         given_values = {self._args[name].name: value for name, value in checked.items()}
-        return {**{name: copy.copy(value) for name, value in self._fallbacks.items()}, **given_values}
+        return {**self._fallbacks, **{name: copy.copy(self._fallbacks[name]) for name in self._mutable}, **given_values}
 
     def _check_texts(self, by_name: Mapping[str, Any]) -> None:
-        check_texts(
-            self._args.values(), {self._args[name].name: value for name, value in by_name.items()}, escaped=False
-        )
+        args = [self._args[name] for name in by_name]
+        check_texts(args, {arg.name: by_name[arg.mcp] for arg in args}, escaped=False)
 
     def written(self, given: Mapping[str, Any]) -> dict[str, str]:
         """Return how the caller spelled the arguments that it sent, by parameter."""
