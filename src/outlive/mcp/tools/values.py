@@ -104,7 +104,8 @@ def example(arg: Arg) -> str | None:
 
 def out_of_bounds(arg: Arg, value: Any, bounds: dict[str, Any]) -> OutliveError:
     word, bound = ("least", bounds["ge"]) if "ge" in bounds else ("most", bounds["le"])
-    message = f"{argument(arg.name)} must be at {word} {bound:,}, got {_short(value)}"
+    limit = f"{bound:,}".removesuffix(".0")
+    message = f"{argument(arg.name)} must be at {word} {limit}, got {_short(value)}"
     return invalid(arg.name, message, hint=spec.zero_means(arg) if word == "least" else None)
 
 
