@@ -16,8 +16,8 @@ from test_mcp_fakes import ID, OPEN, Recorder, fake_server, tools
 
 from outlive import config, verbs
 from outlive.jobs.conditions import parse
-from outlive.mcp import instructions, server
-from outlive.mcp.tools.call import Tools
+from outlive.mcp import instructions, private_parts, server
+from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import WAIT_ARGUMENTS, process_verbs
 from outlive.system import shells
 from outlive.verbs.spec import INT
@@ -67,6 +67,17 @@ def test_an_answer_is_the_envelope_and_the_text(place: Path, era: str) -> None:
     assert found.structured_content == {"ok": True, "type": "run", **calls.answer}
     assert text_of(found) == "rc=0\n\nhello"
     assert not found.is_error
+
+
+def test_an_answer_that_crosses_its_cancellation_counts_as_not_sent(
+    place: Path, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK drops the answer to a request that was cancelled while its handler returned."""
+    told: list[bool] = []
+    monkeypatch.setattr(Calls, "notices", lambda *_: ([], told.append))
+    monkeypatch.setattr(private_parts, "is_cancelled", lambda _: True)
+    call(place, era, "exec", {"command": "echo hello"})
+    assert told == [False]
 
 
 def test_an_action_knows_its_caller(place: Path, era: str) -> None:

@@ -13,7 +13,7 @@ from mcp import Client, types
 from outlive import config, verbs
 from outlive.errors import OutliveError
 from outlive.launch.from_cli import Launcher
-from outlive.mcp import server
+from outlive.mcp import async_driver, server
 from outlive.mcp.caller import Caller, on_stdio
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.call import Calls, Tools
@@ -189,3 +189,26 @@ def _with_one_beginning(calls: Calls, *callers: Caller) -> dict[Caller, str]:
 
 def _name(ctx: Any) -> str:
     return str(server.client_name(ctx))
+
+
+def test_a_call_whose_cancellation_crosses_its_answer_leaves_its_job(
+    calls: Calls, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client is sent no answer then, although nothing waited for the cancellation to stop it."""
+    run = async_driver.run
+
+    async def talk() -> list[dict[str, Any]]:
+        with anyio.fail_after(BOUND_S), anyio.CancelScope() as scope:
+
+            async def crossed(*given: Any) -> Any:
+                found = await run(*given)
+                scope.cancel()
+                return found
+
+            monkeypatch.setattr(async_driver, "run", crossed)
+            await calls.run(EXEC, {"command": "exec sleep 60", "yield_ms": 0}, ADMIN)
+        return calls.notices(ADMIN, {})[0]
+
+    (notice,) = anyio.run(talk)
+    assert (notice["event"], notice["state"]) == ("unanswered", "running")
+    cli.ok("remove", notice["job_id"], "--grace-ms", "0")

@@ -14,7 +14,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-import anyio
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
@@ -113,11 +112,10 @@ class Handlers:
                 return question
         # An answer that becomes a task is not shown: its notices come with the next answer
         if becomes_task:
-            self._note(ctx, self._calls.known(caller, found))
+            sent = self._calls.known(caller, found)
         else:
             notices, sent = self._calls.notices(caller, found)
             found |= {"notices": notices} if notices else {}
-            self._note(ctx, sent)
         if self._channel is not None:
             self._channel.told(ctx, caller, found)
         detail = self._calls.tools.detail(params.arguments or {})
@@ -133,20 +131,24 @@ class Handlers:
             job_word=shown.job_word(client),
             in_meta=shown.in_meta(client) or shows_views(ctx),
         )
-        if _shown_chars(found) < _LARGE_CHARS:
-            return made()
         try:
-            return await async_driver.apart(caller.owner, made)
-        except anyio.get_cancelled_exc_class():
-            if ctx.request_id is not None:
-                self._calls.sent(ctx.request_id, written=False)
+            few = _shown_chars(found) < _LARGE_CHARS
+            result = made() if few else await async_driver.apart(caller.owner, made)
+        except BaseException:  # the call was cancelled
+            if sent is not None:
+                sent(False)
             raise
+        self._note(ctx, sent)
+        return result
 
     def _note(self, ctx: ServerRequestContext[Any], sent: Callable[[bool], None] | None) -> None:
-        """Have `sent` called when the answer has been written, or never will be."""
+        """Have `sent` called when the answer has been written, or never will be. Nothing is waited
+        for from here to the end of the handler."""
         if sent is None:
             return
-        if ctx.request is None and ctx.request_id is not None:
+        if private_parts.is_cancelled(ctx):  # it crossed the answer, which the SDK drops
+            sent(False)
+        elif ctx.request is None and ctx.request_id is not None:
             self._calls.when_sent(ctx.request_id, sent)
         elif ctx.request is not None:
             from outlive.mcp.http import delivery  # late: stdio has no HTTP

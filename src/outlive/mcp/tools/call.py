@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 
 from outlive import limits
 from outlive import verbs as verbs_module
@@ -255,6 +256,7 @@ class Calls:
         self._notices.begin(ctx)
         try:
             result = await self._result(verb, ctx, args, alongside, self.tools.written(tool, given))
+            await anyio.lowlevel.checkpoint_if_cancelled()  # an answer that a cancellation crosses is not sent
         except anyio.get_cancelled_exc_class():
             await self._leave(ctx, ends=cancelled() and self._ends_cancelled)
             raise
@@ -320,11 +322,11 @@ class Calls:
         """Call `sent` when the answer to the request with this id has been sent, on stdio."""
         self._unsent[request] = sent
 
-    def sent(self, request: int | str, *, written: bool = True) -> None:
-        """Take note that the answer to a request has been sent, or never will be."""
+    def sent(self, request: int | str) -> None:
+        """Take note that the answer to a request has been sent."""
         then = self._unsent.pop(request, None)
         if then is not None:
-            then(written)
+            then(True)
 
     def end_session(self, session: str) -> None:
         """Take note that a session over HTTP has ended: its notices go to the next one."""
