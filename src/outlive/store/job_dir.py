@@ -337,8 +337,10 @@ class JobDir:
                     fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
                 except OSError:
                     continue
-                total += _bytes_in(fd)[0]
-                os.close(fd)
+                try:
+                    total += _bytes_in(fd)[0]
+                finally:
+                    os.close(fd)
         return total
 
 
@@ -347,7 +349,10 @@ def _bytes_in(fd: int) -> tuple[int, list[str]]:
     total, inner = 0, []
     with os.scandir(fd) as entries:
         for entry in entries:
-            total += entry.stat(follow_symlinks=False).st_blocks * 512
+            try:
+                total += entry.stat(follow_symlinks=False).st_blocks * 512
+            except FileNotFoundError:  # its supervisor has renamed it meanwhile
+                continue
             if entry.is_dir(follow_symlinks=False):
                 inner.append(entry.name)
     return total, inner

@@ -50,10 +50,13 @@ def _locked(job: JobDir) -> int | None:
         fd = job.open_lock()
     except (FileNotFoundError, NotOurs):
         return None
-    if locks.take(fd, SUPERVISOR_BYTE, BYTES):
-        return fd
-    os.close(fd)
-    raise BlockingIOError(f"{job.path}/{LOCK} is locked")
+    try:
+        if not locks.take(fd, SUPERVISOR_BYTE, BYTES):
+            raise BlockingIOError(f"{job.path}/{LOCK} is locked")
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
 
 
 def clean(store: Store, *, dry_run: bool) -> int:
