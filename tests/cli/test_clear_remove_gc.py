@@ -80,7 +80,7 @@ def test_remove_ends_and_deletes_a_running_job_with_all_it_started(cli: Cli, roo
     assert (found["job_id"], found["state"]) == (job, "killed")
     assert found["freed_bytes"] > 0
     assert _left(root) == set()
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
 
 
 def test_remove_ends_what_ignores_term(cli: Cli, root: Path, place: Path) -> None:
@@ -88,7 +88,7 @@ def test_remove_ends_what_ignores_term(cli: Cli, root: Path, place: Path) -> Non
     cli.ok("wait", job, "--until", "output")
     cli.ok("remove", job, "--grace-ms", "100")
     assert _left(root) == set()
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
 
 
 def test_remove_deletes_a_finished_a_created_and_a_lingering_job(cli: Cli, root: Path, place: Path) -> None:
@@ -100,7 +100,7 @@ def test_remove_deletes_a_finished_a_created_and_a_lingering_job(cli: Cli, root:
         assert cli.ok("remove", job)["state"] == state
         cli.error("status", job, code="job_not_found")
     assert _left(root) == set()
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
 
 
 def test_remove_leaves_nothing_marked_as_running(cli: Cli, root: Path) -> None:

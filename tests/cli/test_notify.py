@@ -222,7 +222,7 @@ def test_a_command_that_hangs_holds_up_nobody(cli: Cli, root: Path, work: Path, 
     assert cli.ok("kill", job["job_id"])["survivors"] == []
     cli.ok("remove", job["job_id"])
     assert not (root / job["job_id"]).exists()
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
 
 
 def test_a_file_that_blocks_holds_up_nobody(cli: Cli, root: Path, work: Path) -> None:

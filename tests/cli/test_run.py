@@ -102,7 +102,7 @@ def test_a_background_child_does_not_hold_up_the_end_and_kill_ends_it(cli: Cli, 
     assert killed["survivors"] == []
     assert (killed["state"], killed["exit_code"], killed["reason"]) == ("exited", 0, "exit")
     assert cli.ok("status", found["job_id"])["descendants"] == 0
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
     jobs.end()
 
 
@@ -293,7 +293,7 @@ def test_a_command_that_ignores_term_is_killed_after_kill_after(cli: Cli) -> Non
 def test_without_kill_after_a_time_out_ends_also_what_ignores_term(cli: Cli, place: Path) -> None:
     found = _timed_out(cli, "trap '' TERM; setsid sleep 60 & echo up; while :; do sleep 0.05; done")
     assert (found["state"], found["reason"]) == ("killed", "timeout")
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
 
 
 def test_a_quiet_job_is_ended_by_the_idle_time_out(cli: Cli) -> None:

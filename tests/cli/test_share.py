@@ -285,7 +285,7 @@ def test_the_verb_keeps_to_the_share_too_and_a_flag_sets_it(cli: Cli, root: Path
     assert job_ids(root) == {old}
     assert "gc deleted it" in cli.error("status", older, code="job_not_found")["message"]
     assert "at most 100" in cli.error("list", code="config_error", env={"OUTLIVE_GC_MAX_PERCENT": "101"})["message"]
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
 
 
 # --- when ------------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def test_the_age_is_looked_at_in_time_though_the_store_was_measured_just_now(cli
     old = _ended(cli, root, 8 * DAY_S)
     cli.ok("run", "--wait", "true")
     until((root / COLLECTED).exists, what="the first measurement")
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
     cli.ok("run", "--wait", "true", env={"OUTLIVE_GC_OLDER_THAN": "7d"})
     until(lambda: old not in job_ids(root), what="the deletion")
 

@@ -65,7 +65,7 @@ def test_what_an_older_version_wrote_is_told_as_it_told_it(cli: Cli, root: Path,
     assert cli.ok("tag", "set", first, "--tag", "old.one")["tags"] == ["old.one"]
     listed = cli.ok("list", "--all", "--limit", "0")
     assert (sorted(one["job_id"] for one in listed["jobs"]), listed["skipped"]) == (laid, 0)
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
 
 
 @pytest.mark.parametrize("name", first(2, OLD))

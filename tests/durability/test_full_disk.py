@@ -57,7 +57,7 @@ def _gated(cli: Cli, root: Path, **env: str) -> str:
 def test_the_outcome_is_on_disk_though_the_disk_is_full(cli: Cli, small: Path, work: Path, place: Path) -> None:
     job = _gated(cli, small)
     (work / "go").touch()
-    assert processes.wait_gone(place, 20) == {}, "no process has to stay and hold it in memory"
+    assert processes.wait_gone(place, 60) == {}, "no process has to stay and hold it in memory"
     assert (_state(small, job)["state"], _state(small, job)["exit_code"]) == ("exited", 3)
     found = cli.ok("--root", str(small), "wait", job)
     assert (found["state"], found["exit_code"], found["output"]) == ("exited", 3, "up\n")
@@ -69,7 +69,7 @@ def test_a_job_that_fills_its_disk_ends_with_its_outcome_there(cli: Cli, small: 
     words = ("--root", str(small), "run", "--wait", "head -c 12000000 /dev/zero | tr '\\0' x; exit 3")
     found = cli.ok(*words)
     assert (found["state"], found["exit_code"]) == ("exited", 3)
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
     state = _state(small, found["job_id"])
     stored = (small / found["job_id"] / "stdout.log").stat().st_size
     assert (state["exit_code"], state["dropped_bytes"]) == (3, 12_000_000 - stored)
@@ -84,7 +84,7 @@ def test_a_guardian_that_takes_over_on_a_full_disk_writes_the_outcome(
     pair.end(pair.supervisor(job))
     until(lambda: pair.supervisor(job), what="the takeover")
     (work / "go").touch()
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
     assert _state(small, job)["exit_code"] == 3
 
 
@@ -94,7 +94,7 @@ def test_who_dies_between_the_outcome_and_its_rename_loses_it_on_no_disk(
 ) -> None:
     job = _gated(cli, small, **{fault_points.VARIABLE: deaths, fault_points.REPORT: str(work / "crashes")})
     (work / "go").touch()
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
     assert (work / "crashes").read_text(encoding="utf-8").split() == deaths.split(",")
     found = cli.ok("--root", str(small), "status", job)
     assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "exit")
@@ -107,10 +107,10 @@ def test_an_outcome_that_was_written_and_not_renamed_is_found(cli: Cli, root: Pa
     words = ("run", "--snapshot-after", "0", "--notify-file", str(work / "told"), f"echo up; {GATE}; exit 3")
     job = cli.ok(*words, env=env)["job_id"]
     (work / "go").touch()
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
     found = cli.ok("status", job)
     assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "exit")
-    assert processes.wait_gone(place, 20) == {}
+    assert processes.wait_gone(place, 60) == {}
     assert json.loads((work / "told").read_bytes())["exit_code"] == 3
     history = [event["type"] for event in cli.ok("events", job)["events"]]
     assert history.count("finished") == 1

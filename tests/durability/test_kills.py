@@ -173,7 +173,7 @@ def test_what_a_job_left_behind_can_be_ended_when_both_were_killed(
     found = cli.ok(verb, job)
     if verb == "kill":
         assert (found["survivors"], found["state"], found["exit_code"]) == ([], "exited", 0)
-    assert processes.wait_gone(place, 10) == {}
+    assert processes.wait_gone(place, 60) == {}
     jobs.end()
 
 

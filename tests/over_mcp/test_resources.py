@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from mcp import MCPError, types
 
 from outlive import limits
-from support import pair
+from support import pair, processes
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp
@@ -54,16 +54,9 @@ def _refused(session: McpSession, uri: str) -> MCPError:
     return caught.value
 
 
-def _links(pid: int) -> Iterator[str]:
-    """Yield what the open files of a process are."""
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # closed since
-            yield os.readlink(link)
-
-
 def _is_followed(session: McpSession, job: str) -> bool:
     """Return whether the server holds the directory of a job open."""
-    return any(job in link for link in _links(session.pid))
+    return any(job in link for link in processes.open_files(session.pid).values())
 
 
 def _connections(job: str) -> int:
@@ -74,7 +67,7 @@ def _connections(job: str) -> int:
         return 0
     rows = [row.split() for row in Path("/proc/net/unix").read_text().splitlines()[1:]]
     accepted = {f"socket:[{row[6]}]" for row in rows if row[5] == "03" and row[-1].endswith("/control")}
-    return len(accepted.intersection(_links(supervisor)))
+    return len(accepted.intersection(processes.open_files(supervisor).values()))
 
 
 def _costs_nothing(session: McpSession, job: str) -> bool:

@@ -146,8 +146,9 @@ def test_a_position_leads_to_its_row(browser: Browser, cli: Cli) -> None:
 
 def test_the_rows_of_large_output_are_those_of_log(browser: Browser, cli: Cli) -> None:
     job = finished(cli, "seq 1 700000")
-    end = browser.call("rows", job_id=job)
-    assert end["total_rows"] == 700_000 and texts(end)[-1] == "700000"
+    # An answer waits for lines to be counted for a moment only
+    end = until(lambda: (now := browser.call("rows", job_id=job))["total_rows"] == 700_000 and now)
+    assert texts(end)[-1] == "700000"
     for row in (0, 149_999, 345_678):
         found = browser.call("rows", job_id=job, row=row, count=3)
         assert texts(found) == [str(row + 1 + more) for more in range(3)]
