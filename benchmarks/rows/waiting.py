@@ -15,6 +15,7 @@ from benchmarks.samples import Found, Samples
 
 # Both print the time of the write: the clock is the same in every process (CLOCK_MONOTONIC)
 _SAY = "import os, time; time.sleep(0.3); os.write(1, b'now %d\\n' % time.monotonic_ns()); time.sleep(60)"
+_MAKE = _SAY.replace("time.sleep(60)", "open('made', 'w').close(); time.sleep(60)")
 _END = "import os, time; time.sleep(0.3); os.write(1, b'now %d\\n' % time.monotonic_ns()); os._exit(0)"
 
 
@@ -39,6 +40,11 @@ def _told(bench: Bench, script: str, until: dict[str, object]) -> Found:
             took.append((at - _printed(bench, job)) / 1e6)
             client.call("process", action="remove", job_id=job)
     return Found(Samples(tuple(took)))
+
+
+@row("notice-file", "MCP `wait`: from the creation of a file to the waiter's answer", most=5)
+def file_told(bench: Bench) -> Found:
+    return _told(bench, _MAKE, {"until": [{"file": str(bench.work / "made")}]})
 
 
 @row("notice-cli", "`outlive wait --until regex=…`: from the write(2) to its exit")
