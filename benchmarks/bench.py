@@ -50,10 +50,12 @@ class Bench:
         self.command = command or _installed()
         self.peers = peers
         self._rounds = rounds
+        self.beside: Path | None = None  # where the scratch directory is made; None: in a part of the disk of its own
 
     def __enter__(self) -> Bench:
-        self.place = Path(tempfile.mkdtemp(prefix="outlive-benchmarks-"))
-        _spread(self.place)
+        self.place = Path(tempfile.mkdtemp(prefix="outlive-benchmarks-", dir=self.beside))
+        if self.beside is None:
+            spread(self.place)
         self.work = self.place / "work"
         self.work.mkdir()
         self.root = self.place / "jobs"
@@ -135,7 +137,7 @@ class Bench:
         raise TimeoutError(f"job {job} did not end in {timeout} s")
 
 
-def _spread(place: Path) -> None:
+def spread(place: Path) -> None:
     """Let what is made in here lie in parts of the disk of its own (chattr +T).
 
     An ext4 without journal passes over every inode that was deleted in the last five minutes when

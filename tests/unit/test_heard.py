@@ -61,6 +61,20 @@ def test_a_start_stays_connected_until_its_answer_is_made(monkeypatch: pytest.Mo
         there.close()
 
 
+@pytest.mark.parametrize(
+    ("args", "is_due"),
+    [
+        ({"yield_ms": 0}, True),
+        ({"yield_ms": 10_000}, False),
+        ({"yield_ms": 10_000, "background": True}, False),
+        ({"yield_ms": 0, "wait": True}, False),
+        ({"yield_ms": 0, "until": ["exit"]}, False),
+    ],
+)
+def test_only_a_caller_that_waits_for_nothing_is_hurried(args: dict[str, Any], is_due: bool) -> None:
+    assert Reply(**args).is_due is is_due
+
+
 def _is_connected(sock: socket.socket) -> bool:
     sock.setblocking(False)
     try:

@@ -74,6 +74,11 @@ class Reply:
         self.deadline = None if wait else self.began + patience_ms / 1000
         self.show: dict[str, Any] = {"tail_lines": tail_lines, "max_bytes": max_bytes, "raw": raw}
 
+    @property
+    def is_due(self) -> bool:
+        """Whether there is nothing to wait for (any more)."""
+        return not self.conditions and self.deadline is not None and time.monotonic() >= self.deadline
+
     def answer_now(self) -> None:
         """Wait for nothing."""
         self.conditions, self.deadline = [], time.monotonic()
@@ -109,7 +114,7 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[d
     sock: socket.socket | None = None
     assert new.locks is not None
     try:
-        sock = yield from starting.begin(ctx, plan, new.dir, new.locks)
+        sock = yield from starting.begin(ctx, plan, new.dir, new.locks, hurried=reply.is_due)
         from outlive.render import window  # noqa: F401 - what the answer needs, while the supervisor starts the command
 
         yield from starting.started(new.dir, sock, new.locks)
@@ -232,7 +237,8 @@ def run_answer(
 
     `began` is when the call came (time.monotonic seconds).
     """
-    others = job_answer.living(found, job)
+    # Of a job that runs a brief answer does not show it
+    others = None if ctx.detail == "brief" and not found.state.finished else job_answer.living(found, job)
     with Output(job) as output:
         budget = None if max_bytes else _budget(ctx)
         room = max_bytes or budget or limits.SHOWN_BYTES

@@ -398,13 +398,15 @@ class Locks:
     """Two open file descriptions, each holding one byte of a job's lock: the supervisor's, and its
     guardian's."""
 
-    def __init__(self, job: JobDir) -> None:
-        """Take both. Errors: BlockingIOError if another process holds one of them, OSError."""
-        self.fds: list[int] = []
+    def __init__(self, job: JobDir, first: int = -1) -> None:
+        """Take both. `first`: an fd of the lock file that is open already. Errors: BlockingIOError if
+        another process holds one of them, OSError."""
+        self.fds = [first] if first >= 0 else []
         self.are_given = False  # another process may hold copies
         try:
             for byte in (SUPERVISOR_BYTE, GUARDIAN_BYTE):
-                self.fds.append(job.open_lock())
+                if byte == len(self.fds):
+                    self.fds.append(job.open_lock())
                 if not locks.take(self.fds[-1], byte):
                     raise BlockingIOError(f"byte {byte} of {job.path}/{LOCK} is locked")
         except BaseException:

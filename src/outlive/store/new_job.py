@@ -42,9 +42,8 @@ class NewJob:
             raise
 
     def _make_files(self) -> None:
-        os.close(os.open(LOCK, NEW | os.O_WRONLY, 0o600, dir_fd=self.dir.fd))
         self.dir.make_io()
-        self.locks = Locks(self.dir)
+        self.locks = Locks(self.dir, os.open(LOCK, NEW | os.O_RDWR, 0o600, dir_fd=self.dir.fd))
         fault_points.at("make_files")
 
     def publish(self) -> None:

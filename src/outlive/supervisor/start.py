@@ -12,6 +12,7 @@ from outlive.core.units import timestamp
 from outlive.store.job_dir import FIFOS, STDIN_DATA, JobDir
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
+from outlive.supervisor.fork_protocol import ready
 from outlive.supervisor.job_fds import JobFds, open_readers
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import cgroup, fault_points, fds, machine, prctl, process, spawn, tree
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from outlive.supervisor.resources.apply import Limits
 
 _KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, below bash's 255
+_ANSWER_S = 0.003  # the cores are left to a caller that answers at once, until it hangs up and at most so long
 _TERMINAL_TYPE = "xterm-256color"
 
 
@@ -92,14 +94,14 @@ def start(
         _discard(limited)
         _refuse(job, request, definition, state, waiter, error)
         return False
-    told = waiter is not None and not state.finished and _tell_started(waiter)
+    told = waiter is not None and not state.finished and _tell_started(waiter, hurried=request.hurried)
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     reserve(job)
     Supervisor(job, request, state, job_fds, parent=True).run(waiter, told=told)
     return not (definition.pty or definition.notification)
 
 
-def _tell_started(waiter: socket.socket) -> bool:
+def _tell_started(waiter: socket.socket, *, hurried: bool) -> bool:
     """Tell the launcher that the command runs; the rest of the preparation is not for its caller to
     wait for. Return False if the launcher was killed.
     """
@@ -107,6 +109,8 @@ def _tell_started(waiter: socket.socket) -> bool:
         fds.send(waiter, STATE)
     except OSError:
         return False
+    if hurried:  # the answer is made now; what the command writes waits in its FIFOs
+        ready(_ANSWER_S, waiter)
     return True
 
 
