@@ -17,7 +17,7 @@ def stubborn(cli: Cli) -> str:
 
 
 def test_a_call_that_waits_long_says_so_and_takes_the_line_back(cli: Cli) -> None:
-    with Terminal("kill", stubborn(cli), "--grace-ms", "1500", cols=40) as terminal:
+    with Terminal("kill", stubborn(cli), "--grace-ms", "4000", cols=40) as terminal:
         terminal.until("outlive kill: 1 s")
         assert terminal.status() == 0
         assert not [row for row in terminal.rows() if "outlive kill" in row]

@@ -63,7 +63,7 @@ def test_the_echo_of_a_terminal_is_no_reaction(
     session: McpSession, work: Path, how: dict[str, object], output: str
 ) -> None:
     job = asks(session, "read -r a; until [ -e go ]; do sleep 0.02; done; echo done", **how)
-    found = session.call("process", action="write", job_id=job, data="x\n", wait_ms=200)
+    found = session.call("process", action="write", job_id=job, data="x\n", wait_ms=1_500)
     assert (found["output"], found["state"], found["waiting_for_input"]) == (output, "running", False)
     assert ("echoed" if output else "nothing yet") in found["hint"]
     assert "wait until output" in found.text
@@ -84,7 +84,7 @@ def test_a_long_reaction_is_shortened_and_says_how_to_read_the_rest(session: Mcp
 def test_the_echo_of_a_shell_that_edits_lines_is_no_reaction(session: McpSession, work: Path) -> None:
     job = asks(session, "bash --norc -i", pty=True)
     typed = "until [ -e go ]; do sleep 0.02; done"
-    found = session.call("process", action="submit", job_id=job, text=typed, wait_ms=300)
+    found = session.call("process", action="submit", job_id=job, text=typed, wait_ms=1_500)
     assert found["output"].strip() == typed
     assert "echoed" in found["hint"]
     (work / "go").touch()
