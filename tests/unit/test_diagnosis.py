@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -170,3 +171,16 @@ def test_the_holder_of_a_lock_is_known(place: Path) -> None:
             until(lambda: foreground.activity(other.pid) == foreground.LOCK, what="its wait for the lock")
             assert foreground.lock_holder(other.pid) == holder.pid
             assert foreground.lock_holder(holder.pid) is None
+
+
+@pytest.mark.parametrize(("room", "told"), [(0, True), (3, True), (4, False)])
+def test_a_job_whose_command_is_gone_is_told_of_a_disk_that_is_full(
+    monkeypatch: pytest.MonkeyPatch, room: int, told: bool
+) -> None:
+    """Its supervisor holds the outcome in memory until there is room."""
+    found: Any = SimpleNamespace(state=SimpleNamespace(identity=None))
+    job: Any = SimpleNamespace(fd=0)
+    output: Any = SimpleNamespace(end=0)
+    monkeypatch.setattr(os, "fstatvfs", lambda fd: SimpleNamespace(f_bavail=room, f_frsize=4_096))
+    hint = silence.hint(found, job, output, 9_000)
+    assert ("the disk under the job root is full" in (hint or "")) is told

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from outlive.jobs import processes
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from outlive.store.output.merged import Output
 
 _MOST_PROCESSES = 200
+_ROOM_BYTES = 16_384  # with less, the end of a job that has no space reserved for it may find none
+_FULL = (
+    "Its command is not to be seen, and the disk under the job root is full: if it has ended, its end is stored as "
+    "soon as there is room. Free some space."
+)
 # Programs that only start others: they are named where nothing else is in the foreground
 _STARTERS = frozenset("sh bash dash zsh ksh ash env sudo timeout nice nohup xargs".split())
 # Programs that fill a terminal, by their name in the process table
@@ -108,7 +114,10 @@ def _network(sockets: Sequence[foreground.Socket]) -> str:
 def hint(found: Inspection, job: JobDir, output: Output, silent_ms: int) -> str | None:
     """Return the sentence about a running job; None if its command cannot be seen from here."""
     facts = _facts(found, job, silent_ms, silent=not output.end)
-    return None if facts is None else sentence(facts)
+    if facts is not None:
+        return sentence(facts)
+    room = os.fstatvfs(job.fd)
+    return _FULL if room.f_bavail * room.f_frsize < _ROOM_BYTES else None
 
 
 def _facts(found: Inspection, job: JobDir, silent_ms: int, *, silent: bool) -> Silence | None:
