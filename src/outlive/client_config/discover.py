@@ -37,7 +37,8 @@ def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | N
 
 
 def _present(path: str) -> str:
-    """Return the path that the client reads: FILE.jsonc instead of FILE.json, where that is there alone.
+    """Return the path that the client reads: FILE.jsonc instead of FILE.json, where that is there
+    alone.
 
     Amp and OpenCode read both.
     """

@@ -47,7 +47,8 @@ def start_of(client: Client, words: Sequence[str], own: Mapping[str, str], env: 
 
 
 def tools(starts: Sequence[Start], cwd: str | None) -> dict[Start, list[str] | str]:
-    """Start all of these servers at once; return for each the names of its tools, or what went wrong."""
+    """Start all of these servers at once; return for each the names of its tools, or what went
+    wrong."""
     import anyio
 
     answers: dict[Start, list[str] | str] = {}

@@ -112,7 +112,8 @@ def tells_ends(job: JobDir, definition: Definition) -> bool:
 
 
 def tells_use(job: JobDir, definition: Definition, verb: str) -> bool:
-    """Return whether the host of a job can be asked now what the job uses, and is to be for this verb."""
+    """Return whether the host of a job can be asked now what the job uses, and is to be for this
+    verb."""
     known = not (engine_record.read(job) or {}).get("unreachable_since")
     return known and verb in getattr(of_job(job, definition), "TELLS_USE", ())
 

@@ -139,7 +139,8 @@ def host_of(ctx: Context, name: str | None) -> Host | None:
 
 
 def directory_on(ctx: Context, host: Host | None, given: str | None) -> str:
-    """Return the directory that a job runs in. Errors: those of `working_directory`, and of the host."""
+    """Return the directory that a job runs in. Errors: those of `working_directory`, and of the
+    host."""
     if host is None or host.engine.SHARES_FILES:
         return working_directory(ctx, given)
     found: str = host.engine.directory(ctx, host, given)

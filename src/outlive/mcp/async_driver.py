@@ -80,8 +80,9 @@ async def drive(found: Action, *, caller: str = "", slow: bool = False, stays: b
     """Return the result of a waiting action.
 
     Where the action yields None, and with `slow` from its beginning, it goes on in a thread: its
-    `caller` has a share of these. With `stays` it does not come back from there. A call that is cancelled meanwhile ends at once, and keeps its
-    thread until the turn is over; then the action is closed.
+    `caller` has a share of these. With `stays` it does not come back from there. A call that is
+    cancelled meanwhile ends at once, and keeps its thread until the turn is over; then the action
+    is closed.
     """
     working: asyncio.Future[tuple[bool, Any]] | None = None
     threaded = slow

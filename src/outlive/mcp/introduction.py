@@ -39,8 +39,8 @@ def in_plugin(env: Mapping[str, str]) -> bool:
 class Introduction:
     """The words of one server.
 
-    `exec_alone`, `process_alone`: it offers no other tool. `channel`: it adds notifications/claude/channel.
-    `workdir_required`: each job has to say where it runs.
+    `exec_alone`, `process_alone`: it offers no other tool. `channel`: it adds
+    notifications/claude/channel. `workdir_required`: each job has to say where it runs.
     """
 
     def __init__(

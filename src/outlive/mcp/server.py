@@ -365,8 +365,8 @@ def build(
 
     `caller_of` tells the caller of a request. By default it is the client that started us, with the
     session or project in `env`; with `isolate` that client sees its own jobs only. `channel` adds
-    `notifications/claude/channel`. `workdir_required`: each job has to say where it runs. `answers`: what
-    answers are sent as (shown.py); None leaves it to the name of the client.
+    `notifications/claude/channel`. `workdir_required`: each job has to say where it runs.
+    `answers`: what answers are sent as (shown.py); None leaves it to the name of the client.
     """
     caller_of = caller_of or (lambda ctx: on_stdio(client_name(ctx), env, isolate=isolate, meta=ctx.meta))
     handlers = Handlers(calls, config, caller_of, Channel(calls) if channel else None, answers)

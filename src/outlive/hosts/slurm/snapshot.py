@@ -98,7 +98,8 @@ def take(
 
 
 def _ask(store: Store, name: str, record: Mapping[str, Any], lock: int) -> None:
-    """Have squeue write its answer. The lock is held until it has, whether this process waits or not."""
+    """Have squeue write its answer. The lock is held until it has, whether this process waits or
+    not."""
     target = os.path.join(store.path, name)
     temporary = f"{target}.{os.getpid()}"
     words = ["/bin/sh", "-c", _SCRIPT, "sh", programs.path("squeue", record), _FORMAT, temporary, target]

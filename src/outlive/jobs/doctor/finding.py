@@ -63,8 +63,8 @@ class Place:
 
     `flags`: `root` and `config` as they were typed, or None. `cwd`: the caller's directory, if it
     exists. `store` and `config` are None if they are broken; `store_error` and `config_error` then
-    say why. `absent`: the path of a root that does not exist yet. `versions`: job → the version of its supervisor, or None if the supervisor does not say
-    it.
+    say why. `absent`: the path of a root that does not exist yet. `versions`: job → the version of
+    its supervisor, or None if the supervisor does not say it.
     """
 
     __slots__ = ("absent", "config", "config_error", "cwd", "env", "flags", "store", "store_error", "versions")

@@ -12,8 +12,8 @@ _PREFIX, _SUFFIX = "audit-", ".ndjson"
 
 
 def rotate(path: str, max_bytes: int, files: int) -> None:
-    """Rename the full file at `path`, and keep at most `files` in all. Another process that does so just now,
-    or an error, leaves the file as it is: a line too many is better than one too few."""
+    """Rename the full file at `path`, and keep at most `files` in all. Another process that does so
+    just now, or an error, leaves the file as it is: a line too many is better than one too few."""
     directory = os.path.dirname(path)
     with suppress(OSError):
         lock = os.open(os.path.join(directory, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

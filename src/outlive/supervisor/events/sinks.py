@@ -248,7 +248,8 @@ class Sinks:
         return count < limits.HITS_A_MINUTE
 
     def drop(self, watch: str) -> None:
-        """Run no command for this watch any more. The commands that wait for their turn are dropped too."""
+        """Run no command for this watch any more. The commands that wait for their turn are dropped
+        too."""
         self._dropped.add(watch)
 
     def _refused(self, event: Event) -> str | None:

@@ -2,11 +2,12 @@
 a time of silence.
 
 (a) A process of the job is blocked reading its stdin or terminal: yes.
-(b) One is blocked in poll, select or epoll on it while no thread works: yes if the last line of the output is unfinished, as
-    a prompt is, or if it has switched the line discipline off (an editor, a menu) and listens to nothing else. A server
-    that also takes keys on its stdin is not waiting for them.
-(c) One may not be looked at (su, sudo): yes if the terminal reads a line, shows nothing of it, and the last line is
-    unfinished: a password.
+(b) One is blocked in poll, select or epoll on it while no thread works: yes if the last line of the
+    output is unfinished, as a prompt is, or if it has switched the line discipline off (an editor,
+    a menu) and listens to nothing else. A server that also takes keys on its stdin is not waiting
+    for them.
+(c) One may not be looked at (su, sudo): yes if the terminal reads a line, shows nothing of it, and
+    the last line is unfinished: a password.
 """
 
 from __future__ import annotations

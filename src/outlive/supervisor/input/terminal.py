@@ -1,8 +1,9 @@
 """A terminal as its supervisor sees it: what the program asks of it, which modes it set, how large
 it is.
 
-There is no emulator here: only sequences that ask or switch are looked for in what was stored. Readers render the screen.
-(One question takes an emulator: where the cursor is. A fork answers it and ends.)
+There is no emulator here: only sequences that ask or switch are looked for in what was stored.
+Readers render the screen. (One question takes an emulator: where the cursor is. A fork answers it
+and ends.)
 """
 
 from __future__ import annotations

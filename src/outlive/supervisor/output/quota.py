@@ -180,7 +180,8 @@ class Quota:
         return first + newline + 1 if newline >= 0 else nominal
 
     def _between_lines(self, output: Output, at: int, end: int) -> int:
-        """Return where the gap is to end: after the next newline, if one is near, else between characters."""
+        """Return where the gap is to end: after the next newline, if one is near, else between
+        characters."""
         data = output.read(at, min(end, at + min(_GAP_LINE_BYTES, self._step)))
         newline = data.find(b"\n")
         if newline >= 0:

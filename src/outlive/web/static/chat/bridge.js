@@ -51,16 +51,21 @@ export function request(method, params = {}, signal = undefined) {
   last += 1;
   const id = last;
   return new Promise((resolve, reject) => {
-    const give = (ends) => (value) => { open.delete(id); clearTimeout(timer); ends(value); };
+    const give = (ends) => (value) => {
+      open.delete(id);
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", gone);
+      ends(value);
+    };
     const stop = give(reject);
+    const gone = () => {
+      notify("notifications/cancelled", { requestId: id });
+      stop(new DOMException("", "AbortError"));
+    };
     const timer = setTimeout(() => stop(new Error("the host does not answer")), ANSWER_MS);
     open.set(id, { resolve: give(resolve), reject: stop });
     if (signal?.aborted) return stop(new DOMException("", "AbortError"));
-    signal?.addEventListener("abort", () => {
-      if (!open.has(id)) return;
-      notify("notifications/cancelled", { requestId: id });
-      stop(new DOMException("", "AbortError"));
-    }, { once: true });
+    signal?.addEventListener("abort", gone);
     return post({ id, method, params });
   });
 }
