@@ -58,3 +58,18 @@ def test_a_terminal_that_is_joined_to_a_node_is_told_of_output_as_it_comes(
     there.close()
     store.close()
     assert said == [{"op": "watch", "output": True}, {"op": "ping"}, {"op": "ping"}]
+
+
+def test_a_wait_looks_at_a_file_system_that_machines_share_twice_a_second(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = cli.ok("run", "--wait", "true")["job_id"]
+    monkeypatch.setattr(control_client, "_is_elsewhere", lambda job: True)
+    monkeypatch.setattr(control_client.ControlClient, "_connect", lambda self: False)
+    monkeypatch.setattr(control_client.time, "monotonic", lambda: 100.0)
+    store = Store.existing(str(cli.root))
+    with JobDir.open(store, job_id) as job:
+        client = control_client.ControlClient(job, output=True)
+        pauses = [next(client.pause(None)).deadline for _ in range(12)]
+    store.close()
+    assert pauses[-3:] == [100.5] * 3 and pauses == sorted(pauses)

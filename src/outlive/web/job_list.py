@@ -1,13 +1,15 @@
 """The list of jobs as a page keeps it: everything once, then only what changed.
 
 A finished job is read once and remembered. Of a job that may run, three calls of stat(2) tell
-whether it has to be read again. Nothing is looked at while no page asks.
+whether it has to be read again; one of another host is asked about every few seconds as well.
+Nothing is looked at while no page asks.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
+import time
 from typing import TYPE_CHECKING
 
 from outlive.core.ids import new_id
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _MOST = 400  # jobs of one answer: a page shows the first while it asks for the rest
 _COMMAND_CHARS = 300
+_ASK_S = 3.0
 _STATS = ("state.json", "meta.json", "stdout.log", "stderr.log")
 
 
@@ -34,6 +37,7 @@ class JobList:
         self._seen: dict[str, tuple[Any, ...]] = {}  # what stat(2) said when it was read
         self._changed: dict[str, int] = {}  # job → its number; the newest last
         self._unfinished: set[str] = set()
+        self._asked: dict[str, float] = {}  # when a job of another host was asked about
         self._removed: dict[str, int] = {}
         self._number = 0
         self.name = new_id()
@@ -84,7 +88,7 @@ class JobList:
 
     def _read(self, ctx: Context, job_id: str) -> Waiting[None]:
         seen = tuple(_stat(ctx, f"{job_id}/{name}") for name in _STATS)
-        if seen == self._seen.get(job_id):
+        if seen == self._seen.get(job_id) and not self._is_to_ask(job_id):
             return
         yield None
         try:
@@ -112,7 +116,19 @@ class JobList:
             self._removed.pop(job_id, None)
             (self._unfinished.discard if found.state.finished else self._unfinished.add)(job_id)
 
+    def _is_to_ask(self, job_id: str) -> bool:
+        """Return whether it is time to ask about a job of another host: why it waits, whether it can
+        be reached, and an end that only its host knows change no file of the job."""
+        now = time.monotonic()
+        if job_id not in self._unfinished or "host" not in self._entries[job_id]:
+            return False
+        if now < self._asked.get(job_id, 0.0) + _ASK_S:
+            return False
+        self._asked[job_id] = now
+        return True
+
     def _forget(self, job: str) -> None:
+        self._asked.pop(job, None)
         self._seen.pop(job, None)
         self._unfinished.discard(job)
         if self._entries.pop(job, None) is not None:

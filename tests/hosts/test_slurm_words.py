@@ -1,0 +1,85 @@
+"""What Slurm says and what a node sees, with programs that stand for Slurm's: told as they say it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outlive import __version__
+from outlive.system import machine
+from support.cli import Cli
+
+TAKES = "#!/bin/sh\necho 7\n"
+NOTHING = "#!/bin/sh\nexit 0\n"
+# squeue with one job, whose name is that of the newest sbatch
+NAMED = "#!/bin/sh\nfor word; do case $word in --job-name=*) echo ${{word#*=}} > {place}/name;; esac; done\necho 7\n"
+WAITS = "#!/bin/sh\nprintf '7|%s|PENDING|Resources|1790000000|1790003600|\\n' \"$(cat {place}/name)\"\n"
+SINFO = "#!/bin/sh\n[ \"$1\" = --version ] && echo slurm 22.05.8 || echo 'main*|up|2|idle'\n"
+TRACKS = "#!/bin/sh\necho 'ProctrackType = proctrack/cgroup'\n"
+SEES = "#!/bin/sh\ncat <<'END'\n{seen}\nEND\n"
+
+
+@pytest.fixture
+def programs(place: Path) -> Path:
+    found = place / "programs"
+    found.mkdir()
+    config = place / "home/.config/outlive/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(f'[hosts.cluster]\nkind = "slurm"\nprograms = "{found}"\n', encoding="utf-8")
+    for name, script in (("sbatch", TAKES), ("squeue", NOTHING), ("scancel", NOTHING), ("sinfo", SINFO), ("srun", NOTHING), ("scontrol", TRACKS)):  # fmt: skip
+        put(found, name, script)
+    return found
+
+
+def put(programs: Path, name: str, script: str) -> None:
+    (programs / name).write_text(script, encoding="utf-8")
+    (programs / name).chmod(0o755)
+
+
+def test_a_job_that_waits_says_when_slurm_means_to_start_it(cli: Cli, programs: Path) -> None:
+    put(programs, "sbatch", NAMED.format(place=programs))
+    put(programs, "squeue", WAITS.format(place=programs))
+    job = cli.ok("run", "--host", "cluster", "--snapshot-after", "0", "true")["job_id"]
+    found = cli.ok("status", job)
+    assert (found["state"], found["queue"]["state"], found["queue"]["reason"]) == ("created", "PENDING", "Resources")
+    assert found["queue"]["estimated_start"] == "2026-09-21T15:13:20.000Z"
+    (entry,) = cli.ok("list", "--all")["jobs"]
+    assert entry["queue"]["estimated_start"] == found["queue"]["estimated_start"]
+    assert cli.error("write", job, "--data", "x", code="invalid_state")["hint"] == (
+        "It waits for its start on cluster; status says for what."
+    )
+
+
+def test_options_of_a_call_are_refused_unless_the_configuration_lets_them(cli: Cli, programs: Path) -> None:
+    words = ("run", "--host", "cluster", "--snapshot-after", "0", "--resource", "options.qos=high", "true")
+    assert "caller_options = true" in cli.error(*words, code="denied")["hint"]
+    assert cli.ok("list", "--all")["jobs"] == []
+    config = programs.parent / "home/.config/outlive/config.toml"
+    config.write_text(f"{config.read_text(encoding='utf-8')}caller_options = true\n", encoding="utf-8")
+    assert cli.ok(*words)["engine"]["job_id"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("sees", "name", "status", "advice"),
+    [
+        ({}, "locks", "ok", None),
+        ({"locked": False}, "locks", "warn", "nfs(5): no nolock"),
+        ({"machine": machine.here()["id"]}, "locks", "warn", "OUTLIVE_MACHINE"),
+        ({"root": False, "locked": False}, "root", "fail", "--root or OUTLIVE_ROOT"),
+        ({"version": "0.0.1"}, "node", "warn", f"pip install outlive=={__version__}"),
+    ],
+    ids=["all well", "locks that do not reach", "one machine id for two", "a root of its own", "another version"],
+)
+def test_the_check_of_a_cluster_tells_what_a_node_lacks(
+    cli: Cli, programs: Path, sees: dict[str, Any], name: str, status: str, advice: str | None
+) -> None:
+    seen = {"version": __version__, "node": "n1", "machine": "other", "boot_id": "other", "root": True, "locked": True}
+    put(programs, "srun", SEES.format(seen=json.dumps(seen | sees)))
+    found = cli.ok("host", "check", "cluster")
+    check = next(one for one in found["checks"] if one["name"] == name)
+    assert check["status"] == status
+    assert (advice is None) == ("advice" not in check) and (advice or "") in check.get("advice", "")
+    assert found["healthy"] == (status != "fail")
