@@ -26,7 +26,9 @@ from support import processes, schema
 from support.cli import environment
 
 ERAS = ("legacy", "modern")  # initialize handshake; discover, 2026-07-28 and later
-BOUND_S = 60  # no wait in here is longer
+BOUND_S = 60  # no wait in here is longer, ...
+# ... but for a server's start, which may wait until a preloaded process has loaded the SDK, in each worker at once
+START_S = 180
 _MODES = {"legacy": "legacy", "modern": "auto"}
 LEGACY_VERSION = "2025-11-25"
 MODERN_VERSION = "2026-07-28"
@@ -96,7 +98,7 @@ class McpSession:
             self._portal = self._stack.enter_context(anyio.from_thread.start_blocking_portal("asyncio"))
             self._held = self._portal.start_task_soon(self._hold)
             self._stack.callback(self._let_go)
-            self.client = self._ready.result(BOUND_S)
+            self.client = self._ready.result(START_S)
             self._started(set(processes.children()) - before)
             self._kept = self._stack.pop_all()
         return self

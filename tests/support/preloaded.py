@@ -39,7 +39,7 @@ _PROGRAM = Path(preloading.__file__)
 # All of our own code; without what only servers import, so that a copy for one call stays small
 _FOR_CALLS = ("outlive", "-outlive.mcp", "-outlive.demo")
 _FOR_SERVERS = ("outlive",)
-BOUND_S = 60
+BOUND_S = 180  # it loads the SDK, in each worker at once
 # Where a copy shows its arguments and its environment is as long as ours are
 _ARGUMENTS, _ENVIRONMENT = 8_192, 32_768
 # What the interpreter, libc, the dynamic linker and libraries read once
