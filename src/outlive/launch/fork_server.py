@@ -8,11 +8,12 @@ import gc
 import os
 import select
 
-from outlive import fastjson, limits
-from outlive.supervisor.fork_protocol import LEND, NOT_LENT, Pair, read
-from outlive.supervisor.guardian import fork_pair
+from outlive import fastjson
+from outlive.supervisor.fork_protocol import LEND, MESSAGE_BYTES, NOT_LENT, Pair, read
+from outlive.supervisor.guardian import fork_pair, prepare
 from outlive.supervisor.request import Request, report_fault
-from outlive.system import fault_points, fds, prctl, process, signals, tree
+from outlive.supervisor.worker import rehearse
+from outlive.system import cgroup, daemonize, fault_points, fds, machine, signals, tree
 from outlive.system.signals import signal
 
 TYPE_CHECKING = False
@@ -21,18 +22,15 @@ if TYPE_CHECKING:
 
 _SPARE_PAIR_S = 0.012  # after a start, before the next pair is forked: the one that starts needs the cores
 _SPARE_RETRY_S = 1.0  # where a fork failed, again at growing intervals up to this one
+_REHEARSALS = 10  # Python rewrites a function when it has been called eight times (PEP 659): before pairs share it
 
 _SOCKET_FD = 3
 
 
 def main() -> None:
     """Serve the server at the other end of the socket until it closes its end."""
-    fds.null_stdio()
-    fds.close_others({_SOCKET_FD})
-    os.chdir("/")
-    signals.clean_slate()
-    prctl.rename(tree.FORK_SERVER)
-    process.boot_id()  # every pair has it from here on
+    daemonize.leave({_SOCKET_FD}, tree.FORK_SERVER)
+    _warm_up()
     gc.collect()
     gc.freeze()  # what is here now is shared with every pair
     sock = fds.socket_of(_SOCKET_FD)
@@ -52,7 +50,7 @@ def main() -> None:
             _reap()
         if sock.fileno() not in ready:
             continue
-        message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
+        message, numbers = fds.receive(sock, MESSAGE_BYTES)
         if not message:
             break
         _give_or_report(spare, *read(message, numbers), sock)
@@ -66,16 +64,22 @@ def main() -> None:
     os._exit(0)
 
 
+def _warm_up() -> None:
+    """Do what every pair would do again, and write to its own copy of a page for it."""
+    prepare()
+    machine.here()
+    cgroup.record()
+    for _ in range(_REHEARSALS):
+        rehearse()
+        daemonize.leave({_SOCKET_FD}, tree.FORK_SERVER, clean=True)
+
+
 def once() -> None:
     """Start one job in the scope that this process was put into (launch/systemd_scope.py), and end."""
     sock = fds.socket_of(os.dup(0))
-    fds.null_stdio()
-    fds.close_others({sock.fileno()})
-    os.chdir("/")
-    signals.clean_slate()
-    prctl.rename(tree.FORK_SERVER)
+    daemonize.leave({sock.fileno()}, tree.FORK_SERVER)
     fds.send(sock, b"there")
-    message, numbers = fds.receive(sock, limits.CONTROL_BYTES)
+    message, numbers = fds.receive(sock, MESSAGE_BYTES)
     if message:
         _give_or_report(None, *read(message, numbers), None)
     os._exit(0)

@@ -9,6 +9,7 @@ again".
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 
@@ -34,13 +35,16 @@ def listen(job: JobDir) -> socket.socket:
     io = job.open_io()
     sock = fds.new_socket()
     try:
-        try:
-            os.unlink(CONTROL, dir_fd=job.fd)
-        except FileNotFoundError:
-            pass
+        path = fds.socket_path(io, os.path.basename(CONTROL))
         old = os.umask(0o177)
         try:
-            sock.bind(fds.socket_path(io, os.path.basename(CONTROL)))
+            try:
+                sock.bind(path)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+                os.unlink(CONTROL, dir_fd=job.fd)
+                sock.bind(path)
         finally:
             os.umask(old)
         sock.listen(limits.LISTEN_BACKLOG)

@@ -6,13 +6,14 @@ A command line loads this module, and not `guardian`, which it does not need.
 
 from __future__ import annotations
 
-from outlive import limits
 from outlive.system import fault_points, fds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
 
+# A message between launcher, guardian and supervisor: names, and their open files beside them
+MESSAGE_BYTES = 400
 # What a reader that adopts a job takes hold of at once, and sends to the new pair
 HELD = ("stdout", "stderr", "pidfd")
 # Supervisor to guardian, with the request: import what only some jobs need
@@ -77,7 +78,7 @@ class Pair:
 
         Errors: OSError; BlockingIOError while there is no answer.
         """
-        message, numbers = fds.receive(lender, limits.CONTROL_BYTES, wait=False)
+        message, numbers = fds.receive(lender, MESSAGE_BYTES, wait=False)
         if not message:
             raise ConnectionResetError
         lines = [fds.socket_of(number) for number in numbers]

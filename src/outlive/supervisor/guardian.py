@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import os
 
-from outlive import limits
 from outlive.store.job_dir import SUPERVISOR_BYTE
 from outlive.supervisor.escrow import Escrow
-from outlive.supervisor.fork_protocol import Pair, read, ready
+from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read, ready
 from outlive.supervisor.input.stdin import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import open_job
@@ -36,6 +35,18 @@ LATE = tuple(
     "outlive.supervisor.events outlive.supervisor.takeover outlive.system.hole_punch outlive.system.systemd "
     "outlive.store.cleanup outlive.store.inspect outlive.system.mounts".split()
 )
+_prepared = False
+
+
+def prepare() -> None:
+    """Do what guardian and supervisor both need, before they are forked: each page that both write
+    to exists twice. A fork server does it for all of its pairs.
+    """
+    global _prepared
+    if not _prepared:
+        oom.spare()
+        held_code.hold(*LATE)
+        _prepared = True
 
 
 def fork_pair(*, away: bool, spare: bool = False) -> Pair:
@@ -90,8 +101,7 @@ def _guard(
     """Run the guardian's whole life."""
     signals.survive(SURVIVED)
     prctl.become_subreaper()
-    oom.spare()  # and the supervisor too, which is forked from here
-    held_code.hold(*LATE)
+    prepare()
     escrow, stdin_escrow = Escrow(), Escrow()
     # End of file on `line` means that the supervisor has ended
     line, line_there = fds.pair()
@@ -114,8 +124,8 @@ def _outlast(child: int, sock: socket.socket, line: socket.socket, escrow: Escro
     """Wait for the end of the supervisor `child`, and go on with its job if it was killed."""
     request: Request | None = None
     try:
-        while (told := fds.receive(line, limits.CONTROL_BYTES))[0]:  # end of file: the supervisor has ended
-            (number,) = told[1]
+        while line.recv(1, fds.PEEK):  # end of file: the supervisor has ended
+            _, (number,) = fds.receive(line, MESSAGE_BYTES)
             request = Request.from_file(number)
             os.close(number)
             preload(request)

@@ -10,25 +10,21 @@ from __future__ import annotations
 import gc
 import os
 
-from outlive import fastjson, limits
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.store import atomic_file
 from outlive.supervisor.ending import outcome
-from outlive.supervisor.escrow import adopt_socket
-from outlive.supervisor.fork_protocol import FREE, PREPARE, read, ready
+from outlive.supervisor.escrow import Escrow, adopt_socket
+from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read, ready
 from outlive.supervisor.input.stdin import preload
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import start
-from outlive.supervisor.supervisor import SURVIVED
 from outlive.system import fault_points, fds, prctl, process, signals, tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-
-    from outlive.supervisor.escrow import Escrow
 
 PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job
 PAIR_JOBS = 500  # a pair ends after this many jobs: no leak of a library may grow for weeks
@@ -43,7 +39,14 @@ def rehearse() -> None:
     would pay for that.
     """
     definition: Definition = Definition.of(Definition(command=["true"], env={"NAME": "value"}).to_dict())
-    request = Request.of(fastjson.loads(fastjson.dumps(Request(definition=definition.to_dict()).to_dict())))
+    file = Request(definition=definition.to_dict()).to_file()
+    escrow = Escrow()
+    escrow.put({"request": file})
+    os.close(file)
+    (file,) = escrow.take().values()
+    escrow.close()
+    request = Request.from_file(file)
+    os.close(file)
     state = State(job_id=request.job_id, boot_id=process.boot_id(), started_at=timestamp(), phase="spawning")
     atomic_file.load(atomic_file.dump(state.replace(identity=process.identity(os.getpid()), pid=os.getpid()).to_dict()))
     outcome.ended(state, 0)
@@ -68,7 +71,6 @@ class Worker:
         self._stdin_escrow = stdin_escrow
         self._own = {one.fileno() for one in (sock, guard, line)} | escrow.filenos() | stdin_escrow.filenos()
         self._request: Request | None = None
-        signals.survive(SURVIVED)
         prctl.become_subreaper()
 
     def run(self, *, lasting: bool) -> int:
@@ -83,7 +85,7 @@ class Worker:
         return 0
 
     def _one(self) -> None:
-        message, numbers = fds.receive(self._sock, limits.CONTROL_BYTES)
+        message, numbers = fds.receive(self._sock, MESSAGE_BYTES)
         self._own.discard(self._sock.fileno())
         self._sock.close()
         if message:
@@ -120,7 +122,7 @@ class Worker:
             if not fds.has_message(self._guard):
                 return b"", []
         try:
-            return fds.receive(self._sock, limits.CONTROL_BYTES)
+            return fds.receive(self._sock, MESSAGE_BYTES)
         except ConnectionResetError:  # the launcher was killed
             return b"", []
 
@@ -160,7 +162,7 @@ class Worker:
         """Be as before the job, which is over, and whose directory may be deleted from here on."""
         # What a takeover would go on with is first: the escrow may be emptied only when none comes
         try:
-            fds.receive(self._guard, limits.CONTROL_BYTES, wait=False)  # its files are closed below
+            fds.receive(self._guard, MESSAGE_BYTES, wait=False)  # its files are closed below
         except OSError:  # the launcher was killed, and had not read what was said to it
             pass
         self._escrow.empty()
@@ -177,9 +179,9 @@ def last_message(sock: socket.socket) -> tuple[bytes, list[int]]:
     """
     sock.shutdown(_SHUT_RD)
     try:
-        return fds.receive(sock, limits.CONTROL_BYTES)
+        return fds.receive(sock, MESSAGE_BYTES)
     except ConnectionResetError:  # told once, of a launcher that was killed with an unread message
-        return fds.receive(sock, limits.CONTROL_BYTES)
+        return fds.receive(sock, MESSAGE_BYTES)
 
 
 def is_time_to_collect(request: Request) -> bool:

@@ -26,21 +26,26 @@ def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: boo
     code = 70  # EX_SOFTWARE
     try:
         os.setsid()
-        if clean:
-            fds.close_others(keep)
-            signals.forget_wakeup()
-        else:
-            fds.null_stdio()
-            fds.close_others(keep)
-            os.chdir("/")
-            signals.clean_slate()
-        prctl.rename(title)
+        leave(keep, title, clean=clean)
         gc.freeze()  # what was there before the fork stays shared: no collection touches it again
         code = body()
     except BaseException as error:  # noqa: BLE001 - nothing above us but the parent's stack
         _last_words(error)
     finally:
         os._exit(code)
+
+
+def leave(keep: set[int], title: str, *, clean: bool = False) -> None:
+    """Leave behind what this process inherited, as the child of `fork_into` does."""
+    if clean:
+        fds.close_others(keep)
+        signals.forget_wakeup()
+    else:
+        fds.null_stdio()
+        fds.close_others(keep)
+        os.chdir("/")
+        signals.clean_slate()
+    prctl.rename(title)
 
 
 def fork_away(body: Callable[[], int], keep: set[int], title: str) -> None:

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
+    from types import ModuleType
 else:
     try:
         # The C half: what `socket` adds to it loads `selectors` and `enum`, 3 ms of every start,
@@ -21,8 +22,23 @@ else:
         import socket
 
 _INT_BYTES = struct.calcsize("i")
+PEEK = int(socket.MSG_PEEK)
 _DONTWAIT = int(socket.MSG_DONTWAIT)
+_loaded: ModuleType | None = None
 _raised = _thread.allocate_lock()  # the limit of open files is the whole process's: one thread at a time raises it
+
+
+def _prctl() -> ModuleType:
+    """Return the module `prctl`. It is loaded late, because it costs a command line, which closes
+    and spawns nothing, a millisecond; and once, because each import statement writes to pages that
+    a supervisor shares with others.
+    """
+    global _loaded
+    if _loaded is None:
+        from outlive.system import prctl
+
+        _loaded = prctl
+    return _loaded
 
 
 def cloexec_from(first: int) -> None:
@@ -30,10 +46,7 @@ def cloexec_from(first: int) -> None:
 
     `socket.recv_fds` returns inheritable fds whatever flags say, so this runs before each spawn.
     """
-    # Late: it costs a command line, which spawns nothing, a millisecond
-    from outlive.system import prctl
-
-    if prctl.mark_cloexec(first):
+    if _prctl().mark_cloexec(first):
         return
     for fd in open_fds():
         if fd >= first:
@@ -54,12 +67,12 @@ def open_fds() -> list[int]:
 def close_others(keep: set[int]) -> None:
     """Close all fds from 3 on but `keep`: an inherited listening socket, for example, would keep
     its port busy for ever."""
-    kept = sorted(fd for fd in keep if fd > 2)
     first = 3
-    for fd in kept:
-        os.closerange(first, fd)  # close_range(2) underneath, also for the huge last range
+    for fd in sorted(keep - {0, 1, 2}):
+        os.closerange(first, fd)
         first = fd + 1
-    os.closerange(first, _highest() + 1)
+    if not _prctl().close_from(first):
+        os.closerange(first, _highest() + 1)  # `closerange` would try each number up to a high limit
 
 
 def _highest() -> int:
@@ -208,7 +221,7 @@ def receive(sock: socket.socket, size: int, most_fds: int = 8, *, wait: bool = T
 def has_message(sock: socket.socket) -> bool:
     """Return whether a message waits to be received."""
     try:
-        return bool(sock.recv(1, socket.MSG_PEEK | _DONTWAIT))
+        return bool(sock.recv(1, PEEK | _DONTWAIT))
     except OSError:
         return False
 

@@ -81,8 +81,18 @@ def become_subreaper() -> bool:
 def mark_cloexec(first: int) -> bool:
     """Mark every fd from `first` on close-on-exec; return False where close_range(2) cannot do it
     (before Linux 5.11)."""
+    return _close_range(first, _CLOSE_RANGE_CLOEXEC)
+
+
+def close_from(first: int) -> bool:
+    """Close every fd from `first` on; return False where close_range(2) cannot do it (before Linux
+    5.9)."""
+    return _close_range(first, 0)
+
+
+def _close_range(first: int, flags: int) -> bool:
     try:
-        return _libc("syscall", _SYS_CLOSE_RANGE, first, -1, _CLOSE_RANGE_CLOEXEC) == 0
+        return _libc("syscall", _SYS_CLOSE_RANGE, first, -1, flags) == 0
     except OSError:  # a libc without syscall()
         return False
 
