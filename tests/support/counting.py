@@ -46,8 +46,11 @@ class Counting:
 
     def grows(self) -> None:
         """The log takes in more than it holds now."""
-        size = self.stdout.stat().st_size
-        until(lambda: self.stdout.stat().st_size > size + 100, what="more output")
+        size = self._size()
+        until(lambda: self._size() > size + 100, what="more output")
+
+    def _size(self) -> int:
+        return self.stdout.stat().st_size if self.stdout.exists() else 0  # it is made after the job is listed
 
     def stop(self) -> None:
         (self.work / f"{self.name}.stop").touch()
