@@ -56,7 +56,7 @@ def test_the_line_says_how_much_of_what_is_done(progress: tuple[int, int | None,
 
 @pytest.mark.slow
 def test_the_line_counts_the_bytes_of_a_huge_log(cli: Cli) -> None:
-    job = cli.ok("run", "--wait", "yes 'a line of some length' | head -c 3G")["job_id"]
+    job = cli.ok("run", "--wait", "yes 'a line of some length' | head -c 3G", timeout=240)["job_id"]
     (cli.root / job / "lines").unlink(missing_ok=True)
     with Terminal("log", job, "--search", "no such line") as terminal:
         terminal.until(" of 3 GiB (")
