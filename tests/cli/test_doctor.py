@@ -90,6 +90,13 @@ def test_a_root_that_is_no_directory_is_a_finding(cli: Cli, root: Path) -> None:
     assert _checks(cli.ok("doctor"))["root"]["status"] == "fail"
 
 
+def test_a_broken_configuration_is_not_taken_for_a_broken_root(cli: Cli) -> None:
+    cli.ok("run", "--wait", "true")
+    found = _checks(cli.ok("doctor", env={"OUTLIVE_GC_MAX_PERCENT": "101"}))
+    assert (found["configuration"]["status"], found["root"]["status"]) == ("fail", "ok")
+    assert found["gc"]["advice"] == "Mend the configuration first."
+
+
 def test_a_broken_configuration_is_a_finding(cli: Cli, place: Path) -> None:
     (place / "mine.toml").write_text("[exec]\nbackground_s = 3\n")
     answer = cli.ok("doctor", "--config", str(place / "mine.toml"))

@@ -52,9 +52,12 @@ def fail(found: str, advice: str, **details: Any) -> Finding:
 
 
 def unopened(place: Place) -> Finding:
-    """Return the result of a check of the root's content, where the root is not open."""
+    """Return the result of a check of the root's content, where the root is not open, or the check
+    needs the configuration and there is none."""
     if place.absent is not None:
         return ok("nothing there yet: the first job creates the root")
+    if place.store is not None:
+        return warn("not looked at: the configuration cannot be read", "Mend the configuration first.")
     return warn("not looked at: the root cannot be opened", "Mend the root first.")
 
 
