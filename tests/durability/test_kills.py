@@ -294,7 +294,8 @@ def test_a_job_started_by_a_call_that_was_never_answered_goes_on(
     server.call("process", action="list")
     server.begin_call("exec", command="echo begun; until [ -e go ]; do sleep 0.02; done; exit 9", yield_ms=40_000)
     job = until(lambda: job_ids(root), what="the job").pop()
-    until((root / job / "stdout.log").read_bytes, what="its output")
+    log = root / job / "stdout.log"  # it is made after the job is listed
+    until(lambda: log.exists() and log.read_bytes(), what="its output")
     server.kill_tree()
     (work / "go").touch()
     ended = cli.ok("wait", job, "--timeout-ms", "50s")

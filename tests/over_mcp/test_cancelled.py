@@ -56,7 +56,8 @@ def test_a_cancelled_call_leaves_its_job_and_the_next_answer_names_it_once(
     shared_session: McpSession, cli: Cli, root: Path
 ) -> None:
     call, job = begin(shared_session, root, "echo ready; until [ -e go ]; do sleep 0.02; done")
-    until((root / job / "stdout.log").read_bytes, what="its output")
+    log = root / job / "stdout.log"  # it is made after the job is listed
+    until(lambda: log.exists() and log.read_bytes(), what="its output")
     assert notices(shared_session) == [], "the call is still under way"
     call.cancel()
     told: list[Any] = []

@@ -140,7 +140,8 @@ def test_lists_tags_and_notifications_look_the_same(faces: Faces, finished: str,
 def test_a_running_and_a_created_job_look_the_same(faces: Faces, root: Path, work: Path) -> None:
     same = faces.same
     job = faces.cli.ok("run", "--snapshot-after", "0", "sleep 600 & echo begun; wait")["job_id"]
-    until((root / job / "stdout.log").read_bytes, what="its first output")
+    log = root / job / "stdout.log"  # it is made after the job is listed
+    until(lambda: log.exists() and log.read_bytes(), what="its first output")
     faces.cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
     status = same(["status", job], {"action": "status", "job_id": job})
     assert (status["state"], status["timeout_ms"]) == ("running", 0)

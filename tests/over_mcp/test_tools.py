@@ -430,7 +430,8 @@ def test_a_cancelled_or_timed_out_call_ends_and_its_job_goes_on(
     command = f"echo begun; {GATE}; echo done; exit 6"
     call = mcp_session.begin("exec", command=command, yield_ms=40_000)
     job = until(lambda: job_ids(root), what="the job").pop()
-    until((root / job / "stdout.log").read_bytes, what="its first output")
+    log = root / job / "stdout.log"  # it is made after the job is listed
+    until(lambda: log.exists() and log.read_bytes(), what="its first output")
     call.cancel()
     assert mcp_session.ok("process", action="status", job_id=job)["state"] == "running"
 
