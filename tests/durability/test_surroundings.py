@@ -283,7 +283,7 @@ def test_a_process_that_cannot_be_made_is_an_error_and_nothing_is_half_started(
 
 
 @pytest.mark.fault("F58")
-@pytest.mark.parametrize("most", [8, 12, 16, 20])
+@pytest.mark.parametrize("most", [8, 12, 16, 20, 24])
 def test_too_few_open_files_are_an_error_or_enough_and_nothing_is_half_started(
     cli: Cli, root: Path, work: Path, most: int
 ) -> None:

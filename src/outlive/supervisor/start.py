@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, below bash's 255
 _ANSWER_S = 0.003  # the cores are left to a caller that answers at once, until it hangs up and at most so long
+_SPARE_FILES = 8  # that a supervisor opens after the start: records, their locks, clients
 _TERMINAL_TYPE = "xterm-256color"
 
 
@@ -83,6 +84,7 @@ def start(
         stdin = _stdin(definition, job, stdin_fd, job_fds)
         fault_points.at("start_ends")
         limited, state = _limits(definition, state)
+        _require_spare_files()
         job.make_logs()  # the launcher has done it by now, unless it was killed
         job.mark_spawning(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
         fault_points.at("start_marked")
@@ -112,6 +114,18 @@ def _tell_started(waiter: socket.socket, *, hurried: bool) -> bool:
     if hurried:  # the answer is made now; what the command writes waits in its FIFOs
         ready(_ANSWER_S, waiter)
     return True
+
+
+def _require_spare_files() -> None:
+    """Raise OSError (EMFILE) unless as many files can be opened as the supervisor will need: it could
+    not write down the end of the command, which nothing would ever end."""
+    taken: list[int] = []
+    try:
+        while len(taken) < _SPARE_FILES:
+            taken.append(os.dup(0))
+    finally:
+        for fd in taken:
+            os.close(fd)
 
 
 def _limits(definition: Definition, state: State) -> tuple[Limits | None, State]:
