@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +86,23 @@ def test_the_check_of_a_cluster_tells_what_a_node_lacks(
     assert check["status"] == status
     assert (advice is None) == ("advice" not in check) and (advice or "") in check.get("advice", "")
     assert found["healthy"] == (status != "fail")
+
+
+def test_a_script_that_slurm_starts_again_runs_nothing_and_the_events_tell_of_it(cli: Cli, work: Path) -> None:
+    job = cli.ok("run", "--wait", "echo run >> ran")["job_id"]
+    again = [
+        sys.executable,
+        "-c",
+        "import sys; from outlive.hosts.slurm.batch import main; sys.exit(main(*sys.argv[1:]))",
+    ]
+    done = subprocess.run(
+        [*again, str(cli.root), job],
+        env={**os.environ, "SLURM_RESTART_COUNT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, "outlive: the job is exited; a command is never run twice\n")
+    (event,) = [one for one in cli.ok("events", job)["events"] if one["type"] == "requeued"]
+    assert event["state"] == "REQUEUED"
+    assert (work / "ran").read_text(encoding="utf-8") == "run\n"

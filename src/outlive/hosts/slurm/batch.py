@@ -94,9 +94,7 @@ def _locks(job: JobDir) -> Locks | None:
 
 def _note_start(job: JobDir, record: dict[str, Any]) -> None:
     node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
-    log = history.History(job)
-    log.add(history.STARTED_ON, 0, node=node)
-    log.close()
+    history.record(job, history.STARTED_ON, node=node)
     engine = {"name": "slurm", "job_id": os.environ.get("SLURM_JOB_ID"), "state": "RUNNING"}
     try:
         engine_record.write(job, {**record, "engine": engine, "node": node, "machine": machine.here()})
@@ -107,9 +105,7 @@ def _note_start(job: JobDir, record: dict[str, Any]) -> None:
 def _note_requeue(job: JobDir) -> None:
     """Record that Slurm started the script again, which the caller's own options can bring about."""
     if os.environ.get("SLURM_RESTART_COUNT", "0") != "0":
-        log = history.History(job)
-        log.add(history.REQUEUED, 0, state="REQUEUED")
-        log.close()
+        history.record(job, history.REQUEUED, state="REQUEUED")
 
 
 def _guard(definition: Definition, record: dict[str, Any], root: str, locks: Locks, umask: int) -> None:

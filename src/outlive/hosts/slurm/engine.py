@@ -160,7 +160,7 @@ def submit(ctx: Any, host: Host, job: JobDir, plan: Any, locks: Locks) -> Genera
         engine_record.write(job, record)
     except OSError:  # a full disk: the next reader finds the job by its name
         return
-    _tell(job, history.SUBMITTED, host=host.name, engine=NAME, engine_job_id=engine_id)
+    history.record(job, history.SUBMITTED, host=host.name, engine=NAME, engine_job_id=engine_id)
 
 
 def _sbatch(words: list[str], env: dict[str, str], locks: Locks) -> tuple[int, str, str]:
@@ -196,13 +196,6 @@ def _take_back(job: JobDir, record: dict[str, Any]) -> None:
 def _is_retryable(text: str) -> bool:
     words = ("controller", "timed out", "did not answer", "temporarily", "communication")
     return any(word in text.lower() for word in words)
-
-
-def _tell(job: JobDir, kind: str, **content: Any) -> None:
-    """Add an event. The caller holds the job's locks."""
-    log = history.History(job)
-    log.add(kind, 0, **content)
-    log.close()
 
 
 # --- while it waits and runs ----------------------------------------------------------------------
@@ -296,7 +289,7 @@ def _write(job: JobDir, before: dict[str, Any], after: dict[str, Any]) -> None:
     except OSError:
         return
     try:
-        _tell(job, history.QUEUED, state=word, reason=after["queue"].get("reason"))
+        history.record(job, history.QUEUED, state=word, reason=after["queue"].get("reason"))
     finally:
         locks.close()
 
