@@ -51,7 +51,7 @@ def exec_once(client: Client, command: str | list[str] = TRUE) -> Work:
     return lambda: taken_ms(lambda: _finished(client.structured("exec", command=command)))
 
 
-@row("exec", "MCP `exec` of `sh -c true`, warm, to the complete answer", floor=SHELL, ratio=4, beats_peers=True)
+@row("exec", "MCP `exec` of `sh -c true`, warm, to the complete answer", floor=SHELL, ratio=3.5, beats_peers=True)
 def exec_true(bench: Bench) -> Found:
     with bench.server() as client, contextlib.ExitStack() as stack:
         works = {"ours": exec_once(client), "floor": shell_ms, _BY_BASH: exec_once(client, "true")}
@@ -118,7 +118,7 @@ def background_once(bench: Bench, client: Client) -> Work:
     return work
 
 
-@row("background", "MCP background start", floor=SHELL, ratio=3)
+@row("background", "MCP background start", floor=SHELL, ratio=2.5)
 def background_start(bench: Bench) -> Found:
     with bench.server() as client, contextlib.ExitStack() as stack:
         works = {"ours": background_once(bench, client), "floor": shell_ms}
