@@ -93,3 +93,9 @@ class Tab:
         path = folder / f"{name}.png"
         self.page.screenshot(path=path)
         return path
+
+
+def first_number(lines: list[str]) -> int:
+    """Return the number that is the first of these lines; -1 if there is none, or something else. Read the lines once:
+    the page may draw others at any moment."""
+    return int(lines[0]) if lines and lines[0].isdigit() else -1
