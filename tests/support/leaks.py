@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from pathlib import Path
 
 from support import preloaded, processes
@@ -54,6 +55,9 @@ def found(before: Before, place: Path, *, jobs_may_live: bool = False, settle_s:
             lines += [f"still running: {what}" for what in ended.values()]
     if _new_children(before) or open_files() - before.files:
         gc.collect()  # a Popen or a socket in a cycle is closed by its finalizer; what stays open after it is held
+        until = time.monotonic() + settle_s
+        while open_files() - before.files and time.monotonic() < until:  # a watch of a file is closed by a thread
+            time.sleep(0.005)
     lines += [f"child {pid} {_what(state)}" for pid, state in _new_children(before).items()]
     lines += [f"fd {fd} left open: {target}" for fd, target in sorted(open_files() - before.files)]
     return lines

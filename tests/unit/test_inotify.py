@@ -16,6 +16,7 @@ import pytest
 
 from outlive.system import inotify
 from support.seen import See, Seen, inode, made, seen_by_tests, watched
+from support.wait import until
 
 try:
     inotify.Watch("/").close()
@@ -442,4 +443,21 @@ def test_closing_is_enough_and_may_be_done_twice(work: Path) -> None:
     assert not os.get_inheritable(watch.fileno())
     watch.close()
     watch.close()
-    assert os.listdir("/proc/self/fd") == before
+    until(lambda: os.listdir("/proc/self/fd") == before, what="the thread that closes it")
+
+
+def test_a_watch_that_the_kernel_closes_slowly_holds_no_caller_up(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = inotify.Watch(str(work / "file"))
+    ours, real, returned, closed = watch.fileno(), os.close, threading.Event(), threading.Event()
+
+    def slow(fd: int) -> None:
+        if fd == ours:
+            assert returned.wait(60)
+        real(fd)
+        if fd == ours:
+            closed.set()
+
+    monkeypatch.setattr(os, "close", slow)
+    watch.close()
+    returned.set()
+    assert closed.wait(60)

@@ -14,6 +14,7 @@ import errno
 import os
 import stat
 import struct
+import threading
 
 # inotify_init1(2), inotify_add_watch(2), <sys/inotify.h>
 _MODIFY = 0x2
@@ -115,10 +116,17 @@ class Watch:
         return ours
 
     def close(self) -> None:
-        """Close the fd. May be called twice."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        """Close the fd, in a thread: close(2) of an inotify fd waits for what the kernel does with other
+        watches at the moment (synchronize_srcu), 20 ms in which a server answers no call. May be
+        called twice.
+        """
+        fd, self._fd = self._fd, -1
+        if fd < 0:
+            return
+        try:
+            threading.Thread(target=os.close, args=(fd,), daemon=True).start()
+        except RuntimeError:  # the user has too many processes
+            os.close(fd)
 
     def _events(self) -> list[tuple[int, int, bytes]]:
         """Return (watch descriptor, mask, name) of each event; the name is empty for what is
