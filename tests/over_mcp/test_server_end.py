@@ -23,6 +23,23 @@ def test_a_signal_ends_a_server_over_http_and_deletes_its_socket(number: int, cl
     assert not path.exists()
 
 
+IN_THE_LOOP = """import asyncio, os
+from outlive.mcp.http import serve
+real = serve._until_stopped
+async def late(*args):
+    asyncio.get_running_loop().call_soon(os.kill, os.getpid(), 15)
+    await asyncio.sleep(0.05)
+    await real(*args)
+serve._until_stopped = late"""
+
+
+def test_a_signal_that_comes_before_uvicorn_waits_for_it_ends_a_server_over_http(cli: Cli, place: Path) -> None:
+    path = place / "socket"
+    with Served(cli, place / "serve.log", "--socket", str(path), patch=IN_THE_LOOP) as served:
+        assert served.process.wait(60) == -signal.SIGTERM
+    assert not path.exists()
+
+
 def test_sigterm_before_a_server_over_http_listens_deletes_its_socket_too(cli: Cli, place: Path) -> None:
     path = place / "socket"
     early = "from outlive.mcp.http import greeting; import os; greeting.greet = lambda *_: os.kill(os.getpid(), 15)"

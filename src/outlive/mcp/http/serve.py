@@ -179,6 +179,8 @@ def _run(
         application = asked["beside"](application, calls, store, tokens, hosts, bool(asked["certfile"]))
     serving = _serving(asked, application)
     calls.is_stopping = lambda: serving.should_exit
+    # An exception would be lost in the loop, whose callbacks raise none of ours
+    signal.signal(signal.SIGTERM, serving.handle_exit)
     # Last of all: a token made before a fault was found would never be shown
     url = greeting.url(asked, listener)
     greeting.greet(url, greeting.client_url(asked, url), store, tokens, greeting.first_token(tokens))
