@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from support import on_slurm, on_ssh, processes, slurm, sshd
+from support import processes, sshd
 from support.cli import Cli
 from support.on_slurm import Slurm
 from support.on_ssh import SOON_S
@@ -18,21 +16,6 @@ from support.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_start]
 BASH = ("--", "bash", "--norc", "-i")
-
-
-@pytest.fixture
-def box(place: Path) -> Iterator[sshd.Machine]:
-    yield from on_ssh.used(place)
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[slurm.Cluster]:
-    yield from on_slurm.started()
-
-
-@pytest.fixture
-def on(cluster: slurm.Cluster, cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
-    yield from on_slurm.used(cluster, cli, place, monkeypatch)
 
 
 def start(cli: Cli, host: str, *words: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support import on_slurm, on_ssh, slurm, sshd
+from support import sshd
 from support.cli import Cli
 from support.on_slurm import Slurm
 from support.on_ssh import SOON_S
@@ -21,21 +21,6 @@ from support.wait import until
 pytestmark = [pytest.mark.slow, pytest.mark.real_start]
 TALKS = ("--pty", "--", "bash", "--norc", "-i")
 PRINTS = "echo one; while [ ! -e {go} ]; do sleep 0.05; done; echo two; exit 5"
-
-
-@pytest.fixture
-def box(place: Path) -> Iterator[sshd.Machine]:
-    yield from on_ssh.used(place)
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[slurm.Cluster]:
-    yield from on_slurm.started()
-
-
-@pytest.fixture
-def on(cluster: slurm.Cluster, cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
-    yield from on_slurm.used(cluster, cli, place, monkeypatch)
 
 
 class Page:

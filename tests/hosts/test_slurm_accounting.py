@@ -8,29 +8,17 @@ from typing import Any
 import pytest
 
 from outlive.store import atomic_file
+from support import fake_slurm
 from support.cli import Cli
+from support.fake_slurm import TAKES, put
 
-# It takes every job, and runs none
-TAKES = "#!/bin/sh\necho 7\n"
 FORGETS = "#!/bin/sh\nexit 0\n"
 SACCT = "#!/bin/sh\nprintf '%s\\n' \"$@\" > {place}/asked\n{then}\n"
 
 
 @pytest.fixture
 def programs(place: Path) -> Path:
-    found = place / "programs"
-    found.mkdir()
-    config = place / "home/.config/outlive/config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text(f'[hosts.cluster]\nkind = "slurm"\nprograms = "{found}"\n', encoding="utf-8")
-    for name, script in (("sbatch", TAKES), ("squeue", FORGETS), ("scancel", FORGETS)):
-        put(found, name, script)
-    return found
-
-
-def put(programs: Path, name: str, script: str) -> None:
-    (programs / name).write_text(script, encoding="utf-8")
-    (programs / name).chmod(0o755)
+    return fake_slurm.programs(place, {"sbatch": TAKES, "squeue": FORGETS, "scancel": FORGETS})
 
 
 def forgotten(cli: Cli, **engine: Any) -> dict[str, Any]:

@@ -13,7 +13,6 @@ import pytest
 
 from outlive.sandbox import bubblewrap
 from support import on_slurm, slurm
-from support.cli import Cli
 from support.on_slurm import SOON_S, Slurm
 from support.wait import until
 
@@ -24,11 +23,6 @@ TOO_MUCH = "x = bytearray(400 << 20)\nimport time\ntime.sleep(300)"
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[slurm.Cluster]:
     yield from on_slurm.started(control_groups=True)
-
-
-@pytest.fixture
-def on(cluster: slurm.Cluster, cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
-    yield from on_slurm.used(cluster, cli, place, monkeypatch)
 
 
 # --- memory -------------------------------------------------------------------------------------------------------

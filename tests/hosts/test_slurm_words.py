@@ -13,9 +13,10 @@ import pytest
 
 from outlive import __version__
 from outlive.system import machine
+from support import fake_slurm
 from support.cli import Cli
+from support.fake_slurm import TAKES, put
 
-TAKES = "#!/bin/sh\necho 7\n"
 NOTHING = "#!/bin/sh\nexit 0\n"
 # squeue with one job, whose name is that of the newest sbatch
 NAMED = "#!/bin/sh\nfor word; do case $word in --job-name=*) echo ${{word#*=}} > {place}/name;; esac; done\necho 7\n"
@@ -27,19 +28,8 @@ SEES = "#!/bin/sh\ncat <<'END'\n{seen}\nEND\n"
 
 @pytest.fixture
 def programs(place: Path) -> Path:
-    found = place / "programs"
-    found.mkdir()
-    config = place / "home/.config/outlive/config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text(f'[hosts.cluster]\nkind = "slurm"\nprograms = "{found}"\n', encoding="utf-8")
-    for name, script in (("sbatch", TAKES), ("squeue", NOTHING), ("scancel", NOTHING), ("sinfo", SINFO), ("srun", NOTHING), ("scontrol", TRACKS)):  # fmt: skip
-        put(found, name, script)
-    return found
-
-
-def put(programs: Path, name: str, script: str) -> None:
-    (programs / name).write_text(script, encoding="utf-8")
-    (programs / name).chmod(0o755)
+    silent = dict.fromkeys(("squeue", "scancel", "srun"), NOTHING)
+    return fake_slurm.programs(place, {"sbatch": TAKES, "sinfo": SINFO, "scontrol": TRACKS, **silent})
 
 
 def test_a_job_that_waits_says_when_slurm_means_to_start_it(cli: Cli, programs: Path) -> None:
