@@ -14,17 +14,26 @@ BOUND_S = 60  # a bound for what comes in a second, on a machine that does thirt
 
 
 class _Look(Generic[T]):
-    """`now()`: what the condition is; AssertionError naming `what` if it is not so and the time was over before this look."""
+    """`now()`: what the condition is; AssertionError naming `what` if it is not so and the time was over before this look.
+
+    A condition may read files that are made while it waits. One that is not there yet is a condition that is not so yet;
+    after the time the FileNotFoundError is raised as it is.
+    """
 
     def __init__(self, condition: Callable[[], T], timeout: float, what: str) -> None:
         self._condition, self._timeout, self._what = condition, timeout, what
         self._deadline = time.monotonic() + timeout
         self._took = 0.0
 
-    def now(self) -> T:
+    def now(self) -> T | None:
         begun = time.monotonic()
         overdue = begun > self._deadline  # before the look: a last look always follows the deadline
-        found = self._condition()
+        try:
+            found = self._condition()
+        except FileNotFoundError:
+            if overdue:
+                raise
+            found = None
         self._took = time.monotonic() - begun
         if overdue and not found:
             raise AssertionError(f"{self._what}: not so within {self._timeout} s (last look: {found!r})")
