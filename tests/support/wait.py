@@ -10,14 +10,15 @@ import anyio
 
 T = TypeVar("T")
 POLL_S = 0.01
+_NOT_THERE = (FileNotFoundError, ProcessLookupError, LookupError)
 BOUND_S = 60  # a bound for what comes in a second, on a machine that does thirty things at once
 
 
 class _Look(Generic[T]):
     """`now()`: what the condition is; AssertionError naming `what` if it is not so and the time was over before this look.
 
-    A condition may read files that are made while it waits. One that is not there yet is a condition that is not so yet;
-    after the time the FileNotFoundError is raised as it is.
+    A condition may read what comes while it waits: a file, a process, an item, a member. One that is not there yet is a
+    condition that is not so yet; after the time its exception is raised as it is.
     """
 
     def __init__(self, condition: Callable[[], T], timeout: float, what: str) -> None:
@@ -30,7 +31,7 @@ class _Look(Generic[T]):
         overdue = begun > self._deadline  # before the look: a last look always follows the deadline
         try:
             found = self._condition()
-        except FileNotFoundError:
+        except _NOT_THERE:
             if overdue:
                 raise
             found = None

@@ -172,6 +172,14 @@ def test_waiting_ends_with_what_the_condition_gave() -> None:
     assert until(lambda: next(looks)) == 7
 
 
+def test_what_a_condition_reads_may_come_while_it_waits(tmp_path: Path) -> None:
+    lines: list[str] = []
+    looks = iter([lambda: lines[-1], lambda: (tmp_path / "later").read_text(), lambda: {}["later"], lambda: "here"])
+    assert until(lambda: next(looks)()) == "here"
+    with pytest.raises(FileNotFoundError):
+        until((tmp_path / "never").read_text, timeout=0)
+
+
 def test_waiting_names_what_did_not_come() -> None:
     with pytest.raises(AssertionError, match="the moon: not so"):
         until(lambda: False, timeout=0, what="the moon")
