@@ -172,10 +172,19 @@ def test_waiting_ends_with_what_the_condition_gave() -> None:
     assert until(lambda: next(looks)) == 7
 
 
-def test_what_a_condition_reads_may_come_while_it_waits(tmp_path: Path) -> None:
-    lines: list[str] = []
-    looks = iter([lambda: lines[-1], lambda: (tmp_path / "later").read_text(), lambda: {}["later"], lambda: "here"])
-    assert until(lambda: next(looks)()) == "here"
+@pytest.mark.parametrize("missing", [FileNotFoundError, ProcessLookupError, IndexError, KeyError])
+def test_what_a_condition_reads_may_come_while_it_waits(missing: type[Exception]) -> None:
+    looks = iter([missing, None])
+
+    def look() -> str:
+        if error := next(looks):
+            raise error
+        return "here"
+
+    assert until(look) == "here"
+
+
+def test_what_never_comes_is_named_by_the_last_look(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         until((tmp_path / "never").read_text, timeout=0)
 
