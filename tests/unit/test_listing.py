@@ -89,6 +89,10 @@ def test_every_argument_says_what_it_is(tools: dict[str, dict[str, Any]]) -> Non
     assert silent == []
 
 
+def test_the_cursors_that_answers_name_are_listed(tools: dict[str, dict[str, Any]]) -> None:
+    assert {"since_seq", "since_event", "offset"} <= tools["process"]["inputSchema"]["properties"].keys()
+
+
 def test_every_argument_has_a_type_without_which_codex_drops_its_description(tools: dict[str, dict[str, Any]]) -> None:
     for tool in tools.values():
         for name, schema in tool["inputSchema"]["properties"].items():

@@ -122,7 +122,7 @@ VERB = Verb(
         Arg("since_seq", INT, "Only events from this position of the output on.", minimum=0, aliases=("sinceSeq",),
             metavar="SEQ", mcp_help=SINCE_SEQ.mcp_help),
         Arg("since_event", INT, "Only events after this one (a next_event of an earlier answer).", minimum=0,
-            hidden="mcp", metavar="N"),
+            metavar="N", mcp_help=""),
         Arg("limit", INT, "At most this many; 0: all.", default=limits.EVENTS,
             mcp_default=limits.MCP_EVENTS, minimum=0, metavar="N",
             mcp_help="at most this many"),

@@ -111,7 +111,7 @@ VERB = Verb(
             ENV,
             "Variables to set or change; masked ones must be given again.",
             metavar="NAME=VALUE",
-            mcp_help="to set or change",
+            mcp_help="set or change",
         ),
         shared_args.HOST,
         *shared_args.WAITING,

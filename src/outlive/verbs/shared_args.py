@@ -98,7 +98,7 @@ SHOWN = (
         metavar="N"),
     Arg("max_bytes", INT, f"Most bytes of output shown (default: output {limits.SHOWN_BYTES}, snapshot "
         f"{limits.TAIL_BYTES} a stream).", minimum=1, maximum=limits.MAX_SHOWN_BYTES, metavar="N",
-        mcp_help="most bytes of output shown"),
+        mcp_help="of output shown"),
     Arg("raw", BOOL, "Output as it came, with escape sequences.", default=False, mcp_help="keep escape sequences"),
 )  # fmt: skip
 

@@ -254,7 +254,7 @@ def _job(help: str) -> Arg:
         cli="JOB",
         mcp="job_id",
         aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job"),
-        mcp_help="its id, 6 characters of its beginning or end, or its title",
+        mcp_help="its id, 6 characters of its start or end, or its title",
     )
 
 
@@ -270,7 +270,7 @@ MAX_BYTES = Arg(
     minimum=1,
     maximum=limits.MAX_SHOWN_BYTES,
     metavar="N",
-    mcp_help="most bytes of output shown",
+    mcp_help="of output shown",
 )
 BUDGET = Arg(
     "max_bytes",

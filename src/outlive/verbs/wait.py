@@ -184,7 +184,7 @@ VERB = Verb(
     wait,
     args=(
         Arg("job", STRS, "The job or jobs; without one, whichever of yours ends first (CLI: of this directory).", default=(), cli="JOB", mcp="job_id",
-            aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="one, several, or none: whichever of yours ends first"),
+            aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="one, several, or none: the first of yours to end"),
         Arg("until", ITEMS, "What to wait for, any of: exit, output, input (a prompt), {regex, stream}, {fail_regex} "
             "(ends it early), {port, host}, {http: URL, status}, {file}, {idle_ms}. CLI: Write regex=PATTERN, port=8080 and so on.",
             default=("exit",), mcp_default=("exit", "input"), metavar="CONDITION",

@@ -68,7 +68,7 @@ VERB = Verb(
             mcp_help="text; a line needs its newline",
             typed=True,
         ),
-        Arg("eof", BOOL, "End the input after the data.", default=False, mcp_help="end the input after the data"),
+        Arg("eof", BOOL, "End the input after the data.", default=False, mcp_help="then end the input"),
         *WRITING,
     ),
     right=CONTROL,
