@@ -108,7 +108,10 @@ def test_an_approval_that_comes_too_late_is_seen_by_the_next_look(cli: Cli, conf
 
 def test_kill_withdraws_and_remove_deletes(cli: Cli, config: Path, work: Path) -> None:
     job = pending(cli)
-    assert cli.ok("kill", job)["reason"] == "kill"
+    killed = cli.ok("kill", job, "--detail", "brief")
+    assert (killed["state"], killed["reason"]) == ("failed", "kill")
+    assert killed["message"] == "it was withdrawn by cli before it was approved; it never ran"
+    assert "signal" not in killed
     found = cli.ok("status", job)
     assert (found["state"], found["approval"]["state"]) == ("failed", "withdrawn")
     cli.error("approve", job, code="invalid_state")

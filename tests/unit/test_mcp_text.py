@@ -112,6 +112,10 @@ def test_a_running_command_says_how_to_go_on() -> None:
         ),
         ({"state": "exited", "reason": "kill", "exit_code": 0}, "Command exited with code 0 after a kill request"),
         (
+            {"state": "failed", "reason": "kill", "ended_by": "cli", "message": "it was withdrawn; it never ran"},
+            "Command was not run: it was withdrawn; it never ran.",
+        ),
+        (
             {"state": "killed", "reason": "timeout", "signal": "SIGKILL", "timeout_ms": 2500},
             "Command timed out after 2.5 s",
         ),

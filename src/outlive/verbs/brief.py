@@ -54,7 +54,8 @@ def of(found: dict[str, Any]) -> dict[str, Any]:
         answer["jobs"] = [of_entry(entry, LIST_ENTRY) for entry in found["jobs"]]
     if found["type"] == "wait" and "jobs" in found:
         answer["jobs"] = [of_entry(entry, WAITED_ENTRY) for entry in found["jobs"]]
-    if found.get("already_ended"):  # the signal that was asked for, and not sent
+    never_ran = found["type"] == "kill" and (found.get("state"), found.get("reason")) == ("failed", "kill")
+    if found.get("already_ended") or never_ran:  # the signal that was asked for, and not sent
         answer.pop("signal", None)
     if found["type"] == "tail":
         from outlive.render.plain_text import readable

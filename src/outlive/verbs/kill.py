@@ -111,6 +111,8 @@ def _answer(found: Inspection, job: JobDir, number: int, before: _Tree) -> dict[
             name: outcome[name] for name in ("exit_code", "reason", "finished_at", "ended_by") if name in outcome
         }
         answer["ended_signal"] = outcome["signal"]
+        if found.state.message:
+            answer["message"] = found.state.message
     elif found.elsewhere:
         answer["hint"] = (
             f"It runs on {answer.get('host') or answer.get('machine')}, where it was told; wait tells when it has ended."
@@ -152,5 +154,5 @@ VERB = Verb(
             metavar="DURATION", mcp_help="wait for the end"),
     ),
     right=CONTROL,
-    result="job_id state timeout_ms signal already_ended? output? survivors survivors_count? ended ended_count? exit_code? reason? finished_at? ended_by? ended_signal? host? queue? engine? reachable? unreachable_since? machine? hint? requested_ms? effective_ms?",
+    result="job_id state timeout_ms signal already_ended? output? survivors survivors_count? ended ended_count? exit_code? reason? message? finished_at? ended_by? ended_signal? host? queue? engine? reachable? unreachable_since? machine? hint? requested_ms? effective_ms?",
 )  # fmt: skip

@@ -90,6 +90,8 @@ def ending(found: Found) -> str:
     if found.get("exit_code") is not None and reason in (None, "exit", "kill", "signal"):
         asked = " after a kill request" if reason == "kill" else ""
         return f"Command exited with code {found['exit_code']}{asked}" + (f"; {message}" if message else "")
+    if reason == "kill" and found.get("state") == "failed":  # before it started
+        return f"Command was not run: {message or 'its start was cancelled'}."
     if reason in sentences:
         return sentences[reason].replace("..", ".")
     if signal:
@@ -99,7 +101,7 @@ def ending(found: Found) -> str:
 
 def short_state(job: Found) -> str:
     state = str(job.get("state"))
-    if job.get("reason") in ("timeout", "idle_timeout", "launch", "lost", "reboot", "oom", "limit", "denied"):
+    if job.get("reason") in ("timeout", "idle_timeout", "oom", "limit") or (state == "failed" and job.get("reason")):
         return f"{state} ({job['reason']})"
     if state == "exited":
         return f"exited {job.get('exit_code')}"
