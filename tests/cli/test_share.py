@@ -169,6 +169,32 @@ def test_the_record_of_deletions_is_bounded(cli: Cli, root: Path, monkeypatch: p
     store.close()
 
 
+def test_two_that_find_the_record_full_at_once_lose_nothing_of_it(
+    cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from outlive.store.cleanup import deletions
+
+    store = Store.existing(str(_made_root(cli, root)))
+    early, first, second = (f"01M7BCC1KF2YRR88NVYMK8M{number:03d}" for number in range(3))
+    with deletions.Deletions(store, "gc") as told:
+        told.note(early, None, "older_than", 1)
+    monkeypatch.setattr(deletions, "_MOST_BYTES", 1)
+    opened, others = deletions.Deletions._opened, [first]
+
+    def opened_before_another(told: deletions.Deletions) -> int:
+        fd = opened(told)
+        while others:
+            with deletions.Deletions(store, "automatic") as other:
+                other.note(others.pop(), None, "max_percent", 1)
+        return fd
+
+    monkeypatch.setattr(deletions.Deletions, "_opened", opened_before_another)
+    with deletions.Deletions(store, "gc") as told:
+        told.note(second, None, "older_than", 1)
+    assert [entry["job_id"] for entry in deletions.entries(store)] == [second, first, early]
+    store.close()
+
+
 def test_automatic_gc_is_in_the_audit_record(cli: Cli, root: Path, tmp_path: Path) -> None:
     job = _ended(cli, root, 3 * DAY_S)
     env = {"OUTLIVE_GC_MAX_PERCENT": "0.0000001", "OUTLIVE_AUDIT_TO": "file", "XDG_STATE_HOME": str(tmp_path)}

@@ -12,6 +12,7 @@ from outlive import fastjson
 from outlive.core.ids import is_id_part
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
+from outlive.system import locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 DELETED, OLDER = ".deleted", ".deleted.1"
 _MOST_BYTES = 512 * 1024  # of one file: 4,000 jobs
+_BYTE = 0  # of a full file: locked by the process that renames it
 
 
 class Deletions:
@@ -57,11 +59,23 @@ class Deletions:
         if self._fd < 0:
             self._fd = self._opened()
             if os.fstat(self._fd).st_size > _MOST_BYTES:
-                os.replace(DELETED, OLDER, src_dir_fd=self._store.fd, dst_dir_fd=self._store.fd)
+                self._rotate()
                 os.close(self._fd)
                 self._fd = -1
                 self._fd = self._opened()
         os.write(self._fd, line)
+
+    def _rotate(self) -> None:
+        """Rename the full file, unless another process does so: the new file of that process would
+        replace the full one."""
+        if not locks.take(self._fd, _BYTE):
+            return
+        try:
+            named = os.stat(DELETED, dir_fd=self._store.fd, follow_symlinks=False)
+        except FileNotFoundError:  # renamed just now
+            return
+        if os.path.samestat(named, os.fstat(self._fd)):
+            os.replace(DELETED, OLDER, src_dir_fd=self._store.fd, dst_dir_fd=self._store.fd)
 
     def _opened(self) -> int:
         return atomic_file.open_regular(self._store.fd, DELETED, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
