@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import pwd
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from outlive import config
+from outlive.client_config import discover, registry
 from outlive.config import KEYS, Config
 from outlive.errors import OutliveError
+from outlive.store import root
 
 
 def load(text: str | None = None, *, explicit: str | None = None, **env: str) -> Config:
@@ -69,6 +72,23 @@ def test_the_usual_place_follows_the_home_where_xdg_says_nothing() -> None:
     assert config.default_path({}) == expected
     assert config.default_path({"XDG_CONFIG_HOME": "not/absolute"}) == expected
     assert config.default_path({"XDG_CONFIG_HOME": "/x"}) == "/x/outlive/config.toml"
+
+
+@pytest.mark.parametrize("empty", ["", "relative/home"])
+def test_a_home_that_is_no_absolute_path_is_that_of_the_password_database(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty one made `/.local` and `/.config` of a container's root the user's own."""
+    theirs = pwd.getpwuid(os.getuid()).pw_dir
+    monkeypatch.setenv("HOME", empty)
+    env = {"HOME": empty, "XDG_DATA_HOME": "relative"}
+    assert config.default_path(env) == f"{theirs}/.config/outlive/config.toml"
+    assert config.state_directory(env) == f"{theirs}/.local/state/outlive"
+    assert root.default_path(env) == f"{theirs}/.local/share/outlive/jobs"
+    machine = discover.this_machine({**env, "XDG_CONFIG_HOME": "relative"}, None)
+    assert registry.file_of(registry.CLIENTS["goose"], registry.USER, machine) == f"{theirs}/.config/goose/config.yaml"
+    monkeypatch.setattr(os, "getuid", lambda: 2**31)
+    assert config.home(env) == "/nonexistent"
 
 
 @pytest.mark.parametrize(

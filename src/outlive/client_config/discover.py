@@ -9,6 +9,7 @@ import sys
 from outlive.client_config import registry
 from outlive.client_config.edit import parsed
 from outlive.client_config.safe_file import ConfigFile
+from outlive.config import home
 from outlive.errors import OutliveError, invalid
 
 TYPE_CHECKING = False
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def this_machine(env: Mapping[str, str], cwd: str | None) -> Machine:
     system = os.uname().sysname if hasattr(os, "uname") else "Windows"
-    return registry.Machine(system, env.get("HOME") or os.path.expanduser("~"), env, cwd)
+    return registry.Machine(system, home(env), env, cwd)
 
 
 def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | None) -> ConfigFile:

@@ -125,6 +125,8 @@ class Machine:
     def place(self, variable: str, *usual: str) -> tuple[str, ...]:
         """Return the directory that a variable names, or its usual place below the home."""
         given = self.env.get(variable)
+        if given and variable.startswith("XDG_") and not given.startswith("/"):  # as config.base_directory
+            given = None
         return (given,) if given else (self.home, *usual)
 
     def applications(self) -> str:
@@ -133,7 +135,7 @@ class Machine:
             return self.join(self.home, "Library", "Application Support")
         if self.system == "Windows":
             return self.env.get("APPDATA") or self.join(self.home, "AppData", "Roaming")
-        return self.env.get("XDG_CONFIG_HOME") or self.join(self.home, ".config")
+        return self.join(*self.place("XDG_CONFIG_HOME", ".config"))
 
 
 def file_of(client: Client, level: str, machine: Machine) -> str | None:

@@ -163,20 +163,35 @@ class Config:
         return {"to": to, "directory": state_directory(env), **bounds}
 
 
+def home(env: Mapping[str, str]) -> str:
+    """Return `HOME`; where it is empty or relative, the home in the password database; for a user
+    without an entry `/nonexistent`."""
+    for given in (env, os.environ):
+        if os.path.isabs(given.get("HOME", "")):
+            return given["HOME"]
+    import pwd  # late: hardly any caller has no HOME
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return "/nonexistent"
+
+
+def base_directory(env: Mapping[str, str], variable: str, *usual: str) -> str:
+    """Return the directory that `variable` names, else its usual place below the home. A relative
+    path is ignored, as the XDG Base Directory Specification wants it."""
+    base = env.get(variable, "")
+    return base if os.path.isabs(base) else os.path.join(home(env), *usual)
+
+
 def state_directory(env: Mapping[str, str]) -> str:
     """Return `$XDG_STATE_HOME/outlive`, else `~/.local/state/outlive`: no job root is in it."""
-    base = env.get("XDG_STATE_HOME")
-    if not base or not os.path.isabs(base):
-        base = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
-    return os.path.join(base, "outlive")
+    return os.path.join(base_directory(env, "XDG_STATE_HOME", ".local", "state"), "outlive")
 
 
 def default_path(env: Mapping[str, str]) -> str:
     """Return `$XDG_CONFIG_HOME/outlive/config.toml`, else `~/.config/outlive/config.toml`."""
-    base = env.get("XDG_CONFIG_HOME")
-    if base and os.path.isabs(base):
-        return os.path.join(base, "outlive", "config.toml")
-    return os.path.join(os.path.expanduser("~"), ".config", "outlive", "config.toml")
+    return os.path.join(base_directory(env, "XDG_CONFIG_HOME", ".config"), "outlive", "config.toml")
 
 
 def load(env: Mapping[str, str], explicit: str | None = None) -> Config:

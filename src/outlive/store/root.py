@@ -28,12 +28,9 @@ def default_path(env: Mapping[str, str]) -> str:
     `~/.local/share/outlive/jobs`."""
     if env.get("OUTLIVE_ROOT"):
         return os.path.abspath(env["OUTLIVE_ROOT"])
-    base = env.get("XDG_DATA_HOME")
-    # A relative path has to be ignored (XDG Base Directory Specification)
-    if base and os.path.isabs(base):
-        return os.path.join(base, "outlive", "jobs")
-    home = env.get("HOME") or os.path.expanduser("~")
-    return os.path.join(home, ".local", "share", "outlive", "jobs")
+    from outlive.config import base_directory  # late: a supervisor is told its root
+
+    return os.path.join(base_directory(env, "XDG_DATA_HOME", ".local", "share"), "outlive", "jobs")
 
 
 class Store:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive.cli.completion import man, scripts
+from outlive.config import base_directory
 from outlive.errors import from_os, invalid
 
 TYPE_CHECKING = False
@@ -24,9 +25,8 @@ def install(shell: str | None, env: Mapping[str, str]) -> str:
     shell = shell or os.path.basename(env.get("SHELL", ""))
     if shell not in scripts.SHELLS:
         raise invalid("shell", f"name the shell: {', '.join(scripts.SHELLS)}", usage=True)
-    home = env.get("HOME") or os.path.expanduser("~")
-    data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
-    config = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    data = base_directory(env, "XDG_DATA_HOME", ".local", "share")
+    config = base_directory(env, "XDG_CONFIG_HOME", ".config")
     path, then = {
         "bash": (os.path.join(data, "bash-completion", "completions", "outlive"), _BASH),
         "zsh": (os.path.join(data, "zsh", "site-functions", "_outlive"), _ZSH),
