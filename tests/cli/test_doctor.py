@@ -301,6 +301,22 @@ def test_an_entry_that_does_not_answer_is_told_with_what_it_said(cli: Cli, place
     assert "Claude Code (user): it does not answer: no module named mcp" in found["found"]
 
 
+def test_a_server_that_cannot_read_its_configuration_needs_no_new_entry(cli: Cli, place: Path) -> None:
+    cli.ok("install", "codex")
+    path = place / "home/.config/outlive/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text("[exec]\nbackground_m = 3\n")
+    found = _checks(cli.ok("doctor"))["clients"]
+    assert f"Codex (user): it does not answer: outlive mcp: config_error: {path}, line 2" in found["found"]
+    assert found["advice"] == "Mend the configuration: the server does not start with it."
+    path.rename(place / "away")
+    cli.ok("install", "claude-code", "--command", _server(place / "outlive", "exit 1"))
+    (place / "away").rename(path)
+    advice = _checks(cli.ok("doctor"))["clients"]["advice"]
+    assert advice.startswith("Mend the configuration")
+    assert "`outlive install CLIENT` writes the entry anew" in advice
+
+
 def test_an_entry_gets_the_environment_of_its_client_and_its_values_are_not_told(cli: Cli, place: Path) -> None:
     for client in ("codex", "windsurf", "goose"):
         program = _server(place / client / "outlive", f'env > "{place}/{client}.env"; exit 1')

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from outlive.jobs.doctor.finding import Place
 
+_REFUSED = ": config_error: "  # in what a server says that cannot read its configuration
+
 
 def clients(place: Place) -> Finding:
     """Check which MCP clients are set up to start `outlive mcp`, and whether the server starts and
@@ -24,11 +26,18 @@ def clients(place: Place) -> Finding:
     facts = {"clients": [{**one, "env": sorted(one["env"])} for one in looked if one["present"]]}
     if broken:
         told = "; ".join(f"{one['title']} ({one['scope']}): {one['problem']}" for one in broken)
-        advice = "`outlive install CLIENT` writes the entry anew; a file that cannot be read has to be mended."
-        return warn(told, advice, **facts)
+        return warn(told, _advice([one["problem"] for one in broken]), **facts)
     if not configured:
         return ok("no MCP client is set up to start outlive yet: `outlive install CLIENT` does it", **facts)
     return ok("set up in " + ", ".join(map(_told, configured)), **facts)
+
+
+def _advice(problems: list[str]) -> str:
+    refused = [one for one in problems if _REFUSED in one]  # of these the entry is right
+    mend = ["Mend the configuration: the server does not start with it."] if refused else []
+    if len(refused) < len(problems):
+        mend.append("`outlive install CLIENT` writes the entry anew; a file that cannot be read has to be mended.")
+    return " ".join(mend)
 
 
 def _try(place: Place, entries: list[dict[str, Any]]) -> None:
