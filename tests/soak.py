@@ -104,7 +104,7 @@ class Soak:
         """Whom it met; "" if the job was over before."""
         time.sleep(self.chance.uniform(0, 1.2 * self.life_s))
         who = self.chance.choice((pair.SUPERVISOR, pair.GUARDIAN))
-        supervisor = pair.supervisor(job)
+        supervisor = pair.supervisor_now(job)
         pid = supervisor if who == pair.SUPERVISOR else processes.parent(supervisor)
         if not supervisor or pair.comm(pid) != who:
             return ""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support import processes
+from support import pair, processes
 from support.cli import OUTLIVE, Cli, Jobs
 from support.jobs import background
 from support.wait import until
@@ -279,6 +279,7 @@ def test_setting_a_sink_of_a_finished_job_executes_nothing(cli: Cli, root: Path,
 def test_a_sink_set_right_after_the_end_is_not_told_that_end(cli: Cli, root: Path, work: Path) -> None:
     job = cli.ok("run", "true", env={"OUTLIVE_CRASH_AT": "stop:end_reaped"})["job_id"]
     supervisor = cli.ok("status", job)["supervisor_pid"]
+    until(lambda: pair.is_stopped(supervisor), what="it is stopped")
     sinks = ("--command", "touch told", "--file", "events")
     setting = cli.spawn("notify", "set", job, *sinks)
     try:

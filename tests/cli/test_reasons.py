@@ -32,7 +32,7 @@ def _abandoned(*, boot_id: str | None) -> Callable[[Cli, Path], str]:
 
     def make(cli: Cli, root: Path) -> str:
         job = str(cli.ok("run", "--wait", "true")["job_id"])
-        until(lambda: not pair.supervisor(job), what="the supervisor's end")
+        until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
         path = root / job / "state.json"
         state: dict[str, Any] = atomic_file.load(path.read_bytes())
         state |= dict.fromkeys(("exit_code", "reason", "finished_at", "duration_ms"))

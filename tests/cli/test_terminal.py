@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from outlive.system import pty
-from support import trees
+from support import pair, trees
 from support.cli import OUTLIVE, Cli, environment
+from support.jobs import job_ids
 from support.wait import until
 
 BASH = ("--shell-wrapper", "bash --norc -c")
@@ -75,6 +76,19 @@ def test_a_pty_job_has_a_terminal_of_its_own(cli: Cli) -> None:
 
 
 @pytest.mark.fault("F47")
+def test_the_size_of_a_terminal_is_known_as_soon_as_its_job_runs(cli: Cli, work: Path) -> None:
+    """A person who takes the keyboard of a job that has just begun gives the terminal this size back."""
+    at = {"OUTLIVE_CRASH_AT": "stop:start_recorded", "OUTLIVE_DEBUG_FILE": str(work / "stopped")}
+    with cli.spawn("run", "--pty", "--snapshot-after", "0", "true", env=at) as call:
+        until((work / "stopped").read_text, what="the record that it runs")
+        (job,) = job_ids(cli.root)
+        found = json.loads((cli.root / job / "state.json").read_bytes())
+        until(lambda: pair.is_stopped(found["supervisor"]["pid"]), what="the supervisor is stopped")
+        os.kill(found["supervisor"]["pid"], signal.SIGCONT)
+        assert call.wait(60) == 0
+    assert (found["phase"], found["terminal"]["cols"], found["terminal"]["rows"]) == ("running", 120, 30)
+
+
 def test_the_last_output_before_the_end_is_never_lost(cli: Cli) -> None:
     found = cli.ok("run", "--pty", "--wait", "--max-bytes", "1000000", "seq 1 20000; printf last")
     assert found["output"] == "".join(f"{n}\n" for n in range(1, 20001)) + "last"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +204,9 @@ def test_the_history_of_a_flood_is_capped_and_its_file_has_every_line(cli: Cli, 
     assert [event["seq"] for event in told(work / "hits")] == [number * 7 for number in range(count)]
     records = told(root / job / "notification_events.ndjson")
     assert [(record["seq"], record["delivered"]) for record in records] == [(seq * 7, True) for seq in range(count)]
-    assert len(hits(cli, job, "notification_delivered")) == limits.HITS_A_MINUTE
+    delivered = [datetime.fromisoformat(event["at"]) for event in hits(cli, job, "notification_delivered")]
+    minutes = 1 + (delivered[-1] - delivered[0]) // timedelta(minutes=1)  # more than one on a machine that is very slow
+    assert limits.HITS_A_MINUTE <= len(delivered) <= limits.HITS_A_MINUTE * minutes
 
 
 def test_the_output_match_of_agent_exec_fires_on_every_line(cli: Cli, root: Path, work: Path) -> None:
@@ -365,7 +368,7 @@ def test_a_takeover_neither_misses_nor_repeats_a_hit(cli: Cli, work: Path) -> No
         seen = len(hits(cli, job))
         until(lambda seen=seen: len(hits(cli, job)) > seen, what="another hit")
         pair.end(pair.supervisor(job))
-        until(lambda: pair.supervisor(job), what="the guardian took over")
+        pair.supervisor(job)  # the guardian took over
         break
     until(lambda: len(hits(cli, job)) >= 4, what="hits after the takeover")
     (work / "go").touch()

@@ -271,11 +271,19 @@ def test_bytes_of_a_terminal_between_two_pipes_are_not_lost(cli: Cli, work: Path
     assert started.answer is not None and started.answer["exit_code"] == CODE
     assert crashed(work) == ["output_relayed"]
     job = started.answer["job_id"]
-    until(lambda: not pair.supervisor(job), what="the end of its supervisors")
+    until(lambda: not pair.supervisor_now(job), what="the end of its supervisors")
     log = (root / job / "stdout.log").read_text(encoding="utf-8").splitlines()
     expected = [f"{word} {n}" for n in range(1, LINES + 1) for word in ("out", "err")] + ["last"]
     assert log == expected
     assert runs(work) == 1
+
+
+def test_a_successor_that_has_moved_output_is_in_the_history(cli: Cli, root: Path, work: Path) -> None:
+    job = start_and_lose(cli, work, "output_moved", "guardian:output_moved")
+    history = [json.loads(line)["type"] for line in (root / job / "events.ndjson").read_bytes().splitlines()]
+    assert history[:2] == ["started", "adopted"]
+    (work / "go").touch()
+    cli.ok("wait", job, "--timeout-ms", "50s")
 
 
 def test_data_that_a_job_has_taken_is_not_given_to_it_again(cli: Cli, work: Path) -> None:
@@ -365,7 +373,7 @@ def start_and_lose(cli: Cli, work: Path, *deaths: str) -> str:
 
 def lost_both(root: Path, job: str) -> bool:
     """Return whether it has no supervisor. The `run` that started it may have found it without supervisor, and adopted it at once."""
-    supervisor = pair.supervisor(job)
+    supervisor = pair.supervisor_now(job)
     if supervisor:
         pair.end_both(supervisor)
     return not pair.is_supervised(root, job)
@@ -508,7 +516,7 @@ def test_a_reader_that_dies_over_a_lost_job_leaves_it_to_the_next(cli: Cli, root
     for _ in range(2):
         found = cli.ok("status", job)
         assert (found["state"], found["reason"], found["exit_code"]) == ("failed", "lost", None)
-    until(lambda: not pair.supervisor(job), what="the end of who told it")
+    until(lambda: not pair.supervisor_now(job), what="the end of who told it")
     history = [json.loads(line)["type"] for line in (root / job / "events.ndjson").read_bytes().splitlines()]
     assert history.count("finished") == 1, history
     assert runs(work) == 1
@@ -530,7 +538,7 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
     cli: Cli, root: Path, work: Path, point: str, verb: str
 ) -> None:
     job = cli.ok("run", "--wait", "echo kept")["job_id"]
-    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
     words = ("gc", "--older-than", "0s") if verb == "gc" else ("remove", job)
     assert by_cli(cli, at(point, work), *words).answer is None
     assert crashed(work) == [point]

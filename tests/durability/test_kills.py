@@ -98,7 +98,7 @@ def test_one_supervisor_after_the_other_may_be_killed(cli: Cli, work: Path) -> N
     for _ in range(3):
         pair.end(pair.supervisor(counting.job))
         assert cli.ok("status", counting.job)["state"] == "running"
-        until(lambda: pair.supervisor(counting.job), what="a new supervisor")
+        pair.supervisor(counting.job)  # a new supervisor
         counting.grows()
     _check_known_or_lost(counting.end())
     counting.check_whole()
@@ -110,11 +110,11 @@ def test_an_adopter_s_guardian_learns_the_code_as_the_adopter_does(cli: Cli, wor
         counting = Counting.start(cli, work, name)
         pair.end(pair.guardian(counting.job), pair.supervisor(counting.job))
         assert cli.ok("status", counting.job)["state"] == "running"
-        until(lambda job=counting.job: pair.supervisor(job), what="the adopter")
+        pair.supervisor(counting.job)  # the adopter
         for _ in range(kills):
             guardian = pair.guardian(counting.job)
             pair.end(pair.supervisor(counting.job))
-            until(lambda job=counting.job: pair.supervisor(job), what="its guardian took over")
+            pair.supervisor(counting.job)  # its guardian took over
             assert pair.supervisor(counting.job) == guardian
         counting.grows()
         ended = counting.end()
@@ -159,7 +159,7 @@ def test_a_supervisor_killed_while_it_lingers_loses_nothing_of_what_is_left_behi
     assert [now[name] for name in told] == [before[name] for name in told]
     killed = cli.ok("kill", job)
     assert (killed["survivors"], killed["state"], killed["exit_code"]) == ([], "exited", 3)
-    until(lambda: not pair.supervisor(job), what="the end of lingering")
+    until(lambda: not pair.supervisor_now(job), what="the end of lingering")
     jobs.end()
 
 

@@ -156,7 +156,7 @@ def test_a_successor_keeps_the_group_and_removes_it(cli: Cli, work: Path) -> Non
         job = cli.ok("run", "--snapshot-after", "0", *words)["job_id"]
         pair.end(*[getattr(pair, kind)(job) for kind in kills])
         assert cli.ok("status", job)["resources"]["memory"]["applied"] == "cgroup"
-        until(lambda job=job: pair.supervisor(job), what="a new supervisor")
+        pair.supervisor(job)  # a new supervisor
         (work / "go").touch()
         found = cli.ok("wait", job, "--timeout-ms", "50s")
         assert (found["state"], found["reason"]) == ("killed", "oom")
@@ -241,7 +241,7 @@ def test_the_sum_of_processor_times_ends_a_job_also_after_its_supervisors_were_k
         job = cli.ok("run", *words)["job_id"]
         pair.end(*[getattr(pair, kind)(job) for kind in kills])
         assert applied(cli.ok("status", job)) == {"cpu_time": "rlimit"}
-        until(lambda job=job: pair.supervisor(job), what="a supervisor")
+        pair.supervisor(job)  # a supervisor
         (work / "go").touch()
         found = cli.ok("wait", job, "--timeout-ms", "60s")
         assert "cpu_time is 1 s" in found["message"]

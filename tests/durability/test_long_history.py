@@ -61,9 +61,9 @@ def test_a_follower_misses_nothing_unsaid_while_the_history_is_cut_down_and_supe
             until(
                 lambda least=HITS * kill // KILLS: told(root / job / "stdout.log") > least, BOUND_S, what="more lines"
             )
-            killed = until(lambda: pair.supervisor(job), what="a supervisor")
+            killed = pair.supervisor(job)
             pair.end(killed)
-            until(lambda: pair.supervisor(job) not in (0, killed), BOUND_S, what="its successor")  # noqa: B023 - at once
+            until(lambda: pair.supervisor_now(job) not in (0, killed), BOUND_S, what="its successor")  # noqa: B023 - at once
             (work / f"taken over {kill + 1}").touch()
         assert follower.wait(BOUND_S) == 0
     seen = [json.loads(line) for line in (work / "events").read_bytes().splitlines()]

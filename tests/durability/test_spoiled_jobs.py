@@ -45,7 +45,7 @@ def test_a_notification_that_no_system_call_takes_is_recorded_and_the_other_one_
     until(lambda: event.exists() and json.loads(event.read_bytes())["delivered"], what="the end of the delivery")
     for _ in range(5):
         cli.ok("list", "--all")
-    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
     results = {one["sink_type"]: one for one in json.loads(event.read_bytes())["delivery_results"]}
     assert (results["file"]["success"], results["command"]["success"]) == (True, False)
     assert "no program can be given this" in results["command"]["error"]
@@ -64,7 +64,7 @@ def test_a_file_that_no_system_call_takes_is_a_failed_delivery(cli: Cli, root: P
     (result,) = json.loads(event.read_bytes())["delivery_results"]
     assert not result["success"]
     assert "not a path" in result["error"]
-    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
 
 
 def test_a_job_whose_every_supervisor_dies_is_given_up_with_a_reason(cli: Cli, root: Path, work: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_delivery_whose_supervisor_is_killed_each_time_is_given_up(cli: Cli, r
         return bool(event.exists() and json.loads(event.read_bytes())["delivered"])
 
     until(is_over, what="the end of the delivery")
-    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
     (result,) = json.loads(event.read_bytes())["delivery_results"]
     assert "given up" in result["error"]
     assert 1 <= len(sink.read_bytes().splitlines()) <= 3
@@ -203,7 +203,7 @@ RECORDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Path, name: str) -> None:
     job = cli.ok("run", "true")["job_id"]
-    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
     changes = dict(RECORDS[name])
     file = changes.pop("file")
     _rewrite(root / job / file, **changes)
@@ -216,7 +216,7 @@ def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Pat
 @pytest.mark.parametrize("garbage", [b"\xff" * 96, b"\0" * 8 + b"\x07" + b"\0" * 23])
 def test_an_order_that_makes_no_sense_is_an_error_of_that_job(cli: Cli, root: Path, garbage: bytes) -> None:
     job = cli.ok("run", "echo text")["job_id"]
-    until(lambda: not pair.supervisor(job), what="the supervisor's end")
+    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
     (root / job / "order").write_bytes(garbage)
     for verb in ("poll", "log", "tail"):
         cli.error(verb, job, code="io_error")

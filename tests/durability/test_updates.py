@@ -78,7 +78,7 @@ def _kill_supervisor(job: str, both: bool) -> None:
         return
     guardian = pair.guardian(job)
     pair.end(supervisor)
-    until(lambda: pair.supervisor(job) == guardian, what="the takeover")
+    until(lambda: pair.supervisor_now(job) == guardian, what="the takeover")
 
 
 @pytest.mark.parametrize(

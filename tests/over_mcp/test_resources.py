@@ -62,7 +62,7 @@ def _is_followed(session: McpSession, job: str) -> bool:
 def _connections(job: str) -> int:
     """Return how many clients are connected to the supervisor of a job; 0 also where there is no supervisor. In
     /proc/net/unix (unix(7)) a socket that a server accepted has state 3 and the path of the server."""
-    supervisor = pair.supervisor(job)
+    supervisor = pair.supervisor_now(job)
     if not supervisor:
         return 0
     rows = [row.split() for row in Path("/proc/net/unix").read_text().splitlines()[1:]]
@@ -338,7 +338,7 @@ def test_a_job_whose_both_supervisors_were_killed_gets_a_new_one(mcp_session: Mc
         guardian, supervisor = pair.guardian(job), pair.supervisor(job)
         os.kill(guardian, signal.SIGKILL)
         pair.end(supervisor)
-        until(lambda: pair.supervisor(job) not in (0, guardian, supervisor), what="a supervisor that adopts it")
+        until(lambda: pair.supervisor_now(job) not in (0, guardian, supervisor), what="a supervisor that adopts it")
         (work / "go").touch()
         until(lambda: not _is_followed(mcp_session, job), what="the end of following")
         until(lambda: mcp_session.updates(uri), what="an update")

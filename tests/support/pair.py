@@ -21,7 +21,13 @@ def comm(pid: int) -> str:
 
 
 def supervisor(job: str) -> int:
-    """The supervisor of a job; 0 if there is none."""
+    """The supervisor of a job that runs. It takes its name after its caller has the answer, and a successor some time
+    after the death of the one before."""
+    return until(lambda: supervisor_now(job), what=f"a supervisor of {job}")
+
+
+def supervisor_now(job: str) -> int:
+    """The supervisor of a job; 0 if there is none at this moment."""
     known = _last_seen.get(job, 0)
     if known and _supervises(known, job):
         return known
@@ -41,6 +47,7 @@ def is_supervised(root: Path, job: str) -> bool:
 
 
 def guardian(job: str) -> int:
+    """The guardian of a job that runs, whose supervisor is still the first one or an adopter."""
     found = processes.parent(supervisor(job))
     assert comm(found) == GUARDIAN, f"{found} is {comm(found)!r}"
     return found

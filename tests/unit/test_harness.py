@@ -70,9 +70,9 @@ def test_the_users_own_store_is_out_of_reach(place: Path) -> None:
 
 
 def test_a_process_that_is_gone_is_a_failure_and_no_signal_to_the_runner() -> None:
-    assert pair.supervisor("no such job") == 0
+    assert pair.supervisor_now("no such job") == 0
     with pytest.raises(AssertionError, match="process group"):
-        pair.end(pair.supervisor("no such job"))
+        pair.end(pair.supervisor_now("no such job"))
 
 
 def test_a_process_is_found_by_its_environment(place: Path) -> None:

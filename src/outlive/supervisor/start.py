@@ -21,6 +21,7 @@ from outlive.system import pty as pty_module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    from typing import Any
 
     from outlive.core.records import Identity
     from outlive.supervisor.escrow import Escrow
@@ -242,6 +243,7 @@ def _spawn(
     if limited is not None:
         group = cgroup.with_memory_of(group, limited.group)
         prepare = limited.prepare
+    terminal = _terminal(job_fds)
     state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())
     init = None
     try:
@@ -268,8 +270,19 @@ def _spawn(
         init=init,
         group=group,
         stdin="open" if definition.pty or definition.stdin == "open" else "closed",
+        terminal=terminal,
     )
     return write_down(job, state)
+
+
+def _terminal(job_fds: JobFds) -> dict[str, Any] | None:
+    """Return what is recorded of the terminal of a job. The first reader finds its size: a person who
+    takes the keyboard gives the terminal this size back."""
+    if job_fds.master is None:
+        return None
+    from outlive.supervisor.input.terminal import new_record  # late: most jobs have no terminal
+
+    return new_record(job_fds.master)
 
 
 def _spawn_inside(

@@ -115,7 +115,7 @@ class Supervisor:
             job_fds,
             self._pump,
             pids=self._pids,
-            record=state.terminal,
+            state=state,
             write=self._write_if_running,
             tell=self._recorder.tell,
         )
@@ -150,8 +150,8 @@ class Supervisor:
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if waiter is not None:
             self._control.add(waiter, wants_output=False)
+        self._recorder.begin(self._state)  # first: a reader that sees output of a successor finds it in the history
         self._pump.start(late=self._state.adopted > 0)
-        self._recorder.begin(self._state)
         if not told:
             self._control.state()
         if self._state.finished:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    from outlive.core.records import State
     from outlive.store.job_dir import JobDir
     from outlive.supervisor.control_server import Connection
     from outlive.supervisor.event_loop import EventLoop
@@ -92,7 +93,7 @@ class Input:
         pump: Pump,
         *,
         pids: Callable[[], Iterable[int]],
-        record: dict[str, Any] | None,
+        state: State,
         write: Callable[..., None],
         tell: Callable[..., None],
     ) -> None:
@@ -101,13 +102,15 @@ class Input:
         self._pump = pump
         self._write = write
         self._tell_history = tell
+        self._recorded = state.terminal
         self._terminal: Terminal | None = None
         self._watch: PromptDetector | None = None
         if job_fds.master is not None:
             # Late, as below: most jobs take no input, and 3 ms of a command line's start are saved
             from outlive.supervisor.input.terminal import Terminal
 
-            self._terminal = Terminal(job, loop, job_fds.master, record, self._record)
+            known = state.terminal if state.adopted else None
+            self._terminal = Terminal(job, loop, job_fds.master, known, self._record)
         self._feed = self._make_feed()
         if job_fds.slave is not None or job_fds.stdin is not None:
             self._watch = self._make_watch(pids)
@@ -156,7 +159,7 @@ class Input:
 
     def start(self) -> None:
         """Feed the first data, and begin to look for prompts."""
-        if self._terminal is not None:
+        if self._terminal is not None and self._terminal.record() != self._recorded:
             self._record()
         if self._fds.data is not None and self._feed is not None:
             self._feed.put_file(self._fds.data)

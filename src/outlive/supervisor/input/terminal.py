@@ -61,6 +61,12 @@ class _Cursor:
         return b"\x1b[%s1;1R" % self.prefix
 
 
+def new_record(master: int) -> dict[str, Any]:
+    """Return the record of a terminal that no program has used yet."""
+    cols, rows = pty.size(master)
+    return {"cols": cols, "rows": rows, "sizes": [[0, cols, rows]], "modes": dict.fromkeys(_NAMES, False), "scanned": 0}
+
+
 class Terminal:
     """The terminal of one job. `record` is what state.json keeps of it, for a takeover and for
     readers.
