@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support import on_slurm, slurm
+from support import on_slurm, processes, slurm
 from support.cli import Cli, Jobs
 from support.mcp_client import McpSession
 from support.on_slurm import SOON_S, Slurm
@@ -23,7 +22,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.real_start]
 KILL_AFTER = '#!/bin/sh\n{program} "$@" >/dev/null\nkill -9 $PPID\n'
 KILL_BEFORE = "#!/bin/sh\nkill -9 $PPID\n"
 WHEN = '#!/bin/sh\ndate +%s.%N >> {place}/asked\nexec {program} "$@"\n'
-COUNT = '#!/bin/sh\necho x >> {place}/asked\nexec {program} "$@"\n'
 
 
 @pytest.fixture(scope="module")
@@ -106,9 +104,9 @@ def test_a_job_that_waits_says_why_and_is_cancelled(on: Slurm) -> None:
 def test_requests_reach_a_job_on_a_full_node(on: Slurm) -> None:
     full = on.start("--resource", "cpus=8", "--stdin", "open", "--pty", "read line; echo got $line; exec cat")
     job = full["job_id"]
-    said = on.cli.ok("submit", job, "--text", "hello", "--wait-ms", "5s")
+    said = on.cli.ok("submit", job, "--text", "hello", "--wait-ms", "60s")
     assert "got hello" in said["output"]
-    assert on.cli.ok("send-keys", job, "C-c", "--wait-ms", "5s")["state"] in ("running", "killed", "exited")
+    assert on.cli.ok("send-keys", job, "C-c", "--wait-ms", "60s")["state"] in ("running", "killed", "exited")
     assert on.ended(job)["state"] == "killed"
     other = on.start("trap 'echo bye; exit 7' TERM; while :; do sleep 0.1; done")
     ended = on.cli.ok("kill", other["job_id"])
@@ -128,14 +126,19 @@ def test_both_faces_start_and_see_the_same_job(on: Slurm, mcp_connect: Callable[
     assert session.ok("process", action="kill", job_id=job["job_id"])["state"] == "killed"
 
 
+def check_asked_seldom(on: Slurm) -> None:
+    """At most one look at the queue in five seconds, by all processes together."""
+    asked = [float(line) for line in until((on.place / "asked").read_text, what="a question").split()]
+    assert all(later - earlier >= 5 for earlier, later in pairwise(asked)), asked
+
+
 def test_many_jobs_ask_the_controller_seldom(on: Slurm) -> None:
-    on.wrap("squeue", COUNT)
+    on.wrap("squeue", WHEN)
     started = [on.run("--snapshot-after", "0", "--resource", "options.hold=true", "true")["job_id"] for _ in range(8)]
-    before = (on.place / "asked").read_text().count("x")
     for _ in range(4):
         assert len(on.cli.ok("list", "--state", "created")["jobs"]) == len(started)
     on.cli.ok("wait", *started, "--timeout-ms", "2s")
-    assert (on.place / "asked").read_text().count("x") - before <= 2
+    check_asked_seldom(on)
     for job in started:
         on.cli.ok("remove", job)
 
@@ -161,8 +164,7 @@ def test_two_hundred_jobs_at_once_all_end_with_their_own_codes_and_the_controlle
     assert {one["job_id"]: one["exit_code"] for one in found["jobs"]} == codes
     for number, job in enumerate(codes):
         assert (on.cli.root / job / "stdout.log").read_text() == f"{number}\n"
-    asked = [float(line) for line in (on.place / "asked").read_text().split()]
-    assert all(later - earlier >= 5 for earlier, later in pairwise(asked)), asked
+    check_asked_seldom(on)
 
 
 def test_the_check_of_a_cluster_says_what_a_node_sees(on: Slurm, tmp_path: Path) -> None:
@@ -285,8 +287,7 @@ def test_without_the_controller_nothing_is_half_done_and_what_runs_goes_on(on: S
 def test_slurmd_is_killed_and_nothing_is_lost(on: Slurm) -> None:
     running = on.start("until [ -e go ]; do sleep 0.1; done; echo done; exit 6")
     for node in on.cluster.nodes:
-        for pid in node.pids("slurmd"):
-            os.kill(pid, signal.SIGKILL)
+        processes.kill(*node.pids("slurmd"))
     (on.place / "work/go").touch()
     found = on.ended(running["job_id"])
     assert (found["state"], found["exit_code"]) == ("exited", 6)
@@ -297,8 +298,7 @@ def test_slurmd_is_killed_and_nothing_is_lost(on: Slurm) -> None:
 def test_slurmstepd_is_killed_and_no_exit_code_is_made_up(on: Slurm) -> None:
     running = on.start("until [ -e go ]; do sleep 0.1; done; echo done; exit 6")
     for node in on.cluster.nodes:
-        for pid in node.pids("slurmstepd"):
-            os.kill(pid, signal.SIGKILL)
+        processes.kill(*node.pids("slurmstepd"))
     (on.place / "work/go").touch()
     found = on.ended(running["job_id"])
     assert (found["state"], found["exit_code"]) == ("exited", 6) or (found["exit_code"] is None and found["reason"])
@@ -309,7 +309,7 @@ def test_a_guardian_in_the_allocation_takes_over(on: Slurm) -> None:
     lines = "for i in $(seq 30); do echo line $i; sleep 0.1; done"
     running = on.start(f"{lines}; until [ -e go ]; do sleep 0.1; done; exit 6")
     _, supervisor = on.pair(running["job_id"])
-    os.kill(supervisor, signal.SIGKILL)
+    processes.kill(supervisor)
     (on.place / "work/go").touch()
     found = on.ended(running["job_id"])
     assert (found["state"], found["exit_code"], found["adopted"]) == ("exited", 6, 1)
@@ -320,22 +320,22 @@ def test_a_guardian_in_the_allocation_takes_over(on: Slurm) -> None:
 @pytest.mark.fault("H05")
 def test_guardian_and_supervisor_are_killed_and_no_exit_code_is_made_up(on: Slurm) -> None:
     running = on.start("exec sleep 300")
-    for pid in on.pair(running["job_id"]):
-        os.kill(pid, signal.SIGKILL)
+    processes.kill(*on.pair(running["job_id"]))
     found = on.ended(running["job_id"])
     assert (found["state"], found["reason"], found["exit_code"], found["signal"]) == ("failed", "lost", None, None)
-    for pid in on.cluster.pids_of(running["job_id"]):  # Slurm without control groups (proctrack/linuxproc) loses it
-        os.kill(pid, signal.SIGKILL)
+    # Slurm without control groups (proctrack/linuxproc) loses it
+    processes.kill(*on.cluster.pids_of(running["job_id"]))
     assert on.events(running["job_id"])[-1] == "finished"
 
 
 @pytest.mark.fault("H07")
 def test_a_node_goes_down_and_comes_back_as_another_boot(on: Slurm) -> None:
     running = on.start("echo begun; exec sleep 300")
-    node = next(node for node in on.cluster.nodes if node.pids("sleep"))
+    until(lambda: on.cli.ok("tail", running["job_id"])["stdout_tail"], what="its output")
+    node = on.node_of(running["job_id"])
     node.kill()
     seen = on.cli.ok("status", running["job_id"])
-    assert seen["state"] == "running"  # nothing is known yet
+    assert seen["state"] == "running" or seen["engine"]["state"] == "NODE_FAIL"  # nothing else is known yet
     found = until(
         lambda: (seen := on.cli.ok("status", running["job_id"]))["state"] != "running" and seen,
         what="Slurm says that the node failed", timeout=SOON_S,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import pytest
 
 from support import processes, sshd
@@ -140,8 +137,7 @@ def test_a_connection_to_a_node_that_ends_is_made_again(on: Slurm) -> None:
         one.until("attached to job")
         one.type(b"echo fir''st\r")
         one.until_row("first")
-        for pid in until(connections, what="the connection", timeout=SOON_S):
-            os.kill(pid, signal.SIGKILL)
+        processes.kill(*until(connections, what="the connection", timeout=SOON_S))
         until(lambda: not carriers(), what="its end", timeout=SOON_S)  # keys of before it are told to be lost
         one.type(b"echo sec''ond\r")
         one.until_row("second")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import base64
-import os
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support import sshd
+from support import processes, sshd
 from support.cli import Cli
 from support.on_slurm import Slurm
 from support.on_ssh import SOON_S
@@ -135,10 +133,8 @@ def test_the_page_tells_why_a_job_waits_and_what_only_slurm_saw(on: Slurm, ui: C
     page.until(waiting, lambda entry: entry["state"] == "killed", "that it is cancelled")
     lost = on.start("--", "exec sleep 300")["job_id"]
     page.until(lost, lambda entry: entry["state"] == "running", "it runs")
-    for pid in on.pair(lost):
-        os.kill(pid, signal.SIGKILL)
+    processes.kill(*on.pair(lost))
     entry = page.until(lost, lambda entry: entry["state"] == "failed", "its end")
     assert (entry["reason"], entry.get("exit_code")) == ("lost", None)
-    for pid in on.cluster.pids_of(lost):  # without control groups Slurm may miss one
-        os.kill(pid, signal.SIGKILL)
+    processes.kill(*on.cluster.pids_of(lost))  # without control groups Slurm may miss one
     until(lambda: not on.cluster.pids_of(lost), what="nothing of it is left", timeout=SOON_S)

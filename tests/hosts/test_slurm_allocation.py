@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from outlive.sandbox import bubblewrap
-from support import on_slurm, slurm
+from support import on_slurm, processes, slurm
 from support.on_slurm import SOON_S, Slurm
 from support.wait import until
 
@@ -59,11 +58,11 @@ def test_the_use_of_a_running_job_is_measured_on_its_node(on: Slurm) -> None:
     running = on.start("sleep 300 & exec sleep 300")
     job = running["job_id"]
     assert (running["descendants"], running["usage"]["processes"]) == (None, None)  # not asked: each costs a step
-    used = on.cli.ok("usage", job)["usage"]
-    assert (used["processes"], used["source"]["processes"]) == (2, "sampled")
+    used = until(lambda: found if (found := on.cli.ok("usage", job)["usage"])["processes"] == 2 else None, what="two")
+    assert used["source"]["processes"] == "sampled"
     assert used["memory_bytes"] > 0
     on.cli.ok("kill", job)
-    assert on.cli.ok("usage", job)["usage"]["processes"] == 0
+    until(lambda: on.cli.ok("usage", job)["usage"]["processes"] == 0, what="none")
 
 
 # --- GPUs ---------------------------------------------------------------------------------------------------------
@@ -106,8 +105,7 @@ def test_a_job_that_slurm_takes_and_never_starts_says_so(on: Slurm) -> None:
 def test_nothing_of_a_job_is_left_when_guardian_and_supervisor_are_killed(on: Slurm) -> None:
     running = on.start("setsid sleep 300 & exec sleep 300")
     job = running["job_id"]
-    for pid in on.pair(job):
-        os.kill(pid, signal.SIGKILL)
+    processes.kill(*on.pair(job))
     found = on.ended(job)
     assert (found["state"], found["reason"], found["exit_code"], found["signal"]) == ("failed", "lost", None, None)
     until(lambda: not on.cluster.pids_of(job), what="Slurm has ended its processes", timeout=SOON_S)

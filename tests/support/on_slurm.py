@@ -100,9 +100,17 @@ class Slurm:
 
     def pair(self, job: str) -> tuple[int, int]:
         """Return guardian and supervisor of a job, as pids of this test's namespace."""
-        found: dict[str, int] = {}
-        for node in self.cluster.nodes:
-            for name in (tree.GUARDIAN, tree.SUPERVISOR):
-                for pid in node.pids_with(name, job):
-                    found[name] = pid
-        return found[tree.GUARDIAN], found[tree.SUPERVISOR]
+
+        def look() -> list[int]:
+            nodes = self.cluster.nodes
+            found = {name: [pid for node in nodes for pid in node.pids_with(name, job)] for name in names}
+            return [pids[-1] for pids in found.values() if pids]
+
+        names = (tree.GUARDIAN, tree.SUPERVISOR)
+        guardian, supervisor = until(lambda: found if len(found := look()) == 2 else [], what="both", timeout=SOON_S)
+        return guardian, supervisor
+
+    def node_of(self, job: str) -> slurm.Node:
+        """Return the node that a job runs on."""
+        name = self.state(job)["machine"]["name"]
+        return next(node for node in self.cluster.nodes if node.name == name)

@@ -7,6 +7,7 @@ if an environment entry of it names the place, or a file, a directory or its exe
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -116,6 +117,13 @@ def end_all(place: Path, timeout: float = 20, but: Collection[int] = ()) -> dict
             _kill(pid, place)
         time.sleep(POLL_S)
     return ended
+
+
+def kill(*pids: int) -> None:
+    """SIGKILL. A process that has ended since it was looked for is no mistake of the caller's."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _kill(pid: int, place: Path) -> None:

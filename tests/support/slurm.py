@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from support import debian, processes
+from support import debian, networks, processes
 from support.wait import until
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge", "iproute2")
@@ -147,9 +147,12 @@ def without_groups() -> str | None:
 
 @contextlib.contextmanager
 def only_one() -> Iterator[None]:
-    """Wait until no other worker of the tests has a cluster, and keep it so."""
+    """Wait until no other worker of the tests has a cluster, and keep it so. A wait of minutes: it is none of the time
+    that a test may take (tests/conftest.py)."""
     with Path(__file__).open("rb") as lock:
+        left_s = signal.alarm(0)
         fcntl.flock(lock, fcntl.LOCK_EX)
+        signal.alarm(left_s)
         yield
 
 
@@ -163,8 +166,7 @@ class Daemon:
         self.pid = int(done.stdout)
 
     def kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+        processes.kill(self.pid)
         until(lambda: not processes.is_alive(self.pid), what=f"{self.pid} is dead")
 
 
@@ -174,11 +176,9 @@ class Node:
     def __init__(self, cluster: Cluster, number: int) -> None:
         self.name = NODES[number]
         self._cluster = cluster
-        self._link = f"ol{cluster.number}x{number}"
-        self._net = f"10.{200 + cluster.number % 50}.{cluster.number % 250}"
-        self._low = 4 * (number + 1)
-        self.address = f"{self._net}.{self._low + 2}"
-        self.gateway = f"{self._net}.{self._low + 1}"
+        self._link = f"{cluster.network.link}x{number}"
+        low = 4 * (number + 1)
+        self.gateway, self.address = (f"{cluster.network.addresses}.{low + end}" for end in (1, 2))
         self.group = f"{self._link}.{self.name}"
         self.process: Daemon | None = None
 
@@ -244,7 +244,7 @@ class Node:
             return
         first = self._first()
         if first is not None:
-            os.kill(first, signal.SIGKILL)
+            processes.kill(first)
         self.process.kill()
         self.process = None
         subprocess.run(["ip", "link", "del", self._link], capture_output=True, check=False)
@@ -260,11 +260,11 @@ class Cluster:
         """`control_groups`: Slurm keeps processes, memory and devices of a job by them, as most clusters have it."""
         self.place = place
         self.control_groups = control_groups
-        self.number = os.getpid() % 10_000
         place.mkdir(parents=True, exist_ok=True)
         (place / "state").mkdir()
+        self.network = networks.Network("ol", 200)
         # The controller's, which no node takes with it
-        self.address = f"10.{200 + self.number % 50}.{self.number % 250}.1"
+        self.address = f"{self.network.addresses}.1"
         _run("ip", "addr", "add", f"{self.address}/32", "dev", "lo")
         self.nodes = [Node(self, number) for number in range(len(NODES))]
         self.conf = place / "slurm.conf"
@@ -277,8 +277,8 @@ class Cluster:
             for node in self.nodes
         ]
         text = CONF.format(
-            number=self.number, hostname=os.uname().nodename, address=self.address, place=place,
-            port=20_000 + self.number, slurmd_port=31_000 + self.number, **(WITH if control_groups else WITHOUT),
+            number=self.network.number, hostname=os.uname().nodename, address=self.address, place=place,
+            port=20_000 + self.network.number, slurmd_port=31_000 + self.network.number, **(WITH if control_groups else WITHOUT),
         )  # fmt: skip
         self.conf.write_text(text + "\n".join(lines) + "\n")
         for number in range(GPUS_A_NODE):
@@ -382,6 +382,7 @@ class Cluster:
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline and any(Path(f"/sys/class/net/{node._link}").exists() for node in self.nodes):
             time.sleep(0.05)
+        self.network.close()
 
 
 def _is_removed(folder: str) -> bool:
@@ -405,4 +406,4 @@ def _children(pid: int) -> list[int]:
 
 
 def _run(*words: str) -> None:
-    subprocess.run(words, check=True, capture_output=True, timeout=30)
+    subprocess.run(words, check=True, capture_output=True, timeout=120)

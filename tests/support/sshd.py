@@ -7,12 +7,11 @@ and so does the home of those who log in; nothing reads or writes ~/.ssh.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import uuid
 from pathlib import Path
 
-from support import debian
+from support import debian, networks, processes
 from support.wait import until
 
 PACKAGES = ("openssh-server", "openssh-client", "iproute2")
@@ -89,23 +88,25 @@ class Machine:
         self.home = self.place / "home"
         self.home.mkdir(parents=True)
         self.config = self.place / "ssh_config"
-        number = os.getpid() % 10_000
-        self._link = f"os{number}"
-        net = f"10.{150 + number % 50}.{number % 250}"
-        self.gateway, self.address = f"{net}.1", f"{net}.2"
+        self._network = networks.Network("os", 150)
+        self._link = self._network.link
+        self.gateway, self.address = (f"{self._network.addresses}.{end}" for end in (1, 2))
+        self._process: subprocess.Popen[bytes] | None = None
+        try:
+            self._configure()
+            self.boot()
+        except BaseException:
+            self.close()
+            raise
+
+    def _configure(self) -> None:
         names = {"place": self.place, "home": self.home, "address": self.address, "host": HOST}
         for key in ("host_key", "client_key"):
             _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.place / key))
         (self.place / "sshd_config").write_text(SSHD.format(**names), encoding="utf-8")
         self.config.write_text(SSH.format(**names), encoding="utf-8")
         Path("/run/sshd").mkdir(exist_ok=True)  # sshd wants it empty; no package that was only unpacked makes it
-        self._process: subprocess.Popen[bytes] | None = None
         self.trust()
-        try:
-            self.boot()
-        except BaseException:
-            self.close()
-            raise
 
     @property
     def root(self) -> Path:
@@ -180,13 +181,18 @@ class Machine:
     def reset(self) -> None:
         """Break every connection, as a firewall or a machine between does."""
         for pid in self.pids("sshd"):
-            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith((b"sshd: ", b"sshd-session: ")):
-                os.kill(pid, signal.SIGKILL)
+            if " ".join(processes.command_line(pid)).startswith(("sshd: ", "sshd-session: ")):
+                processes.kill(pid)
 
     def stop_sshd(self) -> None:
         (self.place / "stopped").touch()
-        for pid in self.pids("sshd"):
-            os.kill(pid, signal.SIGKILL)
+        until(self._has_no_sshd, what="the end of sshd")
+
+    def _has_no_sshd(self) -> bool:
+        """Kill every sshd, and return whether there was none: process 1 may just have started one more."""
+        found = self.pids("sshd")
+        processes.kill(*found)
+        return not found
 
     def configure(self, **options: str) -> None:
         """Start sshd again with these options instead of those that it has."""
@@ -207,7 +213,7 @@ class Machine:
             return
         first = self._first()
         if first is not None:
-            os.kill(first, signal.SIGKILL)
+            processes.kill(first)
         self._process.kill()
         self._process.wait()
         self._process = None
@@ -216,7 +222,8 @@ class Machine:
     def close(self) -> None:
         self.power_off()
         until(lambda: not Path(f"/sys/class/net/{self._link}").exists(), what="the link is gone")
+        self._network.close()
 
 
 def _run(*words: str) -> None:
-    subprocess.run(words, check=True, capture_output=True, timeout=30)
+    subprocess.run(words, check=True, capture_output=True, timeout=120)
