@@ -25,7 +25,7 @@ from support.mcp_client import ERAS, McpSession, RawMcp
 from support.mounts import Mounts
 from support.serve import Served
 
-TEST_S = 300  # a test that hangs is ended with a traceback
+TEST_S, SLOW_TEST_S = 300, 900  # a test that hangs is ended with a traceback
 MOST_WORKERS = 8
 # Neither our own variables nor those by which a client is known reach the tests.
 _OUTER = tuple("OUTLIVE_ XDG_ CLAUDE CODEX CURSOR OPENCLAW VSCODE MCP_".split())
@@ -172,7 +172,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 def nothing_left(request: pytest.FixtureRequest, place: Path) -> Iterator[None]:
     """No process, no zombie and no open file of a test survives it."""
     before = leaks.Before(shared="shared_place" in request.fixturenames)
-    with _limit():
+    with _limit(SLOW_TEST_S if request.node.get_closest_marker("slow") else TEST_S):
         yield
     failed = request.node.stash.get(_failed, False)
     may_live = request.node.get_closest_marker("leaves_jobs") is not None
@@ -182,12 +182,12 @@ def nothing_left(request: pytest.FixtureRequest, place: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _limit() -> Iterator[None]:
+def _limit(seconds: int) -> Iterator[None]:
     def over(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"the test ran for {TEST_S} s")
+        raise TimeoutError(f"the test ran for {seconds} s")
 
     before = signal.signal(signal.SIGALRM, over)
-    signal.alarm(TEST_S)
+    signal.alarm(seconds)
     try:
         yield
     finally:

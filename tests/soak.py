@@ -29,6 +29,7 @@ from support.cli import OUTLIVE
 from support.wait import until
 
 LINES = 300
+END_S = 240  # the end of a job may take so long on a busy machine
 KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
 # argv: a file that tells of each run, the code, and a file to wait for at the end (or nothing)
 COMMAND = (
@@ -84,11 +85,11 @@ class Soak:
         with subprocess.Popen(words, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as call:
             job = until(lambda: self._ids() - before, what="the job's directory").pop()
             target = self._kill_both(job) if self.both else self._kill_one(job)
-            call.communicate(timeout=60)
+            call.communicate(timeout=END_S)
         if self.both:
             self.outlive("status", job)  # this look adopts it
             go.touch()
-        ended = self.outlive("wait", job, "--timeout-ms", "50s")
+        ended = self.outlive("wait", job, "--timeout-ms", f"{END_S}s")
         if not target:
             self.life_s = 0.8 * self.life_s + 0.2 * (ended.get("duration_ms") or 0) / 1000
         for wrong in self._wrongs(job, ended, code, ran):

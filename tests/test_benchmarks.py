@@ -43,7 +43,7 @@ def benchmarks(place: Path, *words: str) -> tuple[subprocess.CompletedProcess[st
         env=environment({"TMPDIR": str(place / "tmp")}),
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     return done, json.loads(found_in.read_bytes()) if found_in.exists() else None

@@ -35,7 +35,7 @@ class Tmux:
 
     def _call(self, *words: str) -> str:
         done = subprocess.run(
-            ["tmux", "-S", self._socket, *words], env=self._env, capture_output=True, check=True, timeout=20
+            ["tmux", "-S", self._socket, *words], env=self._env, capture_output=True, check=True, timeout=60
         )
         return done.stdout.decode()
 
@@ -128,8 +128,7 @@ def test_what_a_job_prints_does_not_change_the_terminal(cli: Cli, tmux: Tmux) ->
 def test_a_status_is_read_in_a_glance(cli: Cli, tmux: Tmux) -> None:
     cli.ok("run", "--wait", "--title", "build", "seq 11 13; exit 3")
     tmux.type("clear; outlive status build --human")
-    tmux.until("13")
-    rows = tmux.rows()
+    rows = until(lambda: rows if (rows := tmux.rows())[-1:] == [">"] and "13" in rows else None, what="all of it")
     top = next(at for at, row in enumerate(rows) if row.startswith("build  job "))
     assert rows[top + 1] == "$ seq 11 13; exit 3"
     assert rows[top + 2].startswith("exited with code 3 after")

@@ -21,7 +21,7 @@ def test_random_kills_cost_no_line_no_code_and_no_second_run(place: Path, words:
         env=os.environ | {"TMPDIR": str(place)},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

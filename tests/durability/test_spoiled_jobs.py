@@ -175,6 +175,7 @@ def test_whatever_stands_in_place_of_a_job_s_file_no_reader_waits_for_it(
 ) -> None:
     other, job = (shared_session.ok("exec", command="echo text")["job_id"] for _ in range(2))
     root = Path(shared_session.ok("process", action="list")["root"])
+    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")  # it may write that file once more
     spoiled = root / job / name
     spoiled.unlink(missing_ok=True)
     make: Callable[[Path], object] = KINDS[kind]

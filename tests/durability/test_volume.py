@@ -312,7 +312,7 @@ def test_a_server_that_ran_many_commands_holds_no_more_than_before(
     for number in range(many):
         assert server.call("exec", command=f"exit {number}")["exit_code"] == number
     with contextlib.suppress(AssertionError):
-        until(lambda: _held(server.pid) == before, timeout=5)
+        until(lambda: _held(server.pid) == before)
     assert _held(server.pid) == before
     assert len(jobs.all()) == many + 1
     last = server.call("exec", command="echo still here")

@@ -119,7 +119,7 @@ def test_half_a_line_says_that_its_newline_is_missing(session: McpSession) -> No
 
 @pytest.mark.slow
 def test_a_program_that_never_stops_printing_is_answered_all_the_same(session: McpSession) -> None:
-    job = asks(session, "read -r a; while :; do echo $a; sleep 0.02; done", stdin="open")
+    job = asks(session, "read -r a; while :; do echo $a; echo $a; sleep 0.02; done", stdin="open")
     found = session.call("process", action="write", job_id=job, data="tick\n")
     assert found["output"].startswith("tick\ntick\n")
     assert (found["state"], "hint" in found.result) == ("running", False)

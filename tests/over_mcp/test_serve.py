@@ -209,7 +209,7 @@ def test_a_unix_socket_is_for_its_owner_and_wants_a_token_too(serve: Serve, plac
     path = place / "s"
     served = serve("--socket", str(path))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(path))) as client:
+    with http.client(transport=httpx2.HTTPTransport(uds=str(path))) as client:
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
         headers = {"accept": "application/json, text/event-stream"}
         assert client.post("http://localhost/mcp", json=body, headers=headers).status_code == 401
@@ -280,7 +280,7 @@ def test_https_with_a_certificate(serve: Serve, place: Path) -> None:
     import ssl
 
     context = ssl.create_default_context(cafile=str(certificate))
-    with httpx2.Client(verify=context, trust_env=False) as client:
+    with http.client(verify=context) as client:
         assert client.get(url).status_code == 401
         headers = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {served.tokens['tests']}"}
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
@@ -289,10 +289,10 @@ def test_https_with_a_certificate(serve: Serve, place: Path) -> None:
         with ExitStack() as stack:
             address = ("127.0.0.1", served.address[1])
             for _ in range(400):  # that do not even begin with TLS
-                stack.enter_context(socket.create_connection(address, timeout=30))
+                stack.enter_context(socket.create_connection(address, timeout=60))
             assert client.post(url, json=body, headers=headers).status_code == 200
             assert open_sockets(served) <= before + 220
-        with socket.create_connection(address, timeout=30) as plain:
+        with socket.create_connection(address, timeout=60) as plain:
             plain.sendall(b"GET /mcp HTTP/1.1\r\n\r\n")
             with suppress(ConnectionResetError):
                 while plain.recv(1_000):

@@ -115,15 +115,15 @@ class Jobs:
         found: list[dict[str, Any]] = self._cli.ok("list", "--all", "--limit", "0")["jobs"]
         return found
 
-    def end(self) -> None:
+    def end(self, *flags: str) -> None:
         """Kill and delete every job, as a user would."""
         for path in self._cli.root.glob("[0-9]*"):  # a look at the directory costs less than `list`
-            until(lambda path=path: self._is_removed(path.name), timeout=60, what="the job removed")
+            until(lambda path=path: self._is_removed(path.name, *flags), timeout=60, what="the job removed")
 
-    def _is_removed(self, job: str) -> bool:
+    def _is_removed(self, job: str, *flags: str) -> bool:
         """Remove a job. On a very busy machine its supervisor takes longer to answer than a call waits: then the answer
         says that the same call may succeed later, and False is returned."""
-        answer = self._cli.run("remove", job).json
+        answer = self._cli.run("remove", job, *flags).json
         assert answer["ok"] or answer["error"]["retryable"], answer["error"]
         return bool(answer["ok"])
 

@@ -29,15 +29,14 @@ def commands_of_bash(text: str, directory: Path, bash: str) -> set[tuple[str, ..
     """The words of every command that bash runs."""
     found: set[tuple[str, ...]] = set()
     for outcome in "01":
-        path = directory / "told"
-        with path.open("wb") as told:
-            subprocess.run(
-                [bash, "-c", f'exec 9>&{told.fileno()}\nEND=$\'\\1\' OUTCOME="$1"\n{HANDLER}cd -- "$2"\nPATH=/nowhere\neval -- "$3"',
-                 "bash", outcome, str(directory / "empty"), text],
-                pass_fds=(told.fileno(),), env={"LC_ALL": "C.UTF-8"}, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20, check=False,
-            )  # fmt: skip
-        records = path.read_bytes().decode().split("\0\1\0")[:-1]  # one write each: those of a pipe come at once
+        # The end of the pipe is the end of all of them: bash does not wait for what it starts in the background
+        done = subprocess.run(
+            [bash, "-c", f'exec 9>&1 >/dev/null\nEND=$\'\\1\' OUTCOME="$1"\n{HANDLER}cd -- "$2"\nPATH=/nowhere\neval -- "$3"',
+             "bash", outcome, str(directory / "empty"), text],
+            env={"LC_ALL": "C.UTF-8"}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60, check=False,
+        )  # fmt: skip
+        records = done.stdout.decode().split("\0\1\0")[:-1]  # one write each: those of a pipe come at once
         found |= {tuple(record.split("\0")) for record in records}
     return found
 
