@@ -18,6 +18,9 @@ CODEX = "@openai/codex@0.169.0"
 NODE = "node-linux-{}@26.10.0"  # OpenClaw wants one this new
 CODEX_MODEL = "gpt-5.5"  # Codex knows its limits; the tools come by a search
 CODE_MODEL = "gpt-6-sol"  # as that one, but the model calls tools from JavaScript
+# A server starts later on a busy machine than Codex waits (10 s) and Claude Code (30 s)
+START_S = 180
+SLOW_START = {"MCP_TIMEOUT": str(START_S * 1000)}
 _MACHINE = {"x86_64": "x64", "aarch64": "arm64"}
 
 
@@ -43,6 +46,12 @@ class Place(NamedTuple):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
+    def change(self, name: str, old: str, new: str) -> None:
+        path = self.home / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text, text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
     def install(self, name: str) -> None:
         """Put outlive into the client's configuration, as a user would."""
         words = [str(self.outlive), "install", name, "--command", str(self.outlive)]
@@ -65,7 +74,7 @@ def _claude(place: Place) -> Start:
     words = f"--model claude-sonnet-4-5 --allowedTools mcp__outlive --output-format stream-json --verbose --debug-file {place.home}/debug.log"
     program = place.native("@anthropic-ai/claude-code-linux-*/claude")
     quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY")
-    env = {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": "dummy", **dict.fromkeys(quiet, "1")}
+    env = {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": "dummy", **SLOW_START, **dict.fromkeys(quiet, "1")}
     return Start([program, "-p", place.prompt, *words.split()], env)
 
 
@@ -90,6 +99,9 @@ trust_level = "trusted"
 """
     place.write(".codex/config.toml", config)
     place.install("codex")
+    place.change(
+        ".codex/config.toml", "[mcp_servers.outlive]\n", f"[mcp_servers.outlive]\nstartup_timeout_sec = {START_S}\n"
+    )
     words = "exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox"
     program = place.native("@openai/codex-linux-*/vendor/*/bin/codex")
     return Start([program, *words.split(), place.prompt], {"FAKE_KEY": "dummy"})
@@ -135,7 +147,7 @@ def _openclaw(place: Place) -> Start:
     place.write(".openclaw/openclaw.json", json.dumps(settings))
     place.install("openclaw")
     node, program = place.native("node-linux-*/bin/node"), place.modules / "openclaw/openclaw.mjs"
-    words = f"--cwd {place.work} --model fake/fake-model --json --timeout 230"
+    words = f"--cwd {place.work} --model fake/fake-model --json --timeout 350"
     command = [node, str(program), "agent", "exec", place.prompt, *words.split()]
     return Start(command, {"OPENCLAW_SKIP_UPDATE_CHECK": "1", "OPENCLAW_NO_RESPAWN": "1"})
 

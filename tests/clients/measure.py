@@ -23,7 +23,7 @@ from clients.script import SCRIPTS, STEPS, prompt
 from outlive.mcp.shown import ANSWER
 from support.cli import OUTLIVE
 
-MOST_S = 240
+MOST_S = 360
 _UP = struct.pack("16sh", b"lo", 0x1)  # IFF_UP
 _SIOCSIFFLAGS = 0x8914
 _APIS = {api.__name__: api for api in (Anthropic, Responses, Chat, Gemini)}

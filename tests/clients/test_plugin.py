@@ -138,13 +138,19 @@ class Host:
 
     def run(self, *words: str, **more: str) -> str:
         """What the host prints. AssertionError if it does not end well."""
-        env = {**self.place.env(), "DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", **more}
+        env = {
+            **self.place.env(),
+            **launch.SLOW_START,
+            "DISABLE_TELEMETRY": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            **more,
+        }
         up = "import clients.measure as m, os, sys; m.loopback(); os.execvp(sys.argv[1], sys.argv[1:])"
         inside = measure.namespace()
         words = (*inside, sys.executable, "-c", up, *words) if inside else words
         env["PYTHONPATH"] = f"{CHECKOUT / 'tests'}:{CHECKOUT / 'src'}"
         done = subprocess.run(
-            words, env=env, cwd=self.place.work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200,
+            words, env=env, cwd=self.place.work, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400,
             check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
@@ -245,7 +251,7 @@ def test_the_hook_puts_the_end_of_a_job_into_the_conversation_of_claude_code(pla
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=400,
             check=False,
         )
     asked = "".join(path.read_text(encoding="utf-8") for path in sorted(requests.glob("*-Anthropic.json")))

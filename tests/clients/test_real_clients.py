@@ -19,7 +19,7 @@ from outlive.mcp.tools.offer import process_verbs
 from support.codex_schema import normalised
 
 pytestmark = pytest.mark.slow
-RUN_S = 280
+RUN_S = 400
 
 
 @pytest.fixture

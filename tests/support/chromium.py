@@ -31,7 +31,7 @@ def launched() -> Iterator[Any]:
     with sync_playwright() as playwright:
         # Root may not use Chromium's sandbox, and containers of CI run as root
         flags = ["--no-sandbox", "--disable-dev-shm-usage"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=program, args=flags)
+        browser = playwright.chromium.launch(executable_path=program, args=flags, timeout=180_000)
         try:
             yield browser
         finally:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support import chromium
-from support.cli import Cli
+from support.cli import Cli, Jobs
 from support.ui import Browser, Ui
 
 
@@ -32,8 +32,7 @@ def shared_ui(shared_place: Path) -> Iterator[Ui]:
 @pytest.fixture
 def ui(shared_ui: Ui, cli: Cli) -> Iterator[Ui]:
     yield shared_ui
-    for job in cli.ok("list", "--all", "--limit", "0")["jobs"]:
-        cli.ok("remove", job["job_id"], "--grace-ms", "0")
+    Jobs(cli).end("--grace-ms", "0")
 
 
 @pytest.fixture

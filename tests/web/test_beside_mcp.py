@@ -133,7 +133,9 @@ def test_a_session_counts_only_where_it_began(serve: Callable[..., Served], plac
 
         def status(base: str, cookie: str, key: str) -> int:
             headers = {"content-type": "application/json", "x-outlive-key": key, "cookie": f"outlive_ui={cookie}"}
-            return httpx2.post(f"{base}/api/jobs", content="{}", headers=headers, trust_env=False).status_code
+            return httpx2.post(
+                f"{base}/api/jobs", content="{}", headers=headers, trust_env=False, timeout=60
+            ).status_code
 
         cookie = visitor.client.cookies["outlive_ui"]
         assert status(f"{served.base}/ui", cookie, visitor.key) == 200

@@ -103,6 +103,12 @@ def is_inked(tab: Tab, selector: str) -> bool:
     return found
 
 
+def span(what: Any) -> tuple[float, float] | None:
+    """Where an element begins and how wide it is, in the window."""
+    box = what.bounding_box()
+    return (box["x"], box["width"]) if box else None
+
+
 def test_what_jobs_use_is_drawn_while_the_page_looks(tab: Tab, ui: Ui, start: Any) -> None:
     job = start("echo begun; while :; do :; done", "--title", "busy")
     page = tab.page
@@ -117,8 +123,7 @@ def test_what_jobs_use_is_drawn_while_the_page_looks(tab: Tab, ui: Ui, start: An
     page.get_by_role("link", name="Timeline").click()  # without a new page, which would know nothing
     until(lambda: page.locator(".timeline-page .curve canvas").count() == 2)
     until(lambda: is_inked(tab, ".timeline-page .curve canvas"))
-    lanes, canvas = page.locator(".lanes").bounding_box(), page.locator(".curve canvas").first.bounding_box()
-    assert (lanes["x"], lanes["width"]) == (canvas["x"], canvas["width"]), "the same time stands above each other"
+    until(lambda: span(page.locator(".lanes")) == span(page.locator(".curve canvas").first), what="one scale of time")
 
 
 def test_jobs_of_other_hosts_say_where_they_are_and_wait(tab: Tab, ui: Ui, finish: Any) -> None:
@@ -131,7 +136,7 @@ def test_jobs_of_other_hosts_say_where_they_are_and_wait(tab: Tab, ui: Ui, finis
     }
 
     def placed(route: Any) -> None:  # no host is needed to see how one is shown
-        answer = route.fetch()
+        answer = route.fetch(timeout=120_000)  # the list is asked for with a long wait
         found = answer.json()
         for job in found["jobs"]:
             job.update(told.get(job["name"], {}))
@@ -205,7 +210,7 @@ def test_any_line_of_large_output_is_reached_searched_and_linked(tab: Tab, ui: U
     page.locator("#output").evaluate("element => { element.scrollTop = element.scrollHeight / 2 }")
     until(lambda: 1_400_000 < first_number(rows(tab)) < 1_600_000)
     page.locator("#output").hover()
-    before = until(lambda: max(0, first_number(rows(tab))))
+    before = until(lambda: max(0, first_number(drawn(tab))))
     page.mouse.wheel(0, 190)
     until(lambda: 5 <= first_number(rows(tab)) - before <= 15)  # a small step, at any length
     page.keyboard.press("e")
