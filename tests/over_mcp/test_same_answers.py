@@ -32,7 +32,9 @@ os._exit(3)
 def _settled(answer: Any) -> Any:
     """The answer without what is about the time of asking."""
     if isinstance(answer, dict):
-        return {name: _settled(value) for name, value in answer.items() if name not in TIMES}
+        silence = str(answer.get("hint")).startswith("Silent for ")
+        without = TIMES | {"hint"} if silence else TIMES
+        return {name: _settled(value) for name, value in answer.items() if name not in without}
     return [_settled(value) for value in answer] if isinstance(answer, list) else answer
 
 

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from support import http
 from support.cli import Cli, environment
-from support.mcp_client import BOUND_S, LEGACY_VERSION, MODERN_VERSION, McpSession
+from support.mcp_client import BOUND_S, LEGACY_VERSION, MODERN_VERSION, START_S, McpSession
 from support.server import Server
 
 TRANSPORTS = ("http", "sse")
@@ -71,7 +71,7 @@ class Served(Server):
 
     def __enter__(self) -> Served:
         self.launch()
-        deadline = time.monotonic() + BOUND_S
+        deadline = time.monotonic() + START_S
         while not (found := re.search(r"listening on (\S+)/mcp", self.said())):
             assert self.process.poll() is None, f"outlive serve ended with {self.process.returncode}: {self.said()}"
             assert time.monotonic() < deadline, self.said()
