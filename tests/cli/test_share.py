@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -19,7 +20,7 @@ from support import pair, processes
 from support.cli import Cli, Jobs
 from support.jobs import DAY_S, UNASKED, job_ids, made_older, settled
 from support.mcp_client import RawMcp
-from support.mounts import Mounts
+from support.mounts import Mounts, fill
 from support.wait import until
 
 HOUR_S = 3_600.0
@@ -167,6 +168,19 @@ def test_the_record_of_deletions_is_bounded(cli: Cli, root: Path, monkeypatch: p
     assert known == ids[::-1][: len(known)], "the newest first"
     assert 5 < len(known) < 30
     store.close()
+
+
+def test_a_deletion_that_a_full_disk_had_no_room_to_record_is_recorded_after_it(mount: Mounts) -> None:
+    from outlive.store.cleanup import deletions
+
+    full = mount.small("tmpfs", 1)
+    filler = fill(full)
+    with contextlib.closing(Store.existing(str(full))) as store:
+        with deletions.Deletions(store, "gc") as told:
+            told.note("01M7BCC1KF2YRR88NVYMK8M48Q", None, "older_than", 1)
+            assert not list(deletions.entries(store))
+            filler.unlink()
+        assert [entry["job_id"] for entry in deletions.entries(store)] == ["01M7BCC1KF2YRR88NVYMK8M48Q"]
 
 
 def test_two_that_find_the_record_full_at_once_lose_nothing_of_it(

@@ -543,7 +543,8 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
     words = ("gc", "--older-than", "0s") if verb == "gc" else ("remove", job)
     assert by_cli(cli, at(point, work), *words).answer is None
     assert crashed(work) == [point]
-    cli.error("status", job, code="job_not_found")
+    error = cli.error("status", job, code="job_not_found")
+    assert error.get("details", {}).get("bound") == ("older_than" if verb == "gc" else None)
     assert cli.ok("list", "--all")["jobs"] == []
     assert cli.ok("gc")["leftovers"] == 1
     assert [path.name for path in root.iterdir() if path.name.startswith((".tmp", ".gc")) or path.name == job] == []

@@ -65,17 +65,17 @@ def is_stopped(pid: int) -> bool:
 
 
 def end_both(supervisor: int) -> None:
-    """A supervisor and, if it has one, its guardian: stopped first, so that neither acts on the other's end."""
+    """End a supervisor and, if it has one, its guardian."""
     above = processes.parent(supervisor)
     both = [pid for pid in (above, supervisor) if comm(pid) in (GUARDIAN, SUPERVISOR)]
-    for pid in both:
-        os.kill(pid, signal.SIGSTOP)
     end(*both)
 
 
 def end(*pids: int) -> None:
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+    """SIGKILL processes. Several are stopped first, so that none acts on the end of another."""
+    for number in (signal.SIGSTOP, signal.SIGKILL) if len(pids) > 1 else (signal.SIGKILL,):
+        for pid in pids:
+            os.kill(pid, number)
     for pid in pids:
         until(lambda pid=pid: not processes.is_alive(pid), what=f"the end of {pid}")
 

@@ -145,22 +145,23 @@ class _Sweep:
         gone = dict(surplus(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes, share=share))
         self._surplus = len(gone)
         with Deletions(self._ctx.store, "gc") as told:
-            for one, freed in parallel.each(self._delete, gone):
+            for one, freed in parallel.each(lambda one: self._delete(one, gone[one], told), gone):
                 yield None
                 self._handled += 1
                 self._count(one, gone[one], freed)
-                if isinstance(freed, int) and not self._dry_run:
-                    told.note(one.job_id, self._scopes[one.job_id], gone[one], freed)
         for one in self._ended:
             if one not in gone:
                 self._skip(one.job_id, self._states[one.job_id], "it is within the window", one.bytes)
 
-    def _delete(self, one: Ended) -> int:
+    def _delete(self, one: Ended, why: str, told: Deletions) -> int:
         """Return how many bytes deleting the job gave back. Errors: as store/cleanup/delete.py."""
         if self._dry_run:
             return one.bytes
+        scope = self._scopes[one.job_id]
         with lookup.open_known(self._ctx, one.job_id) as job:
-            return store_gc.delete(self._ctx.store, job, one.bytes)
+            return store_gc.delete(
+                self._ctx.store, job, one.bytes, lambda freed: told.note(one.job_id, scope, why, freed)
+            )
 
     def _count(self, one: Ended, why: str, freed: int | Exception) -> None:
         state = self._states[one.job_id]

@@ -107,9 +107,7 @@ def _sweep(store: Store, bounds: Bounds, now: float, last: due.Last, told: Delet
 def _delete(store: Store, job_id: str, why: str, told: Deletions) -> int:
     with JobDir.open(store, job_id) as job:
         scope = job.read_meta().scope
-        freed = delete.delete(store, job)
-    told.note(job_id, scope, why, freed)
-    return freed
+        return delete.delete(store, job, note=lambda freed: told.note(job_id, scope, why, freed))
 
 
 class _Survey:

@@ -17,21 +17,27 @@ from outlive.system import fault_points, locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from outlive.store.root import Store
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-def delete(store: Store, job: JobDir, size: int | None = None) -> int:
+def delete(store: Store, job: JobDir, size: int | None = None, note: Callable[[int], None] | None = None) -> int:
     """Delete a job that no process holds; return how many bytes that gave back: `size`, if the
     caller has just measured it. Errors: BlockingIOError while a process holds the job, OSError.
 
-    The job is locked first and renamed second: from then on no reader finds it, and what a killed
-    gc leaves is deleted by the next one.
+    The job is locked first and renamed last: from then on no reader finds it, and what a killed gc
+    leaves is deleted by the next one. `note` takes these bytes in between: a caller that does not
+    find the job has to find the reason.
     """
     lock = _locked(job)
     try:
         freed = job.disk_bytes() if size is None else size
+        if note is not None:
+            os.stat(job.job_id, dir_fd=store.fd, follow_symlinks=False)  # else another process has deleted it
+            note(freed)
         trash = trash_name(job.job_id)
         os.rename(job.job_id, trash, src_dir_fd=store.fd, dst_dir_fd=store.fd)
         fault_points.at("delete_renamed")

@@ -6,7 +6,9 @@ bound, and `doctor` says what was deleted of late. A file that is full becomes `
 
 from __future__ import annotations
 
+import _thread
 import os
+from contextlib import suppress
 
 from outlive import fastjson
 from outlive.core.ids import is_id_part
@@ -35,27 +37,32 @@ class Deletions:
         self._by = by
         self._audit = audit
         self._fd = -1
+        self._held = b""  # what did not fit on a full disk, where a deletion makes room
+        self._appending = _thread.allocate_lock()  # `threading` would cost each supervisor that deletes 1 ms
 
     def __enter__(self) -> Deletions:
         return self
 
     def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self._append(b"")
         if self._fd >= 0:
             os.close(self._fd)
 
     def note(self, job_id: str, scope: str | None, bound: str, freed: int) -> None:
-        """Write down that a job was deleted because of a bound, which gave back `freed` bytes.
-        Never raises: the job is gone all the same."""
+        """Write down that a job is deleted because of a bound, which gives back `freed` bytes. Any
+        thread may call this. Never raises: the job is deleted all the same."""
         entry = {"job_id": job_id, "at": timestamp(), "by": self._by, "bound": bound, "bytes": freed, "scope": scope}
-        try:
+        with self._appending, suppress(OSError):  # full, or another kind of file in its place
             self._append(fastjson.dumps(entry).encode() + b"\n")
-        except OSError:  # full, or another kind of file in its place
-            pass
         if self._audit is not None:
             self._record(self._audit, job_id, bound)
 
     def _append(self, line: bytes) -> None:
-        """Append with one write(2): several processes may be at it."""
+        """Append with one write(2), since several processes may be at it, and what is held with it."""
+        self._held += line
+        if not self._held:
+            return
         if self._fd < 0:
             self._fd = self._opened()
             if os.fstat(self._fd).st_size > _MOST_BYTES:
@@ -63,7 +70,10 @@ class Deletions:
                 os.close(self._fd)
                 self._fd = -1
                 self._fd = self._opened()
-        os.write(self._fd, line)
+        if os.write(self._fd, self._held) == len(self._held):
+            self._held = b""
+        else:  # the part of it that was written ends here, and readers pass over it
+            self._held = b"\n" + self._held
 
     def _rotate(self) -> None:
         """Rename the full file, unless another process does so: the new file of that process would
