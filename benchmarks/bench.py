@@ -31,7 +31,7 @@ BARE = [sys.executable, "-I", "-c", "pass"]
 
 
 class NoRoom(Exception):
-    """The disk is too small for a row."""
+    """This machine cannot measure a row."""
 
 
 class Bench:
@@ -65,10 +65,14 @@ class Bench:
 
     def __exit__(self, *exc: object) -> None:
         try:
-            for job in os.listdir(self.root / ".live") if (self.root / ".live").is_dir() else []:
-                self.outlive("remove", job)
+            self.clear()
         finally:
             shutil.rmtree(self.place, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Delete the jobs that are not over."""
+        for job in os.listdir(self.root / ".live") if (self.root / ".live").is_dir() else []:
+            self.outlive("remove", job)
 
     def rounds(self, full: int, quick: int = 2) -> int:
         """Return how often a work is measured; `--rounds` may say fewer."""

@@ -60,7 +60,7 @@ def rooms() -> dict[str, list[str]]:
 @pytest.mark.parametrize("room", rooms())
 @pytest.mark.slow
 def test_every_row_gives_finite_numbers_and_leaves_nothing(room: str, place: Path) -> None:
-    if room == "ssh" and not (shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/sbin")):
+    if room.startswith("ssh") and not (shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/sbin")):
         pytest.skip("no sshd here")
     why = slurm.missing() if room == "slurm" else None
     if why is not None:
@@ -68,6 +68,8 @@ def test_every_row_gives_finite_numbers_and_leaves_nothing(room: str, place: Pat
     names = rooms()[room]
     with slurm.only_one() if room == "slurm" else contextlib.nullcontext():
         done, found = benchmarks(place, "--quick", "--rows", ",".join(names))
+    if room == "ssh_link" and "left out: " in done.stderr:
+        pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stdout + done.stderr
     assert [row["name"] for row in found["rows"]] == names
     assert found["quick"]

@@ -1,5 +1,6 @@
-"""Measure jobs on a host of kind `ssh` beside ssh(1) itself. sshd runs on this machine, on the
-loopback, with keys of its own; without sshd these rows are left out.
+"""Measure jobs on a host of kind `ssh` beside ssh(1) itself. sshd runs on this machine, with keys of
+its own: on the loopback, or at the other end of a link (benchmarks/link.py). Without sshd these rows
+are left out.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+from benchmarks import link
 from benchmarks.bench import Bench, NoRoom
 from benchmarks.rows import row
 from benchmarks.rows.output import GIB, printer
@@ -27,7 +30,7 @@ python = "{python}"
 """
 _SSH = """
 Host box
-    HostName 127.0.0.1
+    HostName {address}
     Port {port}
     IdentityFile {place}/key
     IdentitiesOnly yes
@@ -35,7 +38,7 @@ Host box
     GlobalKnownHostsFile /dev/null
 """
 _SSHD = """
-ListenAddress 127.0.0.1
+ListenAddress {listen}
 Port {port}
 HostKey {place}/key
 AuthorizedKeysFile {place}/key.pub
@@ -53,32 +56,23 @@ _CLOCK = (
 
 
 @contextlib.contextmanager
-def host(bench: Bench) -> Iterator[list[str]]:
-    """Start sshd, and configure it as `box`. Return the words that call ssh. Errors: NoRoom."""
+def host(bench: Bench, *, linked: bool = False) -> Iterator[list[str]]:
+    """Start sshd, and configure it as `box`. Return the words that call ssh. `linked`: it is behind
+    a link, else on the loopback. Errors: NoRoom."""
     sshd = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/sbin")
     if sshd is None or shutil.which("ssh") is None:
         raise NoRoom("needs sshd and ssh (apt install openssh-server)")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    if linked:
+        link.need()
+    config = _configured(bench, link.THERE if linked else "127.0.0.1")
     place = bench.place
-    names = {"place": place, "port": port, "python": sys.executable}
-    (place / "there").mkdir(exist_ok=True)
-    if not (place / "key").exists():
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(place / "key")], check=True)
-    key = (place / "key.pub").read_text(encoding="utf-8")
-    (place / "known_hosts").write_text(f"[127.0.0.1]:{port} {key}", encoding="utf-8")
-    (place / "ssh_config").write_text(_SSH.format(**names), encoding="utf-8")
-    (place / "sshd_config").write_text(_SSHD.format(**names), encoding="utf-8")
-    config = place / ".config" / "outlive" / "config.toml"
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(_CONFIG.format(**names), encoding="utf-8")
-    if os.geteuid() == 0:
-        os.makedirs("/run/sshd", exist_ok=True)
     words = ["ssh", "-F", str(place / "ssh_config"), "-oBatchMode=yes", "box"]
+    command = [*(link.APART if linked else ()), sshd, "-D", "-e", "-f", str(place / "sshd_config")]
     with (place / "sshd.out").open("ab") as out:
-        server = subprocess.Popen([sshd, "-D", "-e", "-f", str(place / "sshd_config")], stdout=out, stderr=out)
+        server = subprocess.Popen(command, stdout=out, stderr=out)
     try:
+        if linked:
+            link.lay(server.pid)
         deadline = time.monotonic() + 20
         while subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
             if time.monotonic() > deadline:
@@ -87,9 +81,38 @@ def host(bench: Bench) -> Iterator[list[str]]:
         bench.outlive("host", "setup", "box")
         yield words
     finally:
-        server.terminate()
-        server.wait()
-        config.unlink()
+        try:
+            bench.clear()  # while the host can be reached
+        finally:
+            if linked:
+                link.cut()
+            server.terminate()
+            server.wait()
+            config.unlink()
+
+
+def _configured(bench: Bench, address: str) -> Path:
+    """Write what ssh, sshd and outlive have to know. Return the configuration of outlive."""
+    place = bench.place
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # A link is laid when sshd listens already
+    listen = address if address.startswith("127.") else "0.0.0.0"
+    names = {"place": place, "address": address, "listen": listen, "port": port, "python": sys.executable}
+    (place / "there").mkdir(exist_ok=True)
+    if not (place / "key").exists():
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(place / "key")], check=True)
+    key = (place / "key.pub").read_text(encoding="utf-8")
+    (place / "known_hosts").write_text(f"[{address}]:{port} {key}", encoding="utf-8")
+    (place / "ssh_config").write_text(_SSH.format(**names), encoding="utf-8")
+    (place / "sshd_config").write_text(_SSHD.format(**names), encoding="utf-8")
+    config = place / ".config" / "outlive" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(_CONFIG.format(**names), encoding="utf-8")
+    if os.geteuid() == 0:
+        os.makedirs("/run/sshd", exist_ok=True)
+    return config
 
 
 def _gone(bench: Bench, job: str) -> None:
@@ -118,11 +141,21 @@ def _fetched_ms(bench: Bench, ssh: list[str], size: int) -> float:
     return took
 
 
-@row("ssh-gib", "1 GiB of stdout of a job over SSH, until all of it is here", floor="`ssh … > FILE`", ratio=1.25)
+@row(
+    "ssh-gib",
+    "1 GiB of stdout of a job over SSH, until all of it is here; both machines share this one's cores",
+    floor="`ssh … > FILE`",
+    ratio=1.25,
+)
 def fetch(bench: Bench) -> Found:
+    return fetched(bench)
+
+
+def fetched(bench: Bench, *, linked: bool = False) -> Found:
+    """Measure the way of much output from there to here."""
     size = bench.size(GIB, 16 << 20)
     bench.need(3 * size // 10**6)
-    with host(bench) as ssh:
+    with host(bench, linked=linked) as ssh:
         works = {"ours": lambda: _mirrored_ms(bench, size), "floor": lambda: _fetched_ms(bench, ssh, size)}
         return compared(works, bench.rounds(3, quick=1))
 

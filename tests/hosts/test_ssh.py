@@ -318,6 +318,28 @@ def test_a_mirror_that_is_killed_is_started_by_the_next_reader(cli: Cli, box: Fa
     assert kinds.count("started") == kinds.count("finished") == 1
 
 
+@pytest.mark.fault("H19")
+def test_a_long_run_is_exact_wherever_mirrors_die_and_connections_break(cli: Cli, box: FakeSsh, place: Path) -> None:
+    """Its bytes go from the pipe of ssh into the log: a mirror holds none that could be lost."""
+    seed = random.randrange(1 << 30)
+    dice = random.Random(seed)
+    deaths = place / "deaths"
+    deaths.touch()
+    crash = {"OUTLIVE_CRASH_AT": "output_moved", "OUTLIVE_DEBUG_FILE": str(deaths)}
+    script = f"until [ -e {place}/go ]; do sleep 0.05; done; seq -f 'line %.0f' 1000000; exit 7"
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", script)["job_id"]
+    os.kill(mirror_of(job), signal.SIGKILL)
+    (place / "go").touch()
+    until(lambda: not is_held(cli, job), what="the lock is free")
+    for died in range(1, 4):
+        cli.ok("status", job, env=crash)  # starts the next one, which dies
+        until(lambda: deaths.read_text().count("\n") == died and not is_held(cli, job), what="it has died")  # noqa: B023
+    box.cut_after(*(dice.randint(70_000, 1_000_000) for _ in range(4)))
+    assert follow_to_end(cli, box, job)["exit_code"] == 7, f"seed {seed}"
+    assert (cli.root / job / "stdout.log").read_text() == numbered(1_000_000), f"seed {seed}"
+    assert len(box.calls) > 4 + 4, "mirrors died and connections broke"
+
+
 def test_a_look_at_a_job_does_not_wait_for_its_new_mirror(
     cli: Cli, box: FakeSsh, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

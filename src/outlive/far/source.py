@@ -4,6 +4,7 @@ shown."""
 from __future__ import annotations
 
 import os
+import time
 
 from outlive.errors import OutliveError
 from outlive.hosts.ssh import wire
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     Piece = tuple[int, int, int]  # of a log: its stream, offset, bytes
 
 _RECORD_BYTES = 32  # of `order`
-_TURN_BYTES = 4 * wire.CHUNK  # so much is sent before requests have their turn
+_PIECE_BYTES = 4 * wire.CHUNK
+_TURN_S = 0.05  # so long is sent before requests have their turn, and at least one piece
 _NEAR_QUOTA = 1 << 28
 
 
@@ -77,15 +79,15 @@ class Source:
     # --- output ---
 
     def _output(self, end: int) -> Iterator[bytes | Piece]:
-        sent = 0
         with Output(self._job, stored=True) as output:
-            while self._at < min(end, output.end) and sent < _TURN_BYTES:
+            until = time.monotonic() + _TURN_S
+            while self._at < min(end, output.end) and time.monotonic() < until:
                 piece = self._long_piece(output, end)
                 if piece is not None:
                     stream, offset, count = piece
                     yield wire.header(stream, offset, count)
                     yield piece
-                    self._at, sent = self._at + count, sent + count
+                    self._at += count
                     continue
                 at, records, found = output.steady(self._next, output)
                 if (at, records) == (self._at, self._records) and not found:
@@ -94,7 +96,6 @@ class Source:
                 for kind, place, data in found:
                     if kind == wire.GAP:
                         self._gap = data
-                    sent += len(data)
                     yield wire.message(kind, place, data)
 
     def _long_piece(self, output: Output, end: int) -> Piece | None:
@@ -105,7 +106,7 @@ class Source:
         found = self._starts(self._records - 1, self._records, NO_GAP)
         start, record = found[0][1], found[0][2]
         stop = min(end, output.end, found[1][1] if len(found) > 1 else end)
-        count = min(stop - self._at, _TURN_BYTES)
+        count = min(stop - self._at, _PIECE_BYTES)
         if count < wire.CHUNK or self._at < start or output.missing[record[8]]:
             return None
         stream, offset = record[8], int.from_bytes(record[16:24], "little")

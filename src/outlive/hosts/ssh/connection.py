@@ -26,7 +26,8 @@ DEFAULT_PYTHON = "python3"
 _OURS = ("-T", "-oBatchMode=yes", "-oClearAllForwardings=yes", "-oRemoteCommand=none", "-oEscapeChar=none")
 _NOISE_BYTES = 65_536  # what the profile of a login shell may print before our end speaks
 _PIPE_BYTES = 1 << 20
-# Within a long run of a log: ssh writes 32 KiB at a time, and each read of ours costs more than that
+_READ_BYTES = 1 << 16  # what comes behind it of a run of a log is moved, and not read
+# Within a long run of a log: ssh writes 32 KiB at a time, and each wake-up costs more than that
 _GATHER_S = 0.002
 _SAID_BYTES, _SAID_LINES = 4_096, 3
 _NO_COMMAND = 127  # sh(1)
@@ -109,12 +110,18 @@ class Connection:
 
     # --- what comes ---
 
-    def messages(self) -> Iterator[wire.Message]:
+    def messages(self) -> Iterator[tuple[int, int, wire.Content]]:
         """Yield what has come. Errors: Broken."""
-        try:
-            if self._gathers and self._parser.awaits > _PIPE_BYTES // 4 > fds.waiting_bytes(self._in):
+        if self._parser.run is not None and (there := fds.waiting_bytes(self._in)):
+            kind, at, left = self._parser.run
+            if self._gathers and left > _PIPE_BYTES // 4 > there:
                 time.sleep(_GATHER_S)
-            data = os.read(self._in, _PIPE_BYTES)
+            unread = wire.Unread(self._in, left)
+            yield kind, at, unread
+            self._parser.skip(unread.moved)
+            return
+        try:
+            data = os.read(self._in, _READ_BYTES)
         except BlockingIOError:
             return
         if not data:

@@ -300,7 +300,8 @@ def _asked(ctx: Any, connection: Connection, host: Host) -> tuple[dict[str, Any]
         poller.poll(left_s * 1000)
         connection.flush()
         for _, _, data in connection.messages():
-            said = fastjson.loads(bytes(data))
+            assert isinstance(data, bytes)  # a word: no job is followed
+            said = fastjson.loads(data)
             if "refused" in said:
                 raise Broken(str(said["error"]["message"]))
             if "checked" in said:

@@ -36,7 +36,7 @@ class Link:
         turns: Turns,
         *,
         on_up: Callable[[], None],
-        on_message: Callable[[int, int, bytes | memoryview], None],
+        on_message: Callable[[int, int, wire.Content], None],
         on_down: Callable[[str], None],
     ) -> None:
         self._loop = loop

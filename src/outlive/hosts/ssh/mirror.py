@@ -244,9 +244,10 @@ class Mirror:
 
     # --- what comes ---
 
-    def _take(self, kind: int, at: int, data: bytes | memoryview) -> None:
+    def _take(self, kind: int, at: int, data: wire.Content) -> None:
         if kind == wire.WORD:
-            self._hear(fastjson.loads(bytes(data)))
+            assert isinstance(data, bytes)
+            self._hear(fastjson.loads(data))
             return
         self._replica.take(kind, at, data)
         if kind in (wire.STDOUT, wire.STDERR, wire.MASK0, wire.MASK1):

@@ -55,9 +55,11 @@ class Replica:
         """The length of the merged output that is here."""
         return self._position()[0]
 
-    def take(self, kind: int, at: int, data: bytes | memoryview) -> None:
+    def take(self, kind: int, at: int, data: wire.Content) -> None:
         """Write what has come."""
-        if kind <= wire.ORDER:
+        if isinstance(data, wire.Unread):
+            data.move(self._fds[kind], at)
+        elif kind <= wire.ORDER:
             _write_at(self._fds[kind], data, at)
         elif kind in (wire.MASK0, wire.MASK1):
             if self._masks:

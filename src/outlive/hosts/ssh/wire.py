@@ -9,13 +9,15 @@ from __future__ import annotations
 import struct
 
 from outlive import fastjson
+from outlive.system import splice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, TypeAlias
 
     Message = tuple[int, int, bytes | memoryview]
+    Content: TypeAlias = "bytes | memoryview | Unread"
 
 _HEADER = struct.Struct("<BQI")
 # Bytes of a file of the job at this position; the first two are the logs, by number of the stream
@@ -43,6 +45,19 @@ def word(**content: Any) -> bytes:
     return message(WORD, 0, fastjson.dumps(content, separators=(",", ":")).encode())
 
 
+class Unread:
+    """The next bytes of a log, which are still in the pipe of a connection."""
+
+    def __init__(self, pipe: int, most: int) -> None:
+        self._pipe = pipe
+        self._most = most
+        self.moved = 0
+
+    def move(self, log: int, at: int) -> None:
+        """Let the kernel move them into the log, to this position. Errors: OSError."""
+        self.moved = splice.move(self._pipe, log, at, self._most)
+
+
 class Parser:
     """Cuts a stream of bytes into messages. The bytes of a log are handed on as they come, as
     several messages."""
@@ -52,9 +67,15 @@ class Parser:
         self._body: tuple[int, int, int] | None = None  # of a log: kind, position, and how much is left
 
     @property
-    def awaits(self) -> int:
-        """How many bytes of a log come before anything else."""
-        return 0 if self._body is None else self._body[2]
+    def run(self) -> tuple[int, int, int] | None:
+        """The bytes of a log that come before anything else: kind, position, and how many."""
+        return self._body
+
+    def skip(self, count: int) -> None:
+        """Take note that so many bytes of `run` do not come through `feed`."""
+        assert self._body is not None
+        kind, place, left = self._body
+        self._body = (kind, place + count, left - count) if left > count else None
 
     def feed(self, data: bytes) -> Iterator[Message]:
         """Yield what can be handed on now. Bytes of a log are valid until the next step."""
