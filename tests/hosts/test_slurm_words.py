@@ -21,6 +21,16 @@ NOTHING = "#!/bin/sh\nexit 0\n"
 # squeue with one job, whose name is that of the newest sbatch
 NAMED = "#!/bin/sh\nfor word; do case $word in --job-name=*) echo ${{word#*=}} > {place}/name;; esac; done\necho 7\n"
 WAITS = "#!/bin/sh\nprintf '7|%s|PENDING|Resources|1790000000|1790003600|\\n' \"$(cat {place}/name)\"\n"
+# squeue with a job whose batch script writes down its node meanwhile
+STARTS = """#!/bin/sh
+{python} -P - <<'END'
+import os
+from outlive.store import atomic_file
+job = os.open("{root}/" + open("{place}/name").read().strip(), os.O_RDONLY)
+record = atomic_file.load(atomic_file.read(job, "engine.json"))
+atomic_file.write_atomic(job, "engine.json", atomic_file.dump({{**record, "node": "n1"}}))
+END
+""" + WAITS.partition("\n")[2]
 SINFO = "#!/bin/sh\n[ \"$1\" = --version ] && echo slurm 22.05.8 || echo 'main*|up|2|idle'\n"
 TRACKS = "#!/bin/sh\necho 'ProctrackType = proctrack/cgroup'\n"
 SEES = "#!/bin/sh\ncat <<'END'\n{seen}\nEND\n"
@@ -44,6 +54,15 @@ def test_a_job_that_waits_says_when_slurm_means_to_start_it(cli: Cli, programs: 
     assert cli.error("write", job, "--data", "x", code="invalid_state")["hint"] == (
         "It waits for its start on cluster; status says for what."
     )
+
+
+def test_what_the_batch_script_wrote_while_slurm_was_asked_stays(cli: Cli, programs: Path) -> None:
+    put(programs, "sbatch", NAMED.format(place=programs))
+    put(programs, "squeue", STARTS.format(place=programs, python=sys.executable, root=cli.root))
+    job = cli.ok("run", "--host", "cluster", "--snapshot-after", "0", "true")["job_id"]
+    assert cli.ok("status", job)["queue"]["state"] == "PENDING"
+    record = json.loads((cli.root / job / "engine.json").read_bytes())
+    assert (record["node"], record["engine"]["state"]) == ("n1", "PENDING")
 
 
 def test_options_of_a_call_are_refused_unless_the_configuration_lets_them(cli: Cli, programs: Path) -> None:

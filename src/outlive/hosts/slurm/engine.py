@@ -279,9 +279,16 @@ def _with_entry(after: dict[str, Any], entry: snapshot.Entry) -> dict[str, Any]:
 
 
 def _write(job: JobDir, before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Write the record, and what is new in it into the history."""
+    """Write what has changed in the record, and what is new in it into the history.
+
+    Slurm may take seconds to answer. What another process has written meanwhile stays, such as what
+    the batch script tells when it starts.
+    """
     try:
-        engine_record.write(job, after)
+        now = engine_record.read(job) or before
+        kept = {name: value for name, value in now.items() if name not in before or name in after}
+        changed = {name: value for name, value in after.items() if name not in before or value != before[name]}
+        engine_record.write(job, {**kept, **changed})
         word, old = after["engine"]["state"], before["engine"].get("state")
         if word == old or word not in verdict.WAITING:
             return
