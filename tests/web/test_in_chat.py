@@ -73,6 +73,14 @@ class Chat(Tab):
         found: list[str] = self.page.evaluate(script)
         return found
 
+    def height(self) -> float:
+        """The height of the view, if the view and its host have drawn twice without another one; else 0."""
+        before = self.page.locator("iframe").bounding_box()["height"]
+        for frame in reversed(self.page.frames):
+            frame.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+        found: float = self.page.locator("iframe").bounding_box()["height"]
+        return found if found == before else 0
+
     def rows(self) -> list[str]:
         found: list[str] = self.view.locator(".line .text").all_text_contents()
         return found
@@ -110,7 +118,7 @@ def test_colours_and_long_output_are_shown_and_the_rest_in_the_whole_window(chat
     assert chat.view.locator(".fg-1").text_content() == "red"
     assert chat.view.locator(".line.stderr .text").text_content() == "wrong"
     assert len(chat.rows()) < 40
-    few = chat.page.locator("iframe").bounding_box()["height"]
+    few = until(chat.height, what="a height that stays")
     assert few < 500, "a view in a chat is not as long as its output"
     chat.view.get_by_role("button", name="Whole window").click()
     until(lambda: chat.page.locator("iframe").bounding_box()["height"] == 640)
@@ -165,7 +173,7 @@ def test_a_host_that_refuses_a_call_is_quoted(chat: Chat, host: AppHost) -> None
     said.wait_for()
     assert "A person has to allow this" in str(said.text_content())
     until(lambda: chat.rows() == ["on"])
-    chat.show(host, "exec", {"command": "echo off; sleep 600", "background": True}, refuses=["job_view"])
+    chat.show(host, "exec", {"command": "echo off; sleep 600", "until": ["output"]}, refuses=["job_view"])
     chat.view.get_by_text("This host does not let the view ask outlive").wait_for()
     assert chat.view.locator(".given").text_content() == "off"
     assert chat.view.get_by_role("button", name="Kill").count() == 0
