@@ -18,10 +18,15 @@ from outlive.system import fault_points, fds, locks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Any, TypeVar
+    from typing import Any, Protocol, TypeVar
 
     from outlive.core.records import Record
-    from outlive.store.root import Store
+
+    class Root(Protocol):
+        """A root.Store, whose module imports this one."""
+
+        path: str
+        fd: int
 
     _R = TypeVar("_R", bound=Record)
 
@@ -67,7 +72,7 @@ class JobDir:
         self._log_bytes = [0, 0]  # least lengths of the logs, from the last state that was read
 
     @classmethod
-    def open(cls, store: Store, job_id: str) -> JobDir:
+    def open(cls, store: Root, job_id: str) -> JobDir:
         """Open the directory of a job. Errors: job_not_found (also for a link in its place),
         io_error."""
         try:

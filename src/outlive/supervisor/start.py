@@ -241,7 +241,8 @@ def _spawn(
     )  # taken before the command runs, which inherits the group: kills that are counted from here on may be its own
     prepare = None
     if limited is not None:
-        group = cgroup.with_memory_of(group, limited.group)
+        if limited.group is not None:
+            group = limited.group.with_memory(group)
         prepare = limited.prepare
     terminal = _terminal(job_fds)
     state = state.replace(started_at=timestamp(), started_ns=time.monotonic_ns())

@@ -9,7 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from outlive.system.job_group import JobGroup
 
 _V2 = ""  # the name that stands for the one hierarchy of version 2
 _SYSTEMD = "name=systemd"
@@ -147,14 +146,6 @@ def record() -> dict[str, Any] | None:
         _found = mine, known, group
     _, known, group = _found
     return {**known, "oom_kills": None if group is None else group.oom_kills()}
-
-
-def with_memory_of(recorded: dict[str, Any] | None, job: JobGroup | None) -> dict[str, Any] | None:
-    """Return a record in which the memory is that of a job's own group, in which nothing ran yet."""
-    found = None if job is None else job.memory_group()
-    if recorded is None or found is None:
-        return recorded
-    return {**recorded, "memory": found.path, "oom_kills": found.oom_kills()}
 
 
 def is_gone(recorded: dict[str, Any] | None) -> bool:

@@ -73,6 +73,14 @@ class JobGroup:
             home, path = os.path.dirname(home), os.path.dirname(path)
         return cgroup.Group(place, os.path.join(path, os.path.relpath(place, home)), version) if home else None
 
+    def with_memory(self, recorded: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Return a record of cgroup.record() in which the memory is that of this group, in which
+        nothing ran yet."""
+        found = self.memory_group()
+        if recorded is None or found is None:
+            return recorded
+        return {**recorded, "memory": found.path, "oom_kills": found.oom_kills()}
+
     # --- limits ---
 
     def limit_memory(self, count: int, *, as_one: bool) -> None:

@@ -15,8 +15,7 @@ from outlive.system.signals import signal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from outlive.system.spawn import Action
+    from typing import Any
 
 _ERROR = struct.Struct("=i")
 
@@ -25,7 +24,7 @@ def start(
     program: str,
     argv: Sequence[str],
     env: Mapping[str, str],
-    actions: Sequence[Action],
+    actions: Sequence[tuple[Any, ...]],
     defaults: Iterable[int],
     prepare: Callable[[], None],
     *,
@@ -70,7 +69,7 @@ def _become(
     program: str,
     argv: Sequence[str],
     env: Mapping[str, str],
-    actions: Sequence[Action],
+    actions: Sequence[tuple[Any, ...]],
     defaults: Iterable[int],
     prepare: Callable[[], None],
     telling: int,
