@@ -76,6 +76,28 @@ def test_a_job_that_fills_its_disk_ends_with_its_outcome_there(cli: Cli, small: 
 
 
 @pytest.mark.fault("F16")
+def test_a_start_that_finds_no_room_for_its_end_is_refused(cli: Cli, small: Path, place: Path) -> None:
+    cli.ok("--root", str(small), "list")
+    size = fill(small).stat().st_size
+    seen = []
+    for kib in (4, 8, 12, 16, 24):
+        os.truncate(small / "filler", size - (kib << 10))
+        answer = cli.run("--root", str(small), "run", "--snapshot-after", "0", "exit 3")
+        assert processes.wait_gone(place, 60) == {}, "no process has to stay and hold the end in memory"
+        jobs = cli.ok("--root", str(small), "list", "--all")["jobs"]
+        if answer["ok"]:
+            assert _state(small, answer["job_id"])["exit_code"] == 3
+        else:
+            assert (answer["error"]["code"], answer["error"]["retryable"], jobs) == ("launch_failed", True, [])
+        seen.append(answer["ok"])
+        os.truncate(small / "filler", size // 2)
+        for job in jobs:
+            cli.ok("--root", str(small), "remove", job["job_id"])
+        size = fill(small).stat().st_size
+    assert seen[0] is False and seen[-1] is True
+
+
+@pytest.mark.fault("F16")
 def test_a_guardian_that_takes_over_on_a_full_disk_writes_the_outcome(
     cli: Cli, small: Path, work: Path, place: Path
 ) -> None:

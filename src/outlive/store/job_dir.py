@@ -57,7 +57,7 @@ _MARK_BYTES = 2_048  # most first states take 800 bytes
 _UNRENAMED = {"spawning": "start_unmarked", "running": "start_unrecorded", "finished": "end_unwritten"}
 _LOCK_S, _LOCK_AGAIN_S = 1.0, 0.002  # a change of a definition takes less than a millisecond
 # No space, no inode, no quota left
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 NEW = os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -194,7 +194,7 @@ class JobDir:
         try:
             atomic_file.write_atomic(self.fd, STATE, data, point)
         except OSError as error:
-            if not state.finished or error.errno not in _FULL:
+            if not state.finished or error.errno not in FULL:
                 raise
             try:
                 atomic_file.write_reserved(self.fd, RESERVE, STATE, data, point)

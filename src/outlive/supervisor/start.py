@@ -9,7 +9,7 @@ import time
 from outlive import fastjson
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
-from outlive.store.job_dir import FIFOS, STDIN_DATA, JobDir
+from outlive.store.job_dir import FIFOS, FULL, STDIN_DATA, JobDir
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.fork_protocol import ready
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, below bash's 255
 _ANSWER_S = 0.003  # the cores are left to a caller that answers at once, until it hangs up and at most so long
+_LITTLE_BYTES = 65_536  # of free space
 _SPARE_FILES = 8  # that a supervisor opens after the start: records, their locks, clients
 _TERMINAL_TYPE = "xterm-256color"
 
@@ -86,6 +87,7 @@ def start(
         fault_points.at("start_ends")
         limited, state = _limits(definition, state)
         _require_spare_files()
+        _reserve_the_last(job)
         job.make_logs()  # the launcher has done it by now, unless it was killed
         job.mark_spawning(state.replace(started_at=timestamp(), started_ns=time.monotonic_ns()))
         fault_points.at("start_marked")
@@ -127,6 +129,19 @@ def _require_spare_files() -> None:
     finally:
         for fd in taken:
             os.close(fd)
+
+
+def _reserve_the_last(job: JobDir) -> None:
+    """Take space for the outcome before anything runs, if little is left: what this start still
+    writes could be the last of it. Errors: OSError (ENOSPC, EDQUOT)."""
+    left = os.fstatvfs(job.fd)
+    if left.f_bavail * left.f_frsize >= _LITTLE_BYTES:
+        return
+    try:
+        job.reserve()
+    except OSError as error:
+        if error.errno in FULL:
+            raise
 
 
 def _limits(definition: Definition, state: State) -> tuple[Limits | None, State]:
