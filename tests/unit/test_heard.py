@@ -14,6 +14,7 @@ from outlive.jobs import adoption, run_answer
 from outlive.jobs.run_answer import Reply
 from outlive.jobs.waiting import drive
 from outlive.store.inspect import Inspection
+from outlive.supervisor import control_server, fork_protocol, start
 from outlive.supervisor.control_server import ControlServer
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fds
@@ -73,6 +74,36 @@ def test_a_start_stays_connected_until_its_answer_is_made(monkeypatch: pytest.Mo
 )
 def test_only_a_caller_that_waits_for_nothing_is_hurried(args: dict[str, Any], is_due: bool) -> None:
     assert Reply(**args).is_due is is_due
+
+
+def test_a_caller_in_a_hurry_has_the_cores_until_it_hangs_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended_by = []
+    monkeypatch.setattr(start, "_ANSWER_S", 60)
+    monkeypatch.setattr(start, "ready", lambda *args: ended_by.append(fork_protocol.ready(*args)))
+    here, there = fds.pair()
+    try:
+        here.shutdown(socket.SHUT_WR)
+        assert start._tell_started(there, hurried=True)
+        assert ended_by == [[there.fileno()]]
+    finally:
+        here.close()
+        there.close()
+
+
+@pytest.mark.parametrize("hurried", [True, False])
+def test_a_supervisor_goes_on_though_its_caller_does_not_hang_up(
+    monkeypatch: pytest.MonkeyPatch, hurried: bool
+) -> None:
+    monkeypatch.setattr(start, "_ANSWER_S", 0.001)
+    if not hurried:
+        monkeypatch.setattr(start, "ready", lambda *_: pytest.fail("it waits for a caller that waits for the end"))
+    here, there = fds.pair()
+    try:
+        assert start._tell_started(there, hurried=hurried)
+        assert fds.receive(here, 64)[0] == control_server.STATE
+    finally:
+        here.close()
+        there.close()
 
 
 def _is_connected(sock: socket.socket) -> bool:
