@@ -33,7 +33,7 @@ _failed = pytest.StashKey[bool]()
 _numbers = itertools.count()
 # No judgement by the clock, and nothing written outside the test's own directory. The slow tier loads `thorough`.
 settings.register_profile(
-    "tests", max_examples=40, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "tests", max_examples=15, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("thorough", settings.get_profile("tests"), max_examples=400)
 settings.load_profile("tests")

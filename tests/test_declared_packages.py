@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from support.tiers import first
+
 CHECKOUT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # What our own folders provide: the package, the benchmarks, and the modules that tests import from each other
@@ -54,7 +56,7 @@ def _imported(folder: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("folder", "extras"),
-    [("src", ()), ("examples", ()), (".ci", ()), ("benchmarks", ("test",)), ("tests", ("test",))],
+    first(1, [("src", ()), ("examples", ()), (".ci", ()), ("benchmarks", ("test",)), ("tests", ("test",))]),
 )
 def test_every_package_that_is_imported_is_declared(folder: str, extras: tuple[str, ...]) -> None:
     declared = _declared(*extras)

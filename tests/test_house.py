@@ -20,6 +20,7 @@ import pytest
 import outlive
 from support.cli import OUTLIVE, Cli, Text, one_object
 from support.pair import is_supervised
+from support.tiers import first
 from support.wait import until
 
 SOURCE = Path(outlive.__file__).parent
@@ -301,7 +302,9 @@ def heavy(names: set[str]) -> set[str]:
     return {name for name in names - at_start if name.split(".")[0] in HEAVY}
 
 
-@pytest.mark.parametrize("verb", ["status", "run", "poll", "tail", "log", "wait", "kill", "list", "tag", "remove"])
+@pytest.mark.parametrize(
+    "verb", first(2, ["status", "run", "poll", "tail", "log", "wait", "kill", "list", "tag", "remove"])
+)
 def test_a_call_of_the_command_line_loads_nothing_heavy(verb: str, cli: Cli) -> None:
     job = cli.ok("run", "--wait", "--", "true")["job_id"]
     words = {"run": ("run", "true"), "list": ("list",), "tag": ("tag", "set", job, "--tag", "a")}.get(verb, (verb, job))
@@ -316,7 +319,7 @@ def test_a_call_of_the_command_line_loads_nothing_heavy(verb: str, cli: Cli) -> 
 COMMAND = "import sys; from outlive.__main__ import main; sys.exit(main())"
 
 
-@pytest.mark.parametrize("verb", ["status", "run", "poll", "tail", "log", "wait", "kill", "list", "tag"])
+@pytest.mark.parametrize("verb", first(2, ["status", "run", "poll", "tail", "log", "wait", "kill", "list", "tag"]))
 def test_a_call_of_the_command_line_loads_nothing_needless(verb: str, cli: Cli) -> None:
     job = cli.ok("run", "--wait", "echo a; echo b >&2")["job_id"]
     words = {"run": ("run", "--wait", "echo ä"), "list": ("list",), "tag": ("tag", "set", job, "--tag", "a.b-c")}

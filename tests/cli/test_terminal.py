@@ -329,7 +329,7 @@ def test_odd_keys_are_told_and_harm_nothing(cli: Cli) -> None:
     cli.ok("kill", job)
 
 
-@pytest.mark.parametrize("flags", [("--pty",), ("--stdin", "open")])
+@pytest.mark.parametrize("flags", [pytest.param(("--pty",), marks=pytest.mark.slow), ("--stdin", "open")])
 def test_ten_megabytes_for_a_program_that_reads_nothing_are_bounded(
     cli: Cli, place: Path, flags: tuple[str, ...]
 ) -> None:

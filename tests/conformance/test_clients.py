@@ -91,6 +91,7 @@ def test_a_mistake_reaches_the_client_as_an_answer(client: Client) -> None:
 
 
 @MODERN_FIRST
+@pytest.mark.slow
 def test_the_python_client_lists_runs_polls_and_kills(mcp_session: McpSession, cli: Cli, jobs: Jobs) -> None:
     assert mcp_session.tools().keys() == {"exec", "process"}
     assert mcp_session.ok("exec", command="exit 3")["exit_code"] == 3

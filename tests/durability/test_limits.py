@@ -21,6 +21,7 @@ from support import pair, processes
 from support.cli import OUTLIVE, Cli, environment
 from support.commands import GATE
 from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST
 from support.wait import until
 
 pytestmark = pytest.mark.real_start  # memory of processes
@@ -258,6 +259,7 @@ def test_the_kernel_limits_each_process_where_no_supervisor_looks(cli: Cli) -> N
     assert applied(found) == {"cpu_time": "rlimit", "nice": "kernel"}
 
 
+@MODERN_FIRST
 def test_both_faces_tell_the_same_of_a_limited_job(cli: Cli, shared_session: McpSession) -> None:
     started = shared_session.ok("exec", command=["sh", "-c", "exit 3"], resources={"nice": 2, "gpus": 1}, detail="full")
     job = started["job_id"]

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support import pair
 from support.cli import Cli, environment
 from support.commands import python
@@ -49,6 +51,7 @@ def told(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
+@pytest.mark.slow
 def test_a_follower_misses_nothing_unsaid_while_the_history_is_cut_down_and_supervisors_die(
     cli: Cli, root: Path, work: Path
 ) -> None:

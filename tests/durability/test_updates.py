@@ -87,7 +87,7 @@ def _kill_supervisor(job: str, both: bool) -> None:
         slow(("cli", False, "removed")),
         ("cli", True, "replaced"),
         slow(("server", False, "replaced")),
-        ("server", True, "removed"),
+        slow(("server", True, "removed")),
     ],
 )
 def test_a_job_goes_on_with_everything_that_it_was_asked_for(

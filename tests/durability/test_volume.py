@@ -71,6 +71,7 @@ wait_for("end")
 """
 
 
+@pytest.mark.slow
 def test_200_mb_are_stored_completely_with_flat_memory_and_answers_stay_small(cli: Cli, root: Path, work: Path) -> None:
     job = cli.ok("run", "--snapshot-after", "0", *python(FLOOD))["job_id"]
     log = root / job / "stdout.log"
@@ -208,6 +209,7 @@ def _of_stream(merged: bytes, mark: bytes) -> bytes:
 # --- many jobs -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_30_jobs_started_at_once_through_one_server_all_run_and_are_kept_apart(
     raw_mcp: Callable[..., RawMcp], cli: Cli
 ) -> None:

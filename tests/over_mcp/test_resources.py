@@ -259,6 +259,7 @@ def test_a_subscription_to_a_finished_job_gives_one_update(mcp_session: McpSessi
     assert mcp_session.updates(f"job://{job}/output") == 1
 
 
+@MODERN_FIRST
 def test_who_subscribes_no_longer_frees_everything(mcp_session: McpSession, work: Path) -> None:
     jobs = [_background(mcp_session, GATE) for _ in range(3)]
     for _ in range(3):
@@ -302,6 +303,7 @@ def test_an_unknown_job_cannot_be_subscribed_to(raw_mcp: Callable[..., RawMcp], 
 
 
 @pytest.mark.fault("F75")
+@MODERN_FIRST
 def test_a_flood_of_output_is_a_trickle_of_updates(mcp_session: McpSession, work: Path) -> None:
     code = "import os, time\nfor n in range(2000):\n    os.write(1, b'x' * 999 + b'\\n'); time.sleep(0.001)"
     job = _background(mcp_session, ["sh", "-c", f'{GATE}; exec "$@"', "sh", sys.executable, "-c", code])

@@ -60,6 +60,7 @@ def test_two_tools_are_offered_with_schemas_annotations_and_short_instructions(m
         mcp_session.call("execute", command="true")
 
 
+@MODERN_FIRST
 def test_a_description_speaks_of_no_argument_that_is_not_there(mcp_session: McpSession) -> None:
     tools = mcp_session.tools()
     taken = {name: set(tool.input_schema["properties"]) for name, tool in tools.items()}
@@ -73,6 +74,7 @@ def test_a_description_speaks_of_no_argument_that_is_not_there(mcp_session: McpS
 
 
 @pytest.mark.fault("S18")
+@MODERN_FIRST
 def test_exec_answers_with_the_output_in_prose_and_the_same_in_fields(mcp_session: McpSession, work: Path) -> None:
     found = mcp_session.call("exec", command="echo hello; echo oops >&2")
     assert (found["type"], found["state"], found["exit_code"], found["reason"]) == ("run", "exited", 0, "exit")
@@ -101,6 +103,7 @@ def _is_prose(text: str) -> None:
     assert "schema_version" not in text
 
 
+@MODERN_FIRST
 def test_exec_goes_on_as_a_job_when_it_takes_longer_than_the_call(mcp_session: McpSession, work: Path) -> None:
     found = mcp_session.call("exec", command=f"echo begun; {GATE}; echo done; exit 4", yield_ms=300)
     assert (found["state"], found["exit_code"] if "exit_code" in found.result else None) == ("running", None)
@@ -118,6 +121,7 @@ def test_exec_goes_on_as_a_job_when_it_takes_longer_than_the_call(mcp_session: M
     assert mcp_session.ok("process", action="log", job_id=found["job_id"])["output"] == "begun\ndone\n"
 
 
+@MODERN_FIRST
 def test_exec_takes_all_that_describes_a_command(mcp_session: McpSession, root: Path, work: Path) -> None:
     (work / "sub dir").mkdir()
     exec_ = mcp_session.ok
@@ -258,6 +262,7 @@ def act(mcp_session: McpSession) -> Actions:
     return Actions(mcp_session)
 
 
+@MODERN_FIRST
 def test_every_action_on_a_running_job_answers_in_its_schema_and_in_prose(
     act: Actions, mcp_session: McpSession, root: Path, work: Path
 ) -> None:
@@ -289,6 +294,7 @@ def test_every_action_on_a_running_job_answers_in_its_schema_and_in_prose(
     until((work / "ends").exists, what="the notification")
 
 
+@MODERN_FIRST
 def test_every_action_that_starts_or_ends_jobs_answers_in_its_schema_and_in_prose(
     act: Actions, mcp_session: McpSession, root: Path
 ) -> None:
@@ -465,6 +471,7 @@ def test_an_error_of_an_action_names_the_arguments_as_the_caller_wrote_them(
     assert "offset" in error["message"] and "sinceSeq" in error["message"] and "--" not in error["message"]
 
 
+@MODERN_FIRST
 def test_quick_calls_are_answered_while_long_ones_wait(mcp_session: McpSession, work: Path) -> None:
     job = background(mcp_session, GATE)
     long = [mcp_session.begin("process", action="wait", job_id=job, timeout_ms=40_000) for _ in range(8)]

@@ -13,13 +13,13 @@ import pytest
 
 from support.cli import Cli, Jobs
 from support.mcp_client import McpRefusal, RawMcp
+from support.preloaded import MAIN
 from support.tiers import first
 
 AT_ONCE = 4
 STREAMS = 3
 LINE_BYTES = 200_000
 LIMITS = f"from outlive import limits; limits.STDIO_LINE_BYTES = {LINE_BYTES}; limits.FOLLOWED_RESOURCES = {STREAMS}; "
-MAIN = "from outlive.__main__ import main; sys.exit(main())"
 FEW = (
     f"import sys; {LIMITS}from outlive.mcp.stdio import transport; transport._AT_ONCE = {AT_ONCE}; "
     f"transport._AHEAD_LINES = 8; {MAIN}"

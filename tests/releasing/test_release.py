@@ -42,6 +42,7 @@ def scripts() -> ModuleType:
 # --- what a release is refused for ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_release_is_made_while_the_repository_is_not_known(scripts: ModuleType) -> None:
     about = scripts.plugins.project("")
     assert any("Repository" in one for one in scripts.obstacles(about))

@@ -14,7 +14,7 @@ import pytest
 
 from outlive.store.job_dir import JobDir
 from outlive.system import fault_points
-from support import processes, wait
+from support import processes, tiers, wait
 from support.cli import Cli
 from support.serve import Served
 
@@ -282,7 +282,7 @@ def _is_left_alone(root: Path, job: str) -> bool:
 STARTING = [point for point in fault_points.POINTS if point.startswith("start_") and point != "start_taken"]
 
 
-@pytest.mark.parametrize("first", STARTING)
+@pytest.mark.parametrize("first", tiers.first(2, STARTING))
 def test_both_supervisors_killed_while_a_sandbox_starts_leave_a_whole_job_or_nothing(
     cli: Cli, place: Path, first: str
 ) -> None:

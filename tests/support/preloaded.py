@@ -11,7 +11,8 @@ is that the modules are loaded already, and that their memory is shared. So thes
 - of the HTTP server that the tests of a module share; over stdio, test_first_answers.py starts for real in both eras;
 - in the slow tier, and everywhere with `--real-starts`;
 - of commands that are worded in any other way than `OUTLIVE` (a shell that runs outlive, as on the pages of docs/, a
-  copy of outlive, a patch), and of a Popen with options that this module does not know;
+  copy of outlive, a patched call), and of a Popen with options that this module does not know. A server may have a
+  patch: `python -c CODE mcp`, where CODE ends with `MAIN`. It is made when all modules are loaded;
 - where the environment has other variables that an interpreter reads at its start, or this process other rights,
   another control group or another priority than when it started the preloaded process.
 """
@@ -28,6 +29,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from support import preloading
 
 OUTLIVE = (sys.executable, "-m", "outlive")
 SERVERS = ("mcp", "serve")
+MAIN = "from outlive.__main__ import main; sys.exit(main())"  # the end of what a patched server runs
 _PROGRAM = Path(preloading.__file__)
 # All of our own code; without what only servers import, so that a copy for one call stays small
 _FOR_CALLS = ("outlive", "-outlive.mcp", "-outlive.demo")
@@ -182,7 +185,7 @@ def _execute_or_copy(popen: subprocess.Popen[Any], *arguments: Any) -> None:
 
 def _copied(how: dict[str, Any]) -> int | None:
     words = how["args"]
-    if not allowed or isinstance(words, (str, bytes, os.PathLike)) or tuple(words[:3]) != OUTLIVE:
+    if not allowed or isinstance(words, (str, bytes, os.PathLike)) or not _is_known(words):
         return None
     how["args"] = list(words)
     if any(how[name] != value for name, value in _USUAL.items()):
@@ -190,6 +193,12 @@ def _copied(how: dict[str, Any]) -> int | None:
     sys.audit("subprocess.Popen", words[0], how["args"], how["cwd"], how["env"])
     preloaded = _for_servers if words[3:4] and words[3] in SERVERS else _for_calls
     return preloaded.copy(how, _status())
+
+
+def _is_known(words: Sequence[Any]) -> bool:
+    """Return whether a command line is `OUTLIVE …`, or that of a server with a patch."""
+    patched = tuple(words[:2]) == (sys.executable, "-c") and str(words[2]).endswith(MAIN) and len(words) > 3
+    return words[3] in SERVERS if patched else tuple(words[:3]) == OUTLIVE
 
 
 def _status() -> dict[str, str]:

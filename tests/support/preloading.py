@@ -21,7 +21,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
 MOST_FDS = 64
 MOST_BYTES = 1 << 17
@@ -29,6 +29,7 @@ _OUT_OF_THE_WAY = 500  # where descriptors wait that get their numbers later; no
 _CLONE_PARENT, _CLONE_CHILD_CLEARTID, _CLONE_CHILD_SETTID = 0x8000, 0x200000, 0x1000000
 _PR_GET_TID_ADDRESS = 40
 _SYS_CLONE3 = 435  # the same on every architecture
+MAIN = "import sys; from outlive.__main__ import main; sys.exit(main())"
 # Reads the environment when it is imported, so a copy imports it again
 _READS_ENVIRONMENT = "outlive.system.fault_points"
 
@@ -52,7 +53,7 @@ def main() -> None:
             return
         pid = _fork_sibling()
         if pid == 0:
-            sys.exit(_become(sock, marshal.loads(data), numbers))
+            _become(sock, marshal.loads(data), numbers)
         sock.send(b"%d" % pid)
         for number in numbers:
             os.close(number)
@@ -87,8 +88,8 @@ def _fork_sibling() -> int:
     return pid
 
 
-def _become(sock: socket.socket, wanted: dict[str, Any], numbers: list[int]) -> int:
-    """Turn this copy into what a real start would be, say "ready", run the command line, and return its exit status."""
+def _become(sock: socket.socket, wanted: dict[str, Any], numbers: list[int]) -> NoReturn:
+    """Turn this copy into what a real start would be, say "ready", and run the command line."""
     away = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY) for number in (sock.fileno(), *numbers)]
     sock.detach()
     os.closerange(3, _OUT_OF_THE_WAY)
@@ -101,10 +102,10 @@ def _become(sock: socket.socket, wanted: dict[str, Any], numbers: list[int]) -> 
     _take_streams()
     os.write(here, b"ready")
     os.closerange(_OUT_OF_THE_WAY, max(away) + 1)
-    from outlive.__main__ import main as outlive
-
     gc.enable()
-    return outlive()
+    code = os.fsdecode(wanted["argv"][2]) if _is_patched(wanted) else MAIN
+    exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+    raise AssertionError("the code above ends by SystemExit")
 
 
 def _take_identity(wanted: dict[str, Any]) -> None:
@@ -122,12 +123,18 @@ def _take_identity(wanted: dict[str, Any]) -> None:
     for kind, limits in wanted["limits"].items():
         if resource.getrlimit(kind) != limits:
             resource.setrlimit(kind, limits)
-    sys.argv[:] = [_entry(), *(os.fsdecode(word) for word in wanted["argv"][3:])]
+    patched = _is_patched(wanted)
+    sys.argv[:] = ["-c" if patched else _entry(), *(os.fsdecode(word) for word in wanted["argv"][3:])]
     sys.orig_argv[:] = [os.fsdecode(word) for word in wanted["argv"]]
     try:
-        sys.path.insert(0, os.getcwd())
+        sys.path.insert(0, "" if patched else os.getcwd())
     except FileNotFoundError:  # it was deleted
         pass
+
+
+def _is_patched(wanted: dict[str, Any]) -> bool:
+    """Return whether the command line is `python -c CODE …`, where CODE ends with MAIN, and not `python -m outlive …`."""
+    return bool(wanted["argv"][1] == b"-c")
 
 
 def _entry() -> str:

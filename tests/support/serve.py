@@ -21,6 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from support import http
 from support.cli import Cli, environment
 from support.mcp_client import BOUND_S, LEGACY_VERSION, MODERN_VERSION, START_S, McpSession
+from support.preloaded import MAIN
 from support.server import Server
 
 TRANSPORTS = ("http", "sse")
@@ -65,7 +66,7 @@ class Served(Server):
         if not first and again is None:
             self.token("tests")
         where = () if "--socket" in args or "--port" in args else ("--port", "0")
-        start = f"import sys; from outlive import limits; {patch}; from outlive.__main__ import main; sys.exit(main())"
+        start = f"import sys; from outlive import limits; {patch}; {MAIN}"
         python = ["-c", start] if patch else ["-m", "outlive"]
         super().__init__(log, [sys.executable, *python, "serve", *where, *args], environment(env))
 

@@ -60,7 +60,7 @@ IDLE: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("terminal", [False, True], ids=["pipe", "pty"])
+@pytest.mark.parametrize("terminal", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["pipe", "pty"])
 @pytest.mark.parametrize("name", SIMPLE)
 def test_a_program_that_waits(name: str, terminal: bool, start: Start) -> None:
     if name == "more than are looked at" and resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 2000:
@@ -69,7 +69,7 @@ def test_a_program_that_waits(name: str, terminal: bool, start: Start) -> None:
     start(*argv, terminal=terminal).stays(wanted)
 
 
-@pytest.mark.parametrize("terminal", [False, True], ids=["pipe", "pty"])
+@pytest.mark.parametrize("terminal", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["pipe", "pty"])
 @pytest.mark.parametrize("name", IDLE)
 def test_a_program_that_does_not_read(name: str, terminal: bool, start: Start) -> None:
     child = start(*IDLE[name], terminal=terminal)

@@ -236,6 +236,7 @@ def test_an_environment_is_changed_without_changing_ours() -> None:
 
 
 @MODERN_FIRST
+@pytest.mark.slow
 def test_the_sdk_client_calls_lists_and_cancels(era: str, place: Path) -> None:
     log = place / "say.log"
     with McpSession(log=log, era=era, command=SAY) as session:
@@ -252,6 +253,7 @@ def test_the_sdk_client_calls_lists_and_cancels(era: str, place: Path) -> None:
 
 
 @MODERN_FIRST
+@pytest.mark.slow
 def test_the_sdk_session_closes_when_its_server_was_killed(era: str, place: Path) -> None:
     with McpSession(log=place / "say.log", era=era, command=SAY) as session:
         session.kill()
@@ -265,6 +267,7 @@ def test_a_server_that_does_not_start_is_an_error_at_once(era: str, place: Path)
 
 
 @MODERN_FIRST
+@pytest.mark.slow
 def test_the_raw_client_calls_cancels_and_reads_refusals(era: str, place: Path) -> None:
     log = place / "say.log"
     with RawMcp(log=log, era=era, command=SAY) as raw:
@@ -278,6 +281,7 @@ def test_the_raw_client_calls_cancels_and_reads_refusals(era: str, place: Path) 
             raw.request("no/such/method")
 
 
+@pytest.mark.slow
 def test_the_raw_client_can_kill_its_server(place: Path) -> None:
     with RawMcp(log=place / "say.log", command=SAY) as raw:
         raw.start()

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,23 @@ def test_a_copy_is_ended_by_a_signal_and_waited_for_like_any_child(cli: Cli, job
             call.send_signal(number)
             assert call.wait(60) == -number
     jobs.end()
+
+
+@pytest.mark.usefixtures("copies")
+def test_a_server_with_a_patch_is_what_a_real_start_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = "sys.stderr.write(repr((sys.argv, sys.orig_argv, sys.path[0], __name__)))"
+    words = [sys.executable, "-c", f"import sys; {told}; {preloaded.MAIN}", "serve", "--help"]
+    asked: list[Any] = []
+    copy = preloaded.Preloaded.copy
+    monkeypatch.setattr(preloaded.Preloaded, "copy", lambda *how: asked.append(how) or copy(*how))
+    said = []
+    for allowed in (False, True):
+        monkeypatch.setattr(preloaded, "allowed", allowed)
+        done = subprocess.run(words, check=False, capture_output=True, timeout=60)
+        said.append((done.returncode, done.stdout, done.stderr))
+    assert len(asked) == 1
+    assert said[0] == said[1]
+    assert said[0][0] == 0 and b"'__main__'" in said[0][2]
 
 
 def test_a_directory_that_is_not_there_is_refused(cli: Cli, work: Path) -> None:

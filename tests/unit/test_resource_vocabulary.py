@@ -12,6 +12,7 @@ from outlive.core import resources
 from outlive.errors import OutliveError
 from support.cli import Cli
 from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST
 
 AS_WORDS = {
     "memory": "2G",
@@ -96,6 +97,7 @@ def test_what_cannot_be_meant_is_refused_with_the_way_to_write_it(given: dict[st
     assert (caught.value.code, caught.value.details["field"]) == ("invalid_argument", "resources")
 
 
+@MODERN_FIRST
 def test_both_faces_store_the_same_and_restart_keeps_it(shared_session: McpSession, cli: Cli) -> None:
     words = [word for name, value in AS_WORDS.items() for word in ("--resource", f"{name}={value}")]
     mine = cli.ok("create", *words, "--", "true")["job_id"]

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 _AT_ONCE = 128  # requests that are worked on or whose answers are not written yet
 _AHEAD_LINES, _AHEAD_BYTES = 1_000, 1_048_576  # of what is read while so many are
 _LISTEN = "subscriptions/listen"  # is answered when the client ends it
-_TOO_MANY = f"{limits.FOLLOWED_RESOURCES} subscriptions are open already: end one first."
 _CANCELLED = "notifications/cancelled"
 
 
@@ -183,7 +182,8 @@ class _Reader:
     async def _send(self, message: Received) -> None:
         number, cancelled, stream = _asks(message), _cancels(message), _listens(message)
         if stream is not None and not self._requests.listen(stream):
-            await self._refuse(stream, INTERNAL_ERROR, _TOO_MANY)
+            said = f"{limits.FOLLOWED_RESOURCES} subscriptions are open already: end one first."
+            await self._refuse(stream, INTERNAL_ERROR, said)
             return
         if number is not None:
             self._requests.begin(number)
