@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import link
-from benchmarks.bench import Bench, NoRoom
+from benchmarks.bench import Bench, NoRoom, warm
 from benchmarks.rows import row
 from benchmarks.rows.output import GIB, printer
 from benchmarks.samples import Found, Samples, compared, taken_ms
@@ -122,6 +122,7 @@ def _gone(bench: Bench, job: str) -> None:
 
 
 def _mirrored_ms(bench: Bench, size: int) -> float:
+    warm(2 * size)
     answers: list[dict[str, object]] = []
     words = ("run", "--host", "box", "--wait", "--max-bytes", "100", "--", *printer(bench, size))
     took = taken_ms(lambda: answers.append(bench.outlive(*words)))
@@ -135,6 +136,7 @@ def _mirrored_ms(bench: Bench, size: int) -> float:
 def _fetched_ms(bench: Bench, ssh: list[str], size: int) -> float:
     target = bench.place / "fetched"
     command = " ".join(printer(bench, size))
+    warm(2 * size)  # as much as a job takes, which is stored on both sides
     took = taken_ms(lambda: bench.run(["sh", "-c", f'exec "$@" > {target}', "sh", *ssh, command]))
     assert target.stat().st_size == size
     target.unlink()
