@@ -113,6 +113,10 @@ def test_nobody_is_told_what_an_answer_told(raw: RawMcp, work: Path) -> None:
     raw.call("process", action="kill", job_id=interrupted, signal="INT")
     removed = _begin(raw, "sleep 1000")
     raw.call("process", action="remove", job_id=removed)
+    # Its command ends a second before the answer
+    lingering = _begin(raw, "(trap '' TERM; echo ready; while :; do sleep 0.05; done) & sleep 1000")
+    until(lambda: raw.call("process", action="tail", job_id=lingering)["stdout_tail"], what="its trap")
+    raw.call("process", action="remove", job_id=lingering, grace_ms=1_200)
     (work / "go").touch()
     assert raw.tool_answer(waiting)["state"] == "exited"
     ended = raw.call("process", action="wait", job_id=stubborn)

@@ -56,8 +56,6 @@ def kill(
     if found.state.finished and (not found.supervised or found.elsewhere):
         return found
     ctx.note("kill", job.job_id, signal=signals.name_of(number))
-    if ctx.inbox is not None:
-        ctx.inbox.killed.add(job.job_id)
     if wait_ms is None:
         wait_ms = (grace_ms if number in SURE else 0) + limits.KILL_WAIT_EXTRA_MS
     yield from end(ctx, job, number, grace_ms, wait_ms / 1000)
@@ -86,6 +84,8 @@ def end(
     The supervisor goes through with it even if this process is killed meanwhile. With `removing` it
     ends the job's notification command too, and syncs nothing. Errors: io_error.
     """
+    if ctx.inbox is not None:
+        ctx.inbox.killed.add(job.job_id)
     control = ControlClient(job, output=False)
     try:
         asked = {"op": "kill", "signal": number, "grace_ms": grace_ms, "by": ctx.owner, "removing": removing}

@@ -124,7 +124,11 @@ class Channel:
             # A call that waits for the job is answered in this moment; `told` then cancels this
             # task
             await anyio.sleep(_CHANNEL_EVERY_S)
-            asked = found.get("ended_by") == caller.owner or found.get("reason") == "signal"
+            asked = (
+                found.get("ended_by") == caller.owner
+                or found.get("reason") == "signal"
+                or found.get("state") == REMOVED
+            )
             if "name" in found and not (followed.signalled and asked):
                 await _send(followed.session, self._words(found, job), _meta(found, history.FINISHED))
 
