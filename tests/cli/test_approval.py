@@ -59,6 +59,7 @@ def test_a_job_that_waits_says_so_everywhere_and_runs_when_it_is_approved(cli: C
     assert cli.ok("status", job)["approval"]["rule"] == "rule 1 (touch|printenv)"
     assert "waits for the user's approval" in cli.error("write", job, "--data", "x", code="invalid_state")["hint"]
     assert cli.ok("wait", job, "--timeout-ms", "0")["approval"]["state"] == "pending"
+    assert cli.ok("poll", job)["approval"]["state"] == "pending"
     assert not (work / "made").exists()
     approved = cli.ok("approve", job, "--reason", "go ahead")
     assert (approved["approval"]["state"], approved["approval"]["answer"]) == ("approved", "go ahead")

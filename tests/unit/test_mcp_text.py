@@ -227,6 +227,7 @@ def test_an_event_is_a_line_without_python_in_it() -> None:
         "16:46:19 seq 6 waiting_for_input echo true, prompt Name?",
     ]
     assert said("events", state="running", events=[]) == "running; no events yet"
+    assert said("events", state="running", events=[], next_event=2) == "running; no new events; since_event=2 goes on"
 
 
 @pytest.mark.parametrize("type_", ["run", "wait"])
@@ -251,6 +252,7 @@ def test_log_and_tail() -> None:
     whole = said("log", state="running", output="a\n", first_line=1, last_line=1, total_lines=1)
     assert whole == "running; lines 1-1 of 1\n\na"
     assert said("log", state="running", output="", total_lines=0) == "running\n(no output yet)"
+    assert said("log", state="exited", exit_code=0, output="", total_lines=0) == "exited 0\n(no output)"
     assert said("tail", state="killed", signal="SIGTERM", stdout_tail="a\n") == "killed SIGTERM; 1 line of stdout\n\na"
     both = said("tail", state="exited", exit_code=0, stdout_tail="a\nb\n", stderr_tail="c\n")
     assert both == "exited 0; 2 lines of stdout, then 1 line of stderr\n\na\nb\nc"

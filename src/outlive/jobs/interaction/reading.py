@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # The fields of `read` besides the job's id and state, as the `result` of a verb names them.
 READ = (
     "output since_seq next_seq truncated gaps? alternate_screen? cursor? waiting_for_input prompt? echo? keyboard? supervisor? supervisor_pid? "
-    "idle_ms exit_code? signal? reason? ended_by? errno? usage? finished_at? duration_ms? descendants? message? dropped_bytes? missing_bytes? "
+    "idle_ms exit_code? signal? reason? ended_by? errno? usage? finished_at? duration_ms? descendants? message? approval? dropped_bytes? missing_bytes? "
     "host? queue? engine? reachable? unreachable_since? machine? "
 )
 
@@ -48,4 +48,6 @@ def read(ctx: Context, job: JobDir, since: int, max_bytes: int, raw: bool) -> Wa
         answer["descendants"] = job_answer.living(found, job)
     if found.state.message:
         answer["message"] = found.state.message
+    approval = job_answer.approval_of(found, job)
+    answer |= {"approval": approval} if approval else {}
     return answer | ({"hint": hint} if hint else {}) | lost

@@ -126,7 +126,9 @@ def _other(job: Found) -> list[str]:
 def _events(found: Found, _process: bool) -> tuple[str, list[str]]:
     lines = [_event_line(event) for event in found.get("events") or []]
     if not lines:
-        return "", [f"{found.get('state')}; no events yet", *sentences.hint(found)]
+        last = found.get("next_event")
+        none = f"no new events; since_event={last} goes on" if last else "no events yet"
+        return "", [f"{found.get('state')}; {none}", *sentences.hint(found)]
     told = f"{found.get('state')}; {sentences.counted(len(lines), 'event')}; since_event={found.get('next_event')} goes on after them"
     return "\n".join(lines), [told, *sentences.hint(found)]
 
@@ -175,8 +177,14 @@ def _log(found: Found, process: bool) -> tuple[str, list[str]]:
     if found.get("matches") is not None:
         told.append(f"{sentences.counted(found['matches'], 'line')} matched")
     output = sentences.output(found)
-    nothing = [] if output else ["(no output here)" if total else "(no output yet)"]
+    nothing = [] if output else [_nothing_of(found)]
     return output, ["; ".join(told), *sentences.hint(found), *sentences.gap(found, process), *nothing]
+
+
+def _nothing_of(found: Found) -> str:
+    if found.get("total_lines"):
+        return "(no output here)"
+    return "(no output)" if found.get("state") in FINISHED else "(no output yet)"
 
 
 def _tail(found: Found, _process: bool) -> tuple[str, list[str]]:
