@@ -308,6 +308,8 @@ def test_list_is_lines_in_the_order_of_the_answer() -> None:
         "D  running  since 2026-01-02T03:04:05Z  x",
         "C  killed (timeout)  x",
     ]
+    waits = {"short_id": "AB", "state": "created", "name": "touch x", "approval": {"state": "pending"}}
+    assert "created (waits for approval)" in said("list", jobs=[waits])
     assert said("list", jobs=[], hint="None of yours.") == "None of yours."
     assert said("list", jobs=[]) == "There is no job to list."
 

@@ -105,6 +105,8 @@ def short_state(job: Found) -> str:
         return f"{state} ({job['reason']})"
     if state == "exited":
         return f"exited {job.get('exit_code')}"
+    if state == "created" and (job.get("approval") or {}).get("state") == "pending":
+        return "created (waits for approval)"
     return f"{state} {job['signal']}" if state == "killed" and job.get("signal") else state
 
 
