@@ -20,7 +20,10 @@ from clients.script import SCRIPTS, Step, script_of
 
 SEARCHING = (LOOK, "ToolSearch", "tool_search", "tool_describe", "exec_command", "shell")
 MOST_SEARCHES = 12
-_ID = re.compile(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b|(?:(?<=job_id=)|(?<=job ))[0-9A-HJKMNP-TV-Z]{8}\b")
+# As an answer names a job, and as the list has one that runs
+_ID = re.compile(
+    r"\b0[0-9A-HJKMNP-TV-Z]{25}\b|(?:(?<=job_id=)|(?<=job ))[0-9A-HJKMNP-TV-Z]{8}\b|(?<![0-9A-Z])[0-9A-HJKMNP-TV-Z]{8}(?=  running\b)"
+)
 
 
 def asked(turns: list[Turn]) -> tuple[int, str | None]:
