@@ -204,7 +204,7 @@ RECORDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Path, name: str) -> None:
     job = cli.ok("run", "true")["job_id"]
-    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
     changes = dict(RECORDS[name])
     file = changes.pop("file")
     _rewrite(root / job / file, **changes)
@@ -217,7 +217,7 @@ def test_a_record_of_other_types_is_damage_of_that_job_alone(cli: Cli, root: Pat
 @pytest.mark.parametrize("garbage", [b"\xff" * 96, b"\0" * 8 + b"\x07" + b"\0" * 23])
 def test_an_order_that_makes_no_sense_is_an_error_of_that_job(cli: Cli, root: Path, garbage: bytes) -> None:
     job = cli.ok("run", "echo text")["job_id"]
-    until(lambda: not pair.supervisor_now(job), what="the supervisor's end")
+    until(lambda: not pair.is_supervised(root, job), what="the supervisor's end")
     (root / job / "order").write_bytes(garbage)
     for verb in ("poll", "log", "tail"):
         cli.error(verb, job, code="io_error")

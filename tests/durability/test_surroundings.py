@@ -127,7 +127,7 @@ def stranger() -> Any:
 
 def _said_to_run(root: Path, job_id: str, **changes: Any) -> None:
     path = root / job_id / "state.json"
-    until(lambda: not pair.supervisor_now(job_id), what="the supervisor's end")
+    until(lambda: not pair.is_supervised(root, job_id), what="the supervisor's end")
     found = atomic_file.load(path.read_bytes())
     found |= {"state": "running", "phase": "running", "exit_code": None, "reason": None, "finished_at": None}
     path.write_bytes(atomic_file.dump(found | {"duration_ms": None} | changes))
