@@ -34,8 +34,6 @@ from support.mcp_client import RawMcp
 from support.tiers import first, only
 from support.wait import until
 
-pytestmark = pytest.mark.real_start  # what a start meets in its surroundings
-
 SOURCE = Path(outlive.__file__).parent
 
 
@@ -224,6 +222,7 @@ def test_a_descendant_that_never_stops_writing_does_not_hold_up_the_end(cli: Cli
 
 
 @pytest.mark.fault("F14")
+@pytest.mark.real_start
 def test_a_job_ends_and_is_told_though_our_own_code_was_deleted(cli: Cli, place: Path, work: Path, root: Path) -> None:
     copy = place / "installed"
     shutil.copytree(SOURCE, copy / "outlive", ignore=shutil.ignore_patterns("__pycache__"))
@@ -239,6 +238,7 @@ def test_a_job_ends_and_is_told_though_our_own_code_was_deleted(cli: Cli, place:
 
 
 @pytest.mark.fault("F14")
+@pytest.mark.real_start
 def test_a_guardian_takes_over_though_our_own_code_was_deleted(cli: Cli, place: Path, work: Path) -> None:
     copy = place / "installed"
     shutil.copytree(SOURCE, copy / "outlive", ignore=shutil.ignore_patterns("__pycache__"))
@@ -283,7 +283,7 @@ def test_a_process_that_cannot_be_made_is_an_error_and_nothing_is_half_started(
 
 
 @pytest.mark.fault("F58")
-@pytest.mark.parametrize("most", [8, 12, 16, 20, 24])
+@pytest.mark.parametrize("most", first(3, [8, 12, 16, 20, 24]))
 def test_too_few_open_files_are_an_error_or_enough_and_nothing_is_half_started(
     cli: Cli, root: Path, work: Path, most: int
 ) -> None:

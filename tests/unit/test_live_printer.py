@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlive.cli.live.printer import Printer
+from support.tiers import first
 from unit.test_for_terminals import QUERIES
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -96,7 +97,7 @@ def test_raw_output_is_passed_on() -> None:
 
 @pytest.mark.fault("F70")
 @pytest.mark.parametrize("colour", [False, True])
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", first(12, QUERIES))
 def test_no_query_reaches_the_terminal(name: str, colour: bool) -> None:
     data = QUERIES[name]
     for pieces in ([data], [data[at : at + 1] for at in range(len(data))]):
