@@ -35,6 +35,7 @@ def _started(cli: Cli, *words: str) -> str:
 # --- Python --------------------------------------------------------------------------------------------------------
 
 
+@REAL
 def test_modules_of_a_project_on_pythonpath_take_the_place_of_none_of_ours(cli: Cli, place: Path) -> None:
     project = place / "project"
     project.mkdir()
