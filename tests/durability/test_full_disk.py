@@ -18,6 +18,7 @@ from support import pair, processes
 from support.cli import Cli
 from support.commands import GATE
 from support.mounts import KINDS, Mounts, fill
+from support.wait import until
 
 
 @pytest.fixture(params=KINDS)
@@ -131,8 +132,7 @@ def test_an_outcome_that_was_written_and_not_renamed_is_found(cli: Cli, root: Pa
     assert processes.wait_gone(place, 60) == {}
     found = cli.ok("status", job)
     assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "exit")
-    assert processes.wait_gone(place, 60) == {}
-    assert json.loads((work / "told").read_bytes())["exit_code"] == 3
+    until(lambda: json.loads((work / "told").read_bytes())["exit_code"] == 3, what="the word of the end")
     history = [event["type"] for event in cli.ok("events", job)["events"]]
     assert history.count("finished") == 1
 
