@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from outlive.jobs.permission import commands
 from outlive.system import fault_points
 from support.cli import OUTLIVE, Cli
 from support.mcp_client import McpSession
+from support.preloaded import MAIN
 from support.tiers import MODERN_FIRST
 from support.wait import until
 
@@ -201,8 +202,9 @@ def test_a_restart_is_asked_about_again(cli: Cli, config: Path, work: Path) -> N
 
 @MODERN_FIRST
 def test_a_model_cannot_pile_up_questions(mcp_connect: Callable[..., McpSession], config: Path) -> None:
-    session = mcp_connect()
-    asked = [session.begin("exec", command="touch made", yield_ms=0) for _ in range(commands.MOST_HELD + 1)]
+    few = f"import sys; from outlive.jobs.permission import commands; commands.MOST_HELD = 5; {MAIN}"
+    session = mcp_connect(command=[sys.executable, "-c", few, "mcp"])
+    asked = [session.begin("exec", command="touch made", yield_ms=0) for _ in range(6)]
     codes = [answer.result.get("error", {}).get("code") for answer in (call.result(60) for call in asked)]
     assert codes.count("denied") == 1
     for answer in (call.result(60) for call in asked):
