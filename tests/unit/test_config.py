@@ -12,6 +12,7 @@ import pytest
 from outlive import config
 from outlive.client_config import discover, registry
 from outlive.config import KEYS, Config
+from outlive.core import base_directories
 from outlive.errors import OutliveError
 from outlive.store import root
 
@@ -88,7 +89,7 @@ def test_a_home_that_is_no_absolute_path_is_that_of_the_password_database(
     machine = discover.this_machine({**env, "XDG_CONFIG_HOME": "relative"}, None)
     assert registry.file_of(registry.CLIENTS["goose"], registry.USER, machine) == f"{theirs}/.config/goose/config.yaml"
     monkeypatch.setattr(os, "getuid", lambda: 2**31)
-    assert config.home(env) == "/nonexistent"
+    assert base_directories.home(env) == "/nonexistent"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ PRIVATE_MODULES = {
     "system/fds.py": {"_socket", "_thread"},
     "system/prctl.py": {"_ctypes"},
     "system/signals.py": {"_signal"},
+    "store/cleanup/deletions.py": {"_thread"},
 }
 LEAN = """
 import sys

@@ -9,7 +9,7 @@ import sys
 from outlive.client_config import registry
 from outlive.client_config.edit import parsed
 from outlive.client_config.safe_file import ConfigFile
-from outlive.config import home
+from outlive.core.base_directories import home
 from outlive.errors import OutliveError, invalid
 
 TYPE_CHECKING = False

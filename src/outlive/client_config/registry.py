@@ -125,7 +125,7 @@ class Machine:
     def place(self, variable: str, *usual: str) -> tuple[str, ...]:
         """Return the directory that a variable names, or its usual place below the home."""
         given = self.env.get(variable)
-        if given and variable.startswith("XDG_") and not given.startswith("/"):  # as config.base_directory
+        if given and variable.startswith("XDG_") and not given.startswith("/"):  # as in core/base_directories.py
             given = None
         return (given,) if given else (self.home, *usual)
 

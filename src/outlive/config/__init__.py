@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
+from outlive.core.base_directories import base_directory
 from outlive.core.records import LOCAL, NETWORKS, SANDBOXES
 
 TYPE_CHECKING = False
@@ -161,27 +162,6 @@ class Config:
             return None
         bounds = {key: self.get("audit", key) for key in ("required", "max_bytes", "files")}
         return {"to": to, "directory": state_directory(env), **bounds}
-
-
-def home(env: Mapping[str, str]) -> str:
-    """Return `HOME`; where it is empty or relative, the home in the password database; for a user
-    without an entry `/nonexistent`."""
-    for given in (env, os.environ):
-        if os.path.isabs(given.get("HOME", "")):
-            return given["HOME"]
-    import pwd  # late: hardly any caller has no HOME
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:
-        return "/nonexistent"
-
-
-def base_directory(env: Mapping[str, str], variable: str, *usual: str) -> str:
-    """Return the directory that `variable` names, else its usual place below the home. A relative
-    path is ignored, as the XDG Base Directory Specification wants it."""
-    base = env.get(variable, "")
-    return base if os.path.isabs(base) else os.path.join(home(env), *usual)
 
 
 def state_directory(env: Mapping[str, str]) -> str:

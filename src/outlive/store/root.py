@@ -7,6 +7,7 @@ import os
 import stat
 
 from outlive import limits
+from outlive.core.base_directories import base_directory
 from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
 from outlive.store.job_dir import LIVE
@@ -28,8 +29,6 @@ def default_path(env: Mapping[str, str]) -> str:
     `~/.local/share/outlive/jobs`."""
     if env.get("OUTLIVE_ROOT"):
         return os.path.abspath(env["OUTLIVE_ROOT"])
-    from outlive.config import base_directory  # late: a supervisor is told its root
-
     return os.path.join(base_directory(env, "XDG_DATA_HOME", ".local", "share"), "outlive", "jobs")
 
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 # What guardian and supervisor import late, because few jobs need it or no caller waits for it any
 # more. By then an update may have replaced the files
 LATE = tuple(
-    "outlive.core.ids outlive.store.adoptions outlive.store.fault_report outlive.store.output outlive.store.pending_notices outlive.store.root "
-    "outlive.store.unsafe_way "
+    "outlive.core.base_directories outlive.core.ids outlive.store.adoptions outlive.store.fault_report "
+    "outlive.store.output outlive.store.pending_notices outlive.store.root outlive.store.unsafe_way "
     "outlive.supervisor.events outlive.supervisor.takeover outlive.system.hole_punch outlive.system.systemd "
     "outlive.store.cleanup outlive.store.inspect outlive.system.mounts".split()
 )

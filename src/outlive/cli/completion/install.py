@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive.cli.completion import man, scripts
-from outlive.config import base_directory
+from outlive.core.base_directories import base_directory
 from outlive.errors import from_os, invalid
 
 TYPE_CHECKING = False
