@@ -86,6 +86,7 @@ def test_subscriptions_stay_in_the_pipe_while_their_answers_are_unread(listener:
         with pytest.raises(McpRefusal, match=f"{STREAMS} subscriptions are open already"):
             listener.answer(number)
     assert not any(listener.is_answered(number) for number in sent[:STREAMS])
+    fcntl.fcntl(listener.process.stdout, fcntl.F_SETPIPE_SZ, 65_536)  # for what it says at its end
 
 
 def test_a_subscription_that_ends_makes_room_for_the_next(listener: RawMcp) -> None:
