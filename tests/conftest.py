@@ -57,8 +57,9 @@ preloaded.install()
 
 @pytest.hookimpl(optionalhook=True)  # of a plugin that may be switched off
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes `-n auto` runs tests in: four a core, since most tests wait for other processes."""
-    return min(MOST_WORKERS, 4 * len(os.sched_getaffinity(0)))
+    """Return how many processes `-n auto` runs tests in: three a core: most tests wait
+    for other processes, and each of these costs 6 s of CPU before its first test."""
+    return min(MOST_WORKERS, 3 * len(os.sched_getaffinity(0)))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -302,7 +302,7 @@ def test_a_removed_job_is_forgotten(mcp_session: McpSession, cli: Cli, root: Pat
 def test_many_ends_come_in_parts_and_none_twice(mcp_session: McpSession, cli: Cli, work: Path) -> None:
     answers = [
         mcp_session.ok(
-            "exec", command="until [ -e go ]; do sleep 0.1; done; exit 1", background=True, workdir=str(work)
+            "exec", command="until [ -e go ]; do sleep 0.5; done; exit 1", background=True, workdir=str(work)
         )
         for _ in range(25)
     ]
