@@ -9,6 +9,7 @@ import pytest
 from outlive import limits
 from support.cli import Cli
 from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST
 
 
 def titled(cli: Cli, title: str, *words: str) -> str:
@@ -62,6 +63,7 @@ def test_what_cannot_be_taken_back_needs_an_id_and_says_which(cli: Cli, verb: st
     cli.error(verb, "no such", code="job_not_found")
 
 
+@MODERN_FIRST
 def test_a_title_of_another_client_names_no_job_over_mcp(cli: Cli, shared_session: McpSession) -> None:
     titled(cli, "web")
     shared_session.error("process", action="status", job_id="web", code="job_not_found")

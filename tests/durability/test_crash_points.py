@@ -193,9 +193,9 @@ EVERYWHERE = points(
 WAYS = [(point, face) for point in EVERYWHERE for face in FACES if face == "mcp" or family(point) != "fork_server"]
 # One point for each way that such a job is found and gone on with: its neighbours leave the same on disk
 BY_DEFAULT = {
-    *("make_files", "make_visible", "send_guardian", "send_answered", "fork_server_asked", "fork_server_given"),
-    *("guardian_told", "start_told", "start_marked", "start_spawned", "output_ordered"),
-    *("end_moved", "end_unwritten", "end_history", "end_owing", "end_unlinked"),
+    *("make_files", "send_guardian", "send_answered", "fork_server_given"),
+    *("guardian_told", "start_told", "start_spawned", "output_ordered"),
+    *("end_moved", "end_unwritten", "end_owing"),
 }
 
 

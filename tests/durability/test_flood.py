@@ -9,6 +9,7 @@ import pytest
 from support import pair
 from support.cli import Cli
 from support.commands import python
+from support.tiers import only
 from support.wait import until
 
 FLOOD = """
@@ -21,7 +22,7 @@ open('count', 'w').write(str(n))
 """
 
 
-@pytest.mark.parametrize("who", ["supervisor", "both"])
+@pytest.mark.parametrize("who", only("both".__eq__, ["supervisor", "both"]))
 def test_a_flood_of_lines_is_whole_though_its_supervisors_are_killed(
     cli: Cli, root: Path, work: Path, who: str
 ) -> None:

@@ -18,6 +18,7 @@ from support import pair, processes
 from support.cli import Cli
 from support.commands import GATE
 from support.mounts import KINDS, Mounts, fill
+from support.tiers import first
 from support.wait import until
 
 
@@ -110,7 +111,7 @@ def test_a_guardian_that_takes_over_on_a_full_disk_writes_the_outcome(
     assert _state(small, job)["exit_code"] == 3
 
 
-@pytest.mark.parametrize("deaths", ["end_unwritten", f"end_unwritten,{fault_points.SUCCESSOR}end_unwritten"])
+@pytest.mark.parametrize("deaths", first(1, [f"end_unwritten,{fault_points.SUCCESSOR}end_unwritten", "end_unwritten"]))
 def test_who_dies_between_the_outcome_and_its_rename_loses_it_on_no_disk(
     cli: Cli, small: Path, work: Path, place: Path, deaths: str
 ) -> None:

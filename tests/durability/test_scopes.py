@@ -24,6 +24,7 @@ from support.commands import GATE
 from support.jobs import job_ids
 from support.mcp_client import RawMcp
 from support.systemd import Standin
+from support.tiers import first
 from support.wait import until
 
 UNIFIED = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup")
@@ -47,7 +48,7 @@ ASKED = {  # words of the command line, the environment, the configuration file
 }
 
 
-@pytest.mark.parametrize("way", ASKED)
+@pytest.mark.parametrize("way", first(2, ASKED))
 def test_a_job_is_started_through_a_scope_of_its_own_where_that_is_asked_for(
     cli: Cli, place: Path, systemd: Standin, way: str
 ) -> None:

@@ -245,6 +245,7 @@ def test_every_feature_of_a_server_can_be_used_for_the_first_time(
 
 
 @BOTH_CHANGES
+@pytest.mark.slow
 def test_tasks_and_progress_can_be_used_for_the_first_time(
     change: str, old: Installed, place: Path, cli: Cli, work: Path
 ) -> None:
@@ -275,6 +276,7 @@ def test_tasks_and_progress_can_be_used_for_the_first_time(
 
 
 @BOTH_CHANGES
+@pytest.mark.slow
 def test_a_server_over_http_answers_its_first_request(
     change: str, old: Installed, serve: Callable[..., Served], work: Path
 ) -> None:

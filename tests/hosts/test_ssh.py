@@ -319,6 +319,7 @@ def test_a_mirror_that_is_killed_is_started_by_the_next_reader(cli: Cli, box: Fa
 
 
 @pytest.mark.fault("H19")
+@pytest.mark.slow
 def test_a_long_run_is_exact_wherever_mirrors_die_and_connections_break(cli: Cli, box: FakeSsh, place: Path) -> None:
     """Its bytes go from the pipe of ssh into the log: a mirror holds none that could be lost."""
     seed = random.randrange(1 << 30)

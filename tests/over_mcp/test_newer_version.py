@@ -47,6 +47,7 @@ def test_a_server_tells_its_log_once_that_another_version_is_installed(
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_a_server_over_http_tells_its_log_too(old: Installed, cli: Cli, place: Path, work: Path) -> None:
     with Served(cli, place / "serve.log", env=old.env, patch=LOOKS_AT_EACH_CALL) as served:
         old.change("replaced")

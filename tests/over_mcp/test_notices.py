@@ -16,7 +16,7 @@ from support.mcp_client import McpSession, RawMcp
 from support.notified import wait_for_end
 from support.tasks_client import Created, TasksClient, get
 from support.tasks_client import start as start_task
-from support.tiers import MODERN_FIRST
+from support.tiers import MODERN_FIRST, first
 from support.wait import until
 
 Connect = Callable[..., McpSession]
@@ -125,7 +125,7 @@ def test_a_session_that_the_call_names_is_told_of_its_own_jobs(
     assert [[notice["job_id"] for notice in notices] for notices in news] == [[], [job], [], []]
 
 
-@pytest.mark.parametrize("action", ["list", "status"])
+@pytest.mark.parametrize("action", first(1, ["list", "status"]))
 def test_a_hit_is_told_though_the_end_is_known(mcp_session: McpSession, cli: Cli, action: str) -> None:
     job = start(mcp_session, "echo ERROR seen; exit 1", watch=["ERROR"])
     wait_for_end(cli, job)
@@ -317,7 +317,8 @@ def test_many_ends_come_in_parts_and_none_twice(mcp_session: McpSession, cli: Cl
 
 @MODERN_FIRST
 @pytest.mark.parametrize(
-    "until_", [[{"regex": "ready", "stream": "stdout"}], '{"regex":"ready"}', ["regex=ready"], {"regex": "ready"}]
+    "until_",
+    first(2, [[{"regex": "ready", "stream": "stdout"}], '{"regex":"ready"}', ["regex=ready"], {"regex": "ready"}]),
 )
 def test_conditions_over_mcp(mcp_session: McpSession, cli: Cli, until_: Any) -> None:
     job = start(mcp_session, "echo is ready; exec sleep 60")

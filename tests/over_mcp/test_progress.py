@@ -30,6 +30,7 @@ def _rises(told: list[Progress]) -> bool:
     return done == sorted(set(done)) and done[0] >= limits.PROGRESS_EVERY_S
 
 
+@MODERN_FIRST
 def test_exec_tells_the_last_line_while_it_blocks(mcp_session: McpSession, work: Path) -> None:
     call, told = mcp_session.begin_told("exec", command=f"{GATE}; echo part 1; {THEN}; echo part 2", yield_ms=40_000)
     until(lambda: told, what="the first progress")

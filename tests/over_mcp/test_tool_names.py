@@ -10,6 +10,7 @@ import pytest
 
 from support.jobs import job_ids
 from support.mcp_client import McpSession
+from support.tiers import MODERN_FIRST
 from support.tools import UNKNOWN, background
 
 Connect = Callable[..., McpSession]
@@ -21,6 +22,7 @@ def mcp_session(shared_session: McpSession) -> McpSession:
     return shared_session
 
 
+@MODERN_FIRST
 def test_names_are_taken_in_the_spellings_that_clients_use(mcp_session: McpSession, work: Path) -> None:
     job = mcp_session.ok("exec", command="echo 12345; exit 2", yieldMs=20_000, timeoutSeconds=30)["job_id"]
     poll = mcp_session.ok
@@ -107,6 +109,7 @@ def test_a_timeout_in_the_seconds_of_exec_is_no_timeout_of_30_ms(mcp_session: Mc
     mcp_session.ok("process", action="remove", job_id=job)
 
 
+@MODERN_FIRST
 def test_a_wrong_argument_is_a_failed_call_that_says_what_to_do_and_starts_nothing(
     mcp_session: McpSession, root: Path, work: Path
 ) -> None:

@@ -27,6 +27,7 @@ from support.children import (
     python,
     started_by_tests,
 )
+from support.tiers import first
 
 if not blocked_reads.supported():
     pytest.skip("this kernel does not tell who is blocked in what", allow_module_level=True)
@@ -61,7 +62,7 @@ IDLE: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("terminal", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["pipe", "pty"])
-@pytest.mark.parametrize("name", SIMPLE)
+@pytest.mark.parametrize("name", first(10, SIMPLE))
 def test_a_program_that_waits(name: str, terminal: bool, start: Start) -> None:
     if name == "more than are looked at" and resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 2000:
         pytest.skip("too few descriptors are allowed here")

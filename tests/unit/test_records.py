@@ -92,6 +92,7 @@ def checked(line: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_type_checker_finds_a_misspelt_name_of_a_record(tmp_path: Path) -> None:
     lines = {
         "state.exit_cod": "attr-defined",
