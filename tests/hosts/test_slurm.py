@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from support import on_slurm, processes, slurm
-from support.cli import Cli, Jobs
+from support import processes, slurm
+from support.cli import Jobs
 from support.mcp_client import McpSession
 from support.on_slurm import SOON_S, Slurm
 from support.wait import until
@@ -22,16 +22,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.real_start]
 KILL_AFTER = '#!/bin/sh\n{program} "$@" >/dev/null\nkill -9 $PPID\n'
 KILL_BEFORE = "#!/bin/sh\nkill -9 $PPID\n"
 WHEN = '#!/bin/sh\ndate +%s.%N >> {place}/asked\nexec {program} "$@"\n'
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[slurm.Cluster]:
-    yield from on_slurm.started()
-
-
-@pytest.fixture
-def on(cluster: slurm.Cluster, cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
-    yield from on_slurm.used(cluster, cli, place, monkeypatch)
 
 
 # --- what callers see ---------------------------------------------------------------------------------------------
