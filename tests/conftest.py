@@ -147,16 +147,28 @@ def _change(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str | None])
             monkeypatch.setenv(name, value)
 
 
+@pytest.fixture(scope="session")
+def used() -> Iterator[list[Path]]:
+    """Directories of tests, to be deleted when all have run: an ext4 without a journal makes no inode before it has
+    looked at each that was deleted within the last minute (recently_deleted in the kernel's fs/ext4/ialloc.c)."""
+    paths: list[Path] = []
+    yield paths
+    for path in paths:
+        shutil.rmtree(path, ignore_errors=True)
+
+
 @pytest.fixture
-def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A directory of the test, deleted after it unless it failed. pytest's own looks through its neighbours for a free
+def tmp_path(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, used: list[Path]
+) -> Iterator[Path]:
+    """A directory of the test, which stays if the test failed. pytest's own looks through its neighbours for a free
     number and keeps a link to the newest one."""
     name = re.sub(r"\W", "_", request.node.name)[:30]
     path = tmp_path_factory.getbasetemp() / f"{name}{next(_numbers)}"
     path.mkdir(mode=0o700)
     yield path
     if not request.node.stash.get(_failed, False):
-        shutil.rmtree(path, ignore_errors=True)
+        used.append(path)
 
 
 @pytest.fixture(autouse=True)

@@ -65,7 +65,7 @@ def test_the_readme_names_every_client() -> None:
 BUILD = """\
 echo compiling part 1
 echo compiling part 2
-until [ -e go ]; do sleep 0.02; done
+until [ -e go ]; do sleep 0.1; done
 echo compiling part 3
 echo part 3 does not link
 exit 2

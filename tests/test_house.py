@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -128,18 +128,24 @@ def _is_for_types(node: ast.AST) -> bool:
 
 def _imports() -> Iterator[Import]:
     for path in MODULES:
-        tree = ast.parse(path.read_bytes(), str(path))
-        late = _below(tree, lambda node: isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
-        for_types = _below(tree, _is_for_types)
-        for node in ast.walk(tree):
-            for target in _targets(node, path):
-                where = f"{path.relative_to(SOURCE)}:{node.lineno}"  # type: ignore[attr-defined]
-                yield Import(where, room_of(path), target, id(node) in late, id(node) in for_types)
+        yield from _below(_tree(path), path, late=False, for_types=False)
 
 
-def _below(tree: ast.Module, is_wanted: Callable[[ast.AST], bool]) -> set[int]:
-    """Every node inside one of the wanted ones."""
-    return {id(node) for top in ast.walk(tree) if is_wanted(top) for node in ast.walk(top)}
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes(), str(path))
+
+
+def _below(node: ast.AST, path: Path, *, late: bool, for_types: bool) -> Iterator[Import]:
+    """The imports at this node and below it. Only statements contain statements."""
+    for target in _targets(node, path):
+        where = f"{path.relative_to(SOURCE)}:{node.lineno}"  # type: ignore[attr-defined]
+        yield Import(where, room_of(path), target, late, for_types)
+    late = late or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    for_types = for_types or _is_for_types(node)
+    for below in ast.iter_child_nodes(node):
+        if isinstance(below, (ast.stmt, ast.excepthandler, ast.match_case)):
+            yield from _below(below, path, late=late, for_types=for_types)
 
 
 def _targets(node: ast.AST, path: Path) -> list[str]:
@@ -265,7 +271,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 def docstrings() -> Iterator[tuple[str, str]]:
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_bytes(), str(path))):
+        for node in ast.walk(_tree(path)):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
                 text = ast.get_docstring(node)
                 if text:

@@ -200,10 +200,22 @@ def test_a_restart_is_asked_about_again(cli: Cli, config: Path, work: Path) -> N
     cli.ok("kill", again["job_id"])
 
 
+# A server that may wait for five answers, and gets to waiting only a second after each call
+FEW = f"""
+import sys, time
+from outlive.jobs.permission import approval, commands
+from outlive.jobs.waiting import Pause
+commands.MOST_HELD, hold = 5, approval._hold
+def late(*given):
+    yield Pause((), time.monotonic() + 1)
+    return (yield from hold(*given))
+approval._hold = late
+{MAIN}"""
+
+
 @MODERN_FIRST
 def test_a_model_cannot_pile_up_questions(mcp_connect: Callable[..., McpSession], config: Path) -> None:
-    few = f"import sys; from outlive.jobs.permission import commands; commands.MOST_HELD = 5; {MAIN}"
-    session = mcp_connect(command=[sys.executable, "-c", few, "mcp"])
+    session = mcp_connect(command=[sys.executable, "-c", FEW, "mcp"])
     asked = [session.begin("exec", command="touch made", yield_ms=0) for _ in range(6)]
     codes = [answer.result.get("error", {}).get("code") for answer in (call.result(60) for call in asked)]
     assert codes.count("denied") == 1

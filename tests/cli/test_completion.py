@@ -90,7 +90,7 @@ def test_the_shell_itself_completes_commands_and_files(cli: Cli, words: tuple[st
 
 def test_titles_and_ids_are_offered_the_running_first(cli: Cli, work: Path) -> None:
     old, new = titled(cli, "web server"), titled(cli, "other")
-    running = cli.ok("run", "--snapshot-after", "0", "until [ -e go ]; do sleep 0.02; done")["job_id"]
+    running = cli.ok("run", "--snapshot-after", "0", "until [ -e go ]; do sleep 0.1; done")["job_id"]
     assert offered(cli, "log", "") == [running[-8:], "other", new[-8:], "web server", old[-8:]]
     assert offered(cli, "log", "we") == ["web server"]
     assert offered(cli, "log", old[-8:-3].lower()) == [old[-8:]]

@@ -279,7 +279,7 @@ def test_a_disk_that_fills_up_does_not_hold_or_end_the_job_and_the_loss_is_told(
     cli: Cli, work: Path, mount: Mounts
 ) -> None:
     root = ["--root", str(mount("small", "size=1m,mode=700"))]
-    command = "head -c 3000000 /dev/zero | tr '\\0' x; touch written; until [ -e go ]; do sleep 0.02; done; exit 3"
+    command = "head -c 3000000 /dev/zero | tr '\\0' x; touch written; until [ -e go ]; do sleep 0.1; done; exit 3"
     job = cli.ok(*root, "run", "--snapshot-after", "0", command)["job_id"]
     until((work / "written").exists)
     with open(cli.ok(*root, "status", job)["stdout_log_path"], "r+b") as log:
@@ -302,7 +302,7 @@ def test_the_outcome_of_a_job_on_a_full_disk_is_written_when_there_is_room_again
     path = mount("small", "size=256k,mode=700")
     root = ["--root", str(path)]
     job = cli.ok(
-        *root, "run", "--snapshot-after", "0", "echo up; until [ -e go ]; do sleep 0.02; done; touch over; exit 3"
+        *root, "run", "--snapshot-after", "0", "echo up; until [ -e go ]; do sleep 0.1; done; touch over; exit 3"
     )
     cli.ok(*root, "wait", job["job_id"], "--until", "output")
     (path / job["job_id"] / ".reserve").unlink()  # a job of an older version has none
@@ -426,7 +426,7 @@ def test_a_masked_value_is_nowhere_on_disk_and_in_no_command_line(
     cli: Cli, jobs: Jobs, place: Path, root: Path
 ) -> None:
     given = ["--env", f"TOKEN={SECRET}", "--mask", "TOKEN", "--notify-command", "cat > told", "--title", "t"]
-    answer = cli.ok("run", "--snapshot-after", "0", *given, "echo ${#TOKEN}; until [ -e go ]; do sleep 0.02; done")
+    answer = cli.ok("run", "--snapshot-after", "0", *given, "echo ${#TOKEN}; until [ -e go ]; do sleep 0.1; done")
     job = answer["job_id"]
     cli.ok("wait", job, "--until", "output")
     assert cli.ok("poll", job)["output"] == f"{len(SECRET)}\n"  # it did get it

@@ -58,7 +58,7 @@ def test_prompts_sizes_and_what_is_left_behind_are_told(cli: Cli, jobs: Jobs) ->
     job = background(
         cli,
         "--pty",
-        "printf 'name? '; read x; (trap '' HUP; touch up; exec sleep 60) & until [ -e up ]; do sleep 0.02; done; exit 0",
+        "printf 'name? '; read x; (trap '' HUP; touch up; exec sleep 60) & until [ -e up ]; do sleep 0.1; done; exit 0",
     )
     cli.ok("wait", job, "--until", "input")
     cli.ok("resize", job, "--cols", "90", "--rows", "20")
@@ -100,7 +100,7 @@ def test_a_part_says_how_to_go_on(cli: Cli) -> None:
 
 
 def test_follow_prints_one_object_a_line_until_the_job_is_over(cli: Cli, work: Path) -> None:
-    job = background(cli, "--watch", "hit", "until [ -e go ]; do sleep 0.02; done; echo a hit; exit 4")
+    job = background(cli, "--watch", "hit", "until [ -e go ]; do sleep 0.1; done; echo a hit; exit 4")
     with cli.spawn("events", job, "--follow") as follower:
         assert follower.stdout
         first = json.loads(follower.stdout.readline())
@@ -117,7 +117,7 @@ def test_follow_of_a_job_that_is_not_there_is_one_error_object(cli: Cli) -> None
 
 
 def test_follow_outlives_the_supervisor(cli: Cli, work: Path) -> None:
-    job = background(cli, "--watch", "hit", "until [ -e go ]; do sleep 0.02; done; echo a hit; exit 4")
+    job = background(cli, "--watch", "hit", "until [ -e go ]; do sleep 0.1; done; echo a hit; exit 4")
     with cli.spawn("events", job, "--follow") as follower:
         assert follower.stdout
         follower.stdout.readline()
@@ -159,7 +159,7 @@ def test_files_that_are_too_long_are_cut_down_at_a_takeover_and_what_counts_goes
     """Both were written by a version that knew of no bound."""
     watches = ({"pattern": "hit", "file": "hits"}, {"pattern": "ready", "once": True})
     flags = [word for watch in watches for word in ("--watch", json.dumps(watch))]
-    wait = "until [ -e {} ]; do sleep 0.02; done"
+    wait = "until [ -e {} ]; do sleep 0.1; done"
     job = background(cli, *flags, f"echo ready; {wait.format('go')}; echo ready; echo a hit; {wait.format('end')}")
     until(lambda: events(cli, job, "watch_hit"), what="the first hit")
     supervisor = pair.supervisor(job)
@@ -173,9 +173,9 @@ def test_files_that_are_too_long_are_cut_down_at_a_takeover_and_what_counts_goes
     }
     count = limits.EVENTS_BYTES // 600 * 2
     with (root / job / "events.ndjson").open("ab") as file:
-        for n in range(3, count):
-            event = {"n": n, "seq": 6, "at": "2026-11-22T00:00:00.000Z", "type": "watch_hit", **hit}
-            file.write(json.dumps(event, separators=(",", ":")).encode() + b"\n")
+        event = {"n": -1, "seq": 6, "at": "2026-11-22T00:00:00.000Z", "type": "watch_hit", **hit}
+        line = json.dumps(event, separators=(",", ":"))
+        file.writelines(f"{line}\n".replace("-1", str(n), 1).encode() for n in range(3, count))
     record = {"schema_version": "0.1", "event_type": "job.output.matched", "job_id": job, **hit, "snippet": "x" * 2_000}
     with (root / job / "notification_events.ndjson").open("ab") as file:
         for seq in range(1_000, 1_000 + limits.EVENTS_BYTES // 2_500):  # behind the hits to come

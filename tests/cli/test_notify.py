@@ -245,7 +245,7 @@ def test_an_empty_sink_is_refused(cli: Cli, jobs: Jobs, words: list[str]) -> Non
 
 
 def test_a_sink_set_while_the_job_runs_is_told_its_end(cli: Cli, root: Path, work: Path) -> None:
-    job = background(cli, "until [ -e go ]; do sleep 0.02; done; exit 5")
+    job = background(cli, "until [ -e go ]; do sleep 0.1; done; exit 5")
     found = cli.ok("notify", "set", job, "--command", "cat > told", "--file", "events")
     assert found["type"] == "notify_set"
     assert found["notification"] == {"notify_command": "cat > told", "notify_file": f"{work}/events"}

@@ -81,7 +81,7 @@ def test_reading_while_it_writes_gives_every_byte_once(cli: Cli) -> None:
 
 
 def test_poll_waits_for_output_when_asked(cli: Cli, jobs: Jobs, work: Path) -> None:
-    job = cli.ok("run", "--snapshot-after", "0", "until [ -e go ]; do sleep 0.02; done; echo went; sleep 60")["job_id"]
+    job = cli.ok("run", "--snapshot-after", "0", "until [ -e go ]; do sleep 0.1; done; echo went; sleep 60")["job_id"]
     found = cli.ok("poll", job, "--timeout-ms", "50")
     assert (found["output"], found["state"]) == ("", "running")
     assert found["retry_after_ms"] >= 1000
@@ -275,7 +275,7 @@ def test_an_unterminated_last_line_counts(cli: Cli) -> None:
 
 
 def test_line_numbers_stay_the_same_while_the_job_writes_on(cli: Cli, jobs: Jobs, work: Path) -> None:
-    job = cli.ok("run", "--snapshot-after", "0", "seq 5; until [ -e go ]; do sleep 0.02; done; seq 6 10; sleep 60")[
+    job = cli.ok("run", "--snapshot-after", "0", "seq 5; until [ -e go ]; do sleep 0.1; done; seq 6 10; sleep 60")[
         "job_id"
     ]
     until(lambda: cli.ok("log", job)["total_lines"] == 5)

@@ -77,7 +77,7 @@ def test_head_and_tail_stay_whole_the_gap_is_exact_and_the_disk_is_spared(cli: C
 
 def test_what_an_answer_about_the_end_says_of_the_gap_is_final(cli: Cli, work: Path) -> None:
     """Also where a descendant holds the output open, and ends later."""
-    held = "(until [ -e go ]; do sleep 0.02; done) & seq 100000 | head -c {}"
+    held = "(until [ -e go ]; do sleep 0.1; done) & seq 100000 | head -c {}"
     flags = ("--wait", "--quota-bytes", "64K")
     ended = [cli.ok("run", *flags, held.format(400_000 + 1_000 * number)) for number in range(4)]
     (work / "go").touch()

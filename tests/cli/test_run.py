@@ -109,7 +109,7 @@ def test_a_background_child_does_not_hold_up_the_end_and_kill_ends_it(cli: Cli, 
 
 @pytest.mark.fault("F31")
 def test_a_background_childs_later_output_still_arrives(cli: Cli, work: Path) -> None:
-    job = cli.ok("run", "(until [ -e go ]; do sleep 0.02; done; echo late) & echo early")["job_id"]
+    job = cli.ok("run", "(until [ -e go ]; do sleep 0.1; done; echo late) & echo early")["job_id"]
     assert cli.ok("status", job)["state"] == "exited"
     (work / "go").touch()
     until(lambda: cli.ok("poll", job)["output"] == "early\nlate\n")

@@ -39,7 +39,7 @@ def added(answer: dict[str, Any]) -> str:
     return text
 
 
-GO = "until [ -e go ]; do sleep 0.02; done; "
+GO = "until [ -e go ]; do sleep 0.1; done; "
 
 
 def ended(cli: Cli, work: Path, then: str, *words: str) -> str:

@@ -268,7 +268,7 @@ def test_over_mcp_a_job_whose_end_its_client_does_not_know_is_kept_longest(
     raw_mcp: Callable[..., RawMcp], cli: Cli, root: Path, work: Path, collect: Callable[..., int]
 ) -> None:
     server = raw_mcp(env=UNASKED)
-    command = f"until [ -e {work}/go ]; do sleep 0.02; done; head -c {MIB} /dev/zero"
+    command = f"until [ -e {work}/go ]; do sleep 0.1; done; head -c {MIB} /dev/zero"
     job = server.call("exec", command=command, background=True)["job_id"]
     server.close_stdin()
     server.wait()

@@ -333,7 +333,7 @@ def test_a_damaged_definition_is_said_and_the_outcome_stays(cli: Cli, root: Path
 
 @pytest.mark.fault("F19")
 def test_a_running_job_whose_state_is_damaged_goes_on_and_ends_readable(cli: Cli, root: Path, work: Path) -> None:
-    job = background(cli, "echo up; until [ -e go ]; do sleep 0.02; done; exit 8")
+    job = background(cli, "echo up; until [ -e go ]; do sleep 0.1; done; exit 8")
     until(lambda: cli.ok("status", job)["stdout_bytes"])
     _damage(root, job, "state.json", "zero-filled")
     status = cli.ok("status", job)

@@ -61,7 +61,7 @@ def test_a_wait_that_runs_out_of_time_is_a_normal_answer_and_ends_nothing(cli: C
 
 
 def test_wait_until_output_is_woken_by_the_first_byte_after_the_cursor(cli: Cli, jobs: Jobs, work: Path) -> None:
-    job = _started(cli, "echo up; until [ -e go ]; do sleep 0.02; done; echo more; sleep 60")
+    job = _started(cli, "echo up; until [ -e go ]; do sleep 0.1; done; echo more; sleep 60")
     seen = cli.ok("wait", job, "--until", "output")["next_seq"]
     words = ["wait", job, "--until", "output", "--since-seq", str(seen)]
     assert cli.ok(*words, "--timeout-ms", "50")["timed_out"] is True
@@ -128,7 +128,7 @@ def test_a_wait_ends_when_its_job_is_removed(cli: Cli) -> None:
 
 
 def test_many_waits_for_one_job_are_all_answered(cli: Cli, work: Path) -> None:
-    job = background(cli, "until [ -e go ]; do sleep 0.02; done; exit 3")
+    job = background(cli, "until [ -e go ]; do sleep 0.1; done; exit 3")
     calls = [cli.spawn("wait", job) for _ in range(5)]
     (work / "go").touch()
     answers = [one_object(Text(0, call.communicate(timeout=60)[0].decode(), "")) for call in calls]
@@ -223,7 +223,7 @@ def test_a_stopped_job_can_be_ended(cli: Cli) -> None:
 
 @pytest.mark.fault("F64")
 def test_a_stopped_job_can_be_continued(cli: Cli, work: Path) -> None:
-    job = _started(cli, "echo up; until [ -e go ]; do sleep 0.02; done; exit 3")
+    job = _started(cli, "echo up; until [ -e go ]; do sleep 0.1; done; exit 3")
     assert cli.ok("kill", job, "--signal", "STOP")["signal"] == "SIGSTOP"
     (work / "go").touch()
     cli.ok("kill", job, "--signal", "CONT")
@@ -427,7 +427,7 @@ def test_more_than_a_pipe_holds_is_written_whole(cli: Cli) -> None:
 
 @pytest.mark.fault("F46")
 def test_a_program_that_reads_nothing_does_not_hold_the_writer(cli: Cli, work: Path) -> None:
-    job = _started(cli, "--stdin", "open", "echo up; until [ -e go ]; do sleep 0.02; done; wc -c")
+    job = _started(cli, "--stdin", "open", "echo up; until [ -e go ]; do sleep 0.1; done; wc -c")
     data = "x" * 100_000
     first = cli.ok("write", job, "--data", data, "--eof", "--timeout-ms", "50")
     assert 0 < first["bytes_written"] < len(data)

@@ -66,7 +66,7 @@ def test_the_others_are_named_and_show_their_last_lines(shared_session: McpSessi
 
 def test_what_was_told_of_a_server_does_not_fire_again(shared_session: McpSession, work: Path) -> None:
     one = background(shared_session, f"echo ready 1; {GATE}; echo ready again; sleep 600")
-    two = background(shared_session, "until [ -e go2 ]; do sleep 0.02; done; echo ready 2; sleep 600")
+    two = background(shared_session, "until [ -e go2 ]; do sleep 0.1; done; echo ready 2; sleep 600")
     ready = {"until": [{"regex": "ready"}]}
     assert wait(shared_session, one, two, **ready)["fired"]["line"] == "ready 1"
     (work / "go2").touch()
@@ -97,7 +97,7 @@ def test_without_a_job_it_waits_for_whichever_of_the_callers_ends_first(
 ) -> None:
     foreign = cli.ok("run", "--snapshot-after", "0", "exit 9")["job_id"]
     one = background(shared_session, f"{GATE}; exit 1", title="one")
-    two = background(shared_session, "until [ -e go2 ]; do sleep 0.02; done; exit 2", title="two")
+    two = background(shared_session, "until [ -e go2 ]; do sleep 0.1; done; exit 2", title="two")
     (work / "go2").touch()
     found = wait(shared_session)
     assert (found["job_id"], found["name"], found["exit_code"]) == (two, "two", 2)

@@ -57,7 +57,7 @@ def test_a_match_before_the_call_counts(cli: Cli, jobs: Jobs) -> None:
 
 
 def test_a_match_is_looked_for_from_a_cursor_on(cli: Cli, work: Path) -> None:
-    job = background(cli, "echo hit 1; until [ -e go ]; do sleep 0.02; done; echo hit 2; exec sleep 60")
+    job = background(cli, "echo hit 1; until [ -e go ]; do sleep 0.1; done; echo hit 2; exec sleep 60")
     first = wait(cli, job, "regex=hit")
     timed_out = wait(cli, job, "regex=hit", since_seq=6, timeout_ms=100)
     assert (timed_out["timed_out"], timed_out["fired"], timed_out["state"]) == (True, None, "running")
@@ -100,7 +100,7 @@ def test_the_last_words_of_a_job_match(cli: Cli) -> None:
 
 
 def test_a_wait_goes_on_when_the_supervisor_is_killed(cli: Cli, work: Path) -> None:
-    job = background(cli, "until [ -e go ]; do sleep 0.02; done; echo hit; exec sleep 60")
+    job = background(cli, "until [ -e go ]; do sleep 0.1; done; echo hit; exec sleep 60")
     with cli.spawn("wait", job, "--until", "regex=hit") as waiter:
         pair.end(pair.supervisor(job))
         (work / "go").touch()
@@ -134,7 +134,7 @@ def test_silence(cli: Cli) -> None:
 def test_a_file_that_appears_or_changes(cli: Cli, work: Path) -> None:
     (work / "old").write_text("before")
     os.utime(work / "old", (1, 1))
-    script = "until [ -e go ]; do sleep 0.02; done; mkdir -p a/b; echo x > a/b/new; until [ -e go2 ]; do sleep 0.02; done; echo y >> old; exec sleep 60"
+    script = "until [ -e go ]; do sleep 0.1; done; mkdir -p a/b; echo x > a/b/new; until [ -e go2 ]; do sleep 0.1; done; echo y >> old; exec sleep 60"
     job = background(cli, script)
     assert wait(cli, job, "file=a/b/new", timeout_ms=100)["timed_out"]
     (work / "go").touch()
@@ -151,7 +151,7 @@ def test_a_file_that_appears_or_changes(cli: Cli, work: Path) -> None:
 
 def test_a_file_that_was_there_before_has_to_change(cli: Cli, work: Path) -> None:
     (work / "old").write_text("before")
-    job = background(cli, "sleep 0.1; echo up; until [ -e go ]; do sleep 0.02; done; echo y >> old; exec sleep 60")
+    job = background(cli, "sleep 0.1; echo up; until [ -e go ]; do sleep 0.1; done; echo y >> old; exec sleep 60")
     cli.ok("wait", job, "--until", "output")
     with cli.spawn("wait", job, "--until", "file=old") as waiter:
         (work / "go").touch()
@@ -175,7 +175,7 @@ def test_a_port_and_whose_it_is(cli: Cli, port: int) -> None:
 
 
 def test_a_server_in_the_background_is_waited_for_after_its_starter_ended(cli: Cli, port: int, work: Path) -> None:
-    script = f"(until [ -e go ]; do sleep 0.02; done; exec {sys.executable} -c '{LISTEN}' {port}) & exit 0"
+    script = f"(until [ -e go ]; do sleep 0.1; done; exec {sys.executable} -c '{LISTEN}' {port}) & exit 0"
     job = background(cli, "--", "sh", "-c", script)
     cli.ok("wait", job)
     with cli.spawn("wait", job, "--until", f"port={port}") as waiter:
@@ -272,7 +272,7 @@ def _ticks(pid: int) -> int:
 
 
 def test_a_wait_costs_no_cpu(cli: Cli, work: Path) -> None:
-    job = background(cli, "until [ -e go ]; do sleep 0.05; done; echo hit")
+    job = background(cli, "until [ -e go ]; do sleep 0.1; done; echo hit")
     with cli.spawn("wait", job, "--until", "regex=hit", "--until", "file=x") as waiter:
         until(lambda: _stat(waiter.pid)[0] == "S", what="the waiter sleeps")
         subprocess.run(["sleep", "0.5"], check=True)

@@ -66,7 +66,7 @@ def test_a_line_that_comes_in_pieces_is_one_line(cli: Cli) -> None:
 
 
 def test_a_prompt_without_newline_is_told_once(cli: Cli, work: Path) -> None:
-    job = background(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done; echo yes")
+    job = background(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.1; done; echo yes")
     until(lambda: recorded(cli, job), what="the prompt")
     (work / "go").touch()
     over(cli, job)
@@ -87,7 +87,7 @@ def test_a_progress_line_that_never_rests_is_told_of_while_it_goes_on(cli: Cli, 
 
 def test_a_prompt_that_is_told_once_costs_the_job_no_supervisor(cli: Cli, work: Path) -> None:
     job = background(
-        cli, "--watch-once", "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done"
+        cli, "--watch-once", "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.1; done"
     )
     until(lambda: recorded(cli, job), what="the prompt")
     (work / "go").touch()
@@ -101,7 +101,7 @@ def test_a_prompt_that_is_told_once_costs_the_job_no_supervisor(cli: Cli, work: 
 def test_a_watch_that_is_done_ends_no_other(cli: Cli, work: Path) -> None:
     watches = ({"pattern": "ready", "once": True}, {"pattern": "later", "stream": "stdout"})
     flags = [word for watch in watches for word in ("--watch", json.dumps(watch))]
-    job = background(cli, *flags, "echo before >&2; echo ready; until [ -e go ]; do sleep 0.02; done; echo later")
+    job = background(cli, *flags, "echo before >&2; echo ready; until [ -e go ]; do sleep 0.1; done; echo later")
     until(lambda: recorded(cli, job), what="the first hit")
     (work / "go").touch()
     over(cli, job)
@@ -212,7 +212,7 @@ def test_the_history_of_a_flood_is_capped_and_its_file_has_every_line(cli: Cli, 
 def test_the_output_match_of_agent_exec_fires_on_every_line(cli: Cli, root: Path, work: Path) -> None:
     """More lines than may wait: the search waits for the commands."""
     count = limits.SINK_QUEUE * 2
-    job = background(cli, f"until [ -e go ]; do sleep 0.02; done; seq -f 'ERROR %g' {count}")
+    job = background(cli, f"until [ -e go ]; do sleep 0.1; done; seq -f 'ERROR %g' {count}")
     cli.ok("notify", "set", job, "--output-pattern", "ERROR", "--output-command", "cat >> matches")
     (work / "go").touch()
     over(cli, job)
@@ -222,7 +222,7 @@ def test_the_output_match_of_agent_exec_fires_on_every_line(cli: Cli, root: Path
 
 
 def test_a_watch_that_is_removed_runs_no_command_that_still_waits(cli: Cli, root: Path, work: Path) -> None:
-    command = "cat >> told; until [ -e go ]; do sleep 0.02; done"
+    command = "cat >> told; until [ -e go ]; do sleep 0.1; done"
     job = background(cli, "--watch", "hit", "--watch-command", command, f"seq -f 'hit %g' {limits.SINK_QUEUE * 3}")
     cli.ok("wait", job)
     until(lambda: told_lines(work / "told"), what="the first command")
@@ -236,7 +236,7 @@ def test_a_watch_that_is_removed_runs_no_command_that_still_waits(cli: Cli, root
 
 
 def test_a_match_without_a_sink_is_recorded_and_not_called_delivered(cli: Cli, root: Path, work: Path) -> None:
-    job = background(cli, "until [ -e go ]; do sleep 0.02; done; echo ERROR; echo ERROR")
+    job = background(cli, "until [ -e go ]; do sleep 0.1; done; echo ERROR; echo ERROR")
     cli.ok("notify", "set", job, "--output-pattern", "ERROR")
     (work / "go").touch()
     over(cli, job)
@@ -308,7 +308,7 @@ put(2, b"other\\n")
 
 def test_a_watch_that_was_removed_tells_nothing(cli: Cli, work: Path) -> None:
     job = background(
-        cli, "--watch", "hit", "--watch", "oth", "until [ -e go ]; do sleep 0.02; done; echo hit; echo other"
+        cli, "--watch", "hit", "--watch", "oth", "until [ -e go ]; do sleep 0.1; done; echo hit; echo other"
     )
     left = cli.ok("notify", "set", job, "--remove-watch", "hit")["notification"]["watches"]
     assert [watch["id"] for watch in left] == ["w2"]
@@ -320,7 +320,7 @@ def test_a_watch_that_was_removed_tells_nothing(cli: Cli, work: Path) -> None:
 
 def test_the_output_match_of_agent_exec(cli: Cli, work: Path) -> None:
     job = background(
-        cli, "echo ERROR old; until [ -e go ]; do sleep 0.02; done; echo an ERROR.; echo ERR >&2; echo ERROR 3"
+        cli, "echo ERROR old; until [ -e go ]; do sleep 0.1; done; echo an ERROR.; echo ERR >&2; echo ERROR 3"
     )
     cli.ok("wait", job, "--until", "output")
     answer = cli.ok("notify", "set", job, "--output-pattern", "ERROR", "--output-command", "cat >> matches.ndjson")
@@ -382,7 +382,7 @@ def test_a_takeover_neither_misses_nor_repeats_a_hit(cli: Cli, work: Path) -> No
 
 
 def test_a_successor_looks_for_what_was_set_later(cli: Cli, work: Path) -> None:
-    job = background(cli, "--watch", "old", "until [ -e go ]; do sleep 0.02; done; echo old; echo new; exec sleep 60")
+    job = background(cli, "--watch", "old", "until [ -e go ]; do sleep 0.1; done; echo old; echo new; exec sleep 60")
     cli.ok("notify", "set", job, "--watch", "new", "--remove-watch", "old")
     pair.end(pair.supervisor(job))
     (work / "go").touch()
@@ -392,7 +392,7 @@ def test_a_successor_looks_for_what_was_set_later(cli: Cli, work: Path) -> None:
 
 
 def test_a_takeover_before_any_whole_line_tells_of_no_prompt_twice(cli: Cli, work: Path) -> None:
-    job = background(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.02; done; echo yes")
+    job = background(cli, "--watch", "continue", "printf 'continue? '; until [ -e go ]; do sleep 0.1; done; echo yes")
     until(lambda: recorded(cli, job), what="the prompt")
     pair.end(pair.supervisor(job))
     until(lambda: recorded(cli, job, "adopted"), what="the guardian took over")
@@ -404,7 +404,7 @@ def test_a_takeover_before_any_whole_line_tells_of_no_prompt_twice(cli: Cli, wor
 def test_a_job_that_is_adopted_where_re2_is_missing_goes_on_and_says_that_it_watches_no_more(
     cli: Cli, work: Path, place: Path
 ) -> None:
-    job = background(cli, "--watch", "ready", "echo up; until [ -e go ]; do sleep 0.02; done; echo ready; exit 7")
+    job = background(cli, "--watch", "ready", "echo up; until [ -e go ]; do sleep 0.1; done; echo ready; exit 7")
     cli.ok("wait", job, "--until", "output")
     (place / "missing").mkdir()
     (place / "missing" / "re2.py").write_text("raise ImportError('no RE2 here')")
@@ -426,7 +426,7 @@ def test_a_takeover_looks_for_what_was_set_last(cli: Cli, work: Path) -> None:
         cli,
         "--watch",
         "old",
-        "echo old 1; until [ -e go ]; do sleep 0.02; done; echo old 2; echo new; until [ -e end ]; do sleep 0.02; done",
+        "echo old 1; until [ -e go ]; do sleep 0.1; done; echo old 2; echo new; until [ -e end ]; do sleep 0.1; done",
     )
     until(lambda: recorded(cli, job), what="the first hit")
     cli.ok("notify", "set", job, "--remove-watch", "w1", "--watch", "new", "--watch-once")
@@ -441,7 +441,7 @@ def test_a_takeover_looks_for_what_was_set_last(cli: Cli, work: Path) -> None:
 
 def test_a_takeover_does_not_tell_what_was_suppressed_before(cli: Cli, root: Path, work: Path) -> None:
     script = (
-        "for i in $(seq 100); do printf 'hit %d %4000s\\n' $i x; done; touch all; until [ -e go ]; do sleep 0.02; done"
+        "for i in $(seq 100); do printf 'hit %d %4000s\\n' $i x; done; touch all; until [ -e go ]; do sleep 0.1; done"
     )
     job = background(cli, "--watch", "hit", "--watch-file", "hits", script)
     until((work / "all").exists, what="all lines")
@@ -470,7 +470,7 @@ def test_what_was_not_delivered_is_delivered_by_the_successor(cli: Cli, root: Pa
         cli,
         "--watch",
         json.dumps({"pattern": "hit", "command": sink}),
-        "echo a hit; until [ -e go ]; do sleep 0.02; done",
+        "echo a hit; until [ -e go ]; do sleep 0.1; done",
     )
     until((work / "first").exists, what="the first delivery")
     (work / "second").touch()

@@ -27,7 +27,7 @@ for place in pathlib.Path("/proc").glob("[0-9]*"):
 
 def until(name: str) -> str:
     """Return the command that waits for a file in the directory of the client."""
-    return f"until [ -e {name} ]; do sleep 0.05; done"
+    return f"until [ -e {name} ]; do sleep 0.1; done"
 
 
 class Step(NamedTuple):

@@ -211,7 +211,7 @@ def test_the_hook_puts_the_end_of_a_job_into_the_conversation_of_claude_code(pla
         "0",
         "sh",
         "-c",
-        "until [ -e go ]; do sleep 0.02; done; echo it is built; exit 4",
+        "until [ -e go ]; do sleep 0.1; done; echo it is built; exit 4",
     ]
     job = json.loads(subprocess.run(command, env=env, cwd=host.place.work, capture_output=True, check=True).stdout)[
         "job_id"

@@ -36,7 +36,7 @@ ANSWER_S = 120  # of a server on a busy machine; one that has died is known at o
 KERNEL = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
 # Its first act tells that it runs. It counts on both streams, and ends when it may.
 COUNT = "i=0; while [ $i -lt {lines} ]; do i=$((i+1)); echo out $i; echo err $i >&2; done"
-COMMAND = f"echo run >> ran; {COUNT.format(lines=LINES)}; until [ -e go ]; do sleep 0.02; done; echo last; exit {CODE}"
+COMMAND = f"echo run >> ran; {COUNT.format(lines=LINES)}; until [ -e go ]; do sleep 0.1; done; echo last; exit {CODE}"
 SINKS = {"notify_file": "told-file", "notify_command": "echo told >> told-command"}
 FACES = ("cli", "mcp")
 # Whose death leaves a job that never ran, and never will. All others leave a whole one.

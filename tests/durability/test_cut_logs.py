@@ -19,7 +19,7 @@ from support.wait import until
 LINES = 200
 COUNT = "i=0; while [ $i -lt {} ]; do i=$((i+1)); echo {}out $i; echo {}err $i >&2; done"
 COMMAND = (
-    f"{COUNT.format(LINES, '', '')}; touch first; until [ -e tick ]; do sleep 0.02; done; "
+    f"{COUNT.format(LINES, '', '')}; touch first; until [ -e tick ]; do sleep 0.1; done; "
     f"until [ -e go ]; do echo tick; sleep 0.05; done; {COUNT.format(LINES, 'last ', 'last ')}; exit 3"
 )
 OUT = "".join(f"out {n}\n" for n in range(1, LINES + 1))
@@ -233,7 +233,7 @@ def test_what_stands_in_the_place_of_a_log_and_is_no_file_is_not_written_to(cli:
 
 
 def test_a_terminals_log_may_be_taken_away(cli: Cli) -> None:
-    words = ("run", "--snapshot-after", "0", "--pty", "echo up; until [ -e go ]; do sleep 0.02; done; echo on; exit 3")
+    words = ("run", "--snapshot-after", "0", "--pty", "echo up; until [ -e go ]; do sleep 0.1; done; echo on; exit 3")
     job = cli.ok(*words)["job_id"]
     cli.ok("wait", job, "--until", "output", "--timeout-ms", "50s")
     (cli.root / job / "stdout.log").unlink()

@@ -116,7 +116,7 @@ def test_a_job_of_somebody_at_a_terminal_has_none_and_does_not_hear_it_close(cli
         "run",
         "--snapshot-after",
         "0",
-        "(: < /dev/tty) 2> no && echo terminal; until [ -e go ]; do sleep 0.02; done; exit 3",
+        "(: < /dev/tty) 2> no && echo terminal; until [ -e go ]; do sleep 0.1; done; exit 3",
     ]
     with subprocess.Popen(
         [*OUTLIVE, *words],

@@ -144,7 +144,7 @@ def _check_known_or_lost(ended: dict[str, Any]) -> None:
 def test_a_supervisor_killed_while_it_lingers_loses_nothing_of_what_is_left_behind(
     cli: Cli, jobs: Jobs, work: Path
 ) -> None:
-    late = "(until [ -e go ]; do sleep 0.02; done; echo late; echo later >&2; until [ -e end ]; do sleep 0.02; done) &"
+    late = "(until [ -e go ]; do sleep 0.1; done; echo late; echo later >&2; until [ -e end ]; do sleep 0.1; done) &"
     job = cli.ok("run", f"{late} echo early; exit 3")["job_id"]
     before = cli.ok("status", job)
     assert (before["state"], before["exit_code"]) == ("exited", 3)
@@ -213,7 +213,7 @@ def test_stdin_stays_open_when_its_supervisor_is_killed(cli: Cli) -> None:
 
 
 def test_stdin_that_was_closed_stays_closed_when_its_supervisor_is_killed(cli: Cli, work: Path) -> None:
-    command = "cat; until [ -e go ]; do sleep 0.02; done"
+    command = "cat; until [ -e go ]; do sleep 0.1; done"
     job = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", command)["job_id"]
     cli.ok("write", job, "--data", "all\n", "--eof")
     pair.end(pair.supervisor(job))
@@ -264,10 +264,10 @@ def test_jobs_do_not_notice_the_end_of_their_server(
 ) -> None:
     server = raw_mcp()
     printing = Counting(cli, work, server.call("exec", command=counter("c"), background=True)["job_id"], "c")
-    silent_command = "until [ -e go ]; do sleep 0.02; done; exit 4"
+    silent_command = "until [ -e go ]; do sleep 0.1; done; exit 4"
     silent = server.call("exec", command=silent_command, background=True)["job_id"]
     printing.grows()
-    fresh_command = "until [ -e go ]; do sleep 0.02; done; echo fresh; exit 6"
+    fresh_command = "until [ -e go ]; do sleep 0.1; done; echo fresh; exit 6"
     fresh = server.call("exec", command=fresh_command, background=True)["job_id"]
     fork_server = pair.fork_server(silent)
     getattr(server, how)()
@@ -296,7 +296,7 @@ def test_a_job_started_by_a_call_that_was_never_answered_goes_on(
 ) -> None:
     server = raw_mcp()
     server.call("process", action="list")
-    server.begin_call("exec", command="echo begun; until [ -e go ]; do sleep 0.02; done; exit 9", yield_ms=40_000)
+    server.begin_call("exec", command="echo begun; until [ -e go ]; do sleep 0.1; done; exit 9", yield_ms=40_000)
     job = until(lambda: job_ids(root), what="the job").pop()
     log = root / job / "stdout.log"  # it is made after the job is listed
     until(lambda: log.exists() and log.read_bytes(), what="its output")

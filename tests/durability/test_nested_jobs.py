@@ -14,7 +14,7 @@ INNER = "run --snapshot-after 0 --title inner"
 
 def _nested(cli: Cli, rest: str) -> tuple[str, str]:
     """(outer, inner): the inner job was started by the outer one's command, which goes on with `rest`."""
-    inner = f"{sys.executable} -m outlive {INNER} 'echo in; until [ -e go ]; do sleep 0.02; done; echo done; exit 8'"
+    inner = f"{sys.executable} -m outlive {INNER} 'echo in; until [ -e go ]; do sleep 0.1; done; echo done; exit 8'"
     outer = cli.ok("run", "--snapshot-after", "0", f"{inner} && {rest}")["job_id"]
     found = until(
         lambda: [job["job_id"] for job in cli.ok("list", "--all")["jobs"] if job["name"] == "inner"],
@@ -47,7 +47,7 @@ def test_a_job_started_inside_a_job_does_not_keep_the_outer_one_lingering(cli: C
 
 
 def test_the_supervisors_of_both_may_be_killed(cli: Cli, work: Path) -> None:
-    outer, inner = _nested(cli, "until [ -e go ]; do sleep 0.02; done; exit 2")
+    outer, inner = _nested(cli, "until [ -e go ]; do sleep 0.1; done; exit 2")
     pair.end(pair.supervisor(outer))
     pair.end(pair.supervisor(inner))
     for job in (outer, inner):

@@ -71,7 +71,7 @@ def test_a_grace_that_began_before_a_takeover_ends_with_the_kill(cli: Cli, jobs:
 def test_what_was_given_as_stdin_arrives_though_the_supervisor_is_killed_in_between(cli: Cli) -> None:
     data = "0123456789" * 13_000  # more than a pipe holds
     job = cli.ok("run", "--snapshot-after", "0", "--stdin", "open", "--stdin-data", data,
-                 "until [ -e go ]; do sleep 0.02; done; head -c 130000 | cksum")["job_id"]  # fmt: skip
+                 "until [ -e go ]; do sleep 0.1; done; head -c 130000 | cksum")["job_id"]  # fmt: skip
     pair.end(pair.supervisor(job))
     pair.supervisor(job)  # the takeover
     Path("go").touch()
@@ -81,7 +81,7 @@ def test_what_was_given_as_stdin_arrives_though_the_supervisor_is_killed_in_betw
 
 @pytest.mark.fault("F21")
 def test_a_supervisor_whose_directory_was_deleted_ends_with_its_command(cli: Cli, root: Path) -> None:
-    job = cli.ok("run", "--snapshot-after", "0", "until [ -e go ]; do sleep 0.02; done")["job_id"]
+    job = cli.ok("run", "--snapshot-after", "0", "until [ -e go ]; do sleep 0.1; done")["job_id"]
     supervisor = pair.supervisor(job)
     shutil.rmtree(root / job)
     cli.error("status", job, code="job_not_found")

@@ -19,7 +19,7 @@ from support.serve import INITIALIZE, Served
 from support.tiers import first, slow
 from support.wait import until
 
-MARK = "until [ -e {0} ]; do sleep 0.02; done"
+MARK = "until [ -e {0} ]; do sleep 0.1; done"
 # More output than the quota, a line that is watched for, an end of its own
 WORKER = f"echo begun; {MARK.format('go')}; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo needle; {MARK.format('end')}; exit 7"
 QUOTA = 1_048_576
@@ -231,7 +231,7 @@ def test_every_feature_of_a_server_can_be_used_for_the_first_time(
         "clear": {},
     }
     (work / "go").touch()
-    until(lambda: server.read_one(1) and _updated(server, uri), what="an update")
+    server.read_until(lambda: _updated(server, uri), "an update")
     assert server.request("resources/read", {"uri": uri})["contents"][0]["text"] == "begun\n\n"
     for action, arguments in calls.items():
         answer = server.call(
@@ -260,7 +260,7 @@ def test_tasks_and_progress_can_be_used_for_the_first_time(
             return server.begin("tools/call", {"name": "exec", "arguments": arguments, "_meta": more})
 
         told = begin(MARK.format("go"), 40_000, progressToken="mine")
-        until(lambda: server.read_one(1) and server.others, what="progress")
+        server.read_until(lambda: server.others, "progress")
         assert {one["method"] for one in server.others} == {"notifications/progress"}
         task = server.answer(begin(f"{MARK.format('go')}; echo out", 0, **meta))
         assert (task["resultType"], task["status"]) == ("task", "working")

@@ -84,7 +84,7 @@ def test_a_cut_link_is_told_on_the_terminal_and_the_job_goes_on_there(cli: Cli, 
     job = start(cli, "box", *BASH)
     with Terminal("attach", job, cols=90, rows=25) as one:
         one.until("attached to job")
-        one.type(b"while [ ! -e seen ]; do sleep 0.05; done; echo af''ter; cat\r")
+        one.type(b"while [ ! -e seen ]; do sleep 0.1; done; echo af''ter; cat\r")
         one.until_row("; cat")
         box.cut()
         until(lambda: "out of reach since" in one.text(), what="that it is told", timeout=SOON_S)

@@ -18,7 +18,7 @@ from support.wait import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_start]
 TALKS = ("--pty", "--", "bash", "--norc", "-i")
-PRINTS = "echo one; while [ ! -e {go} ]; do sleep 0.05; done; echo two; exit 5"
+PRINTS = "echo one; while [ ! -e {go} ]; do sleep 0.1; done; echo two; exit 5"
 
 
 class Page:

@@ -158,7 +158,7 @@ def test_a_link_that_is_cut_fifty_times_loses_nothing_and_doubles_nothing(cli: C
 @pytest.mark.fault("H14")
 def test_an_exit_code_survives_every_cut(cli: Cli, box: sshd.Machine) -> None:
     """With its supervisor alive, the outcome is exact: the code is there although the link was down at the end."""
-    job = start(cli, "--", "echo begin; while [ ! -e end ]; do sleep 0.05; done; echo end; exit 42")
+    job = start(cli, "--", "echo begin; while [ ! -e end ]; do sleep 0.1; done; echo end; exit 42")
     cli.ok("wait", job, "--until", "regex=begin")
     box.cut()
     (box.home / "end").touch()
@@ -217,7 +217,7 @@ def test_a_machine_that_reboots_ends_its_jobs_without_an_exit_code(cli: Cli, box
 @pytest.mark.fault("H16")
 def test_a_reboot_here_costs_a_job_there_nothing(cli: Cli, box: sshd.Machine, place: Path) -> None:
     """The mirror is dead, and the boot id is another one: the next reader starts a mirror."""
-    job = start(cli, "--", "echo before; while [ ! -e end ]; do sleep 0.05; done; echo after; exit 9")
+    job = start(cli, "--", "echo before; while [ ! -e end ]; do sleep 0.1; done; echo after; exit 9")
     cli.ok("wait", job, "--until", "regex=before")
     processes.kill(mirror_of(job))
     (place / "boot-id").write_text("00000000-0000-4000-8000-000000000000\n", encoding="ascii")

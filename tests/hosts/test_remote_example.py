@@ -25,7 +25,7 @@ def begun(cli: Cli, *words: str) -> subprocess.Popen[str]:
 
 
 def test_the_same_line_again_goes_on_with_the_job_and_both_end_with_its_exit_code(cli: Cli, box: FakeSsh) -> None:
-    line = ("box", "echo one; while [ ! -e end ]; do sleep 0.05; done; echo two; exit 7")
+    line = ("box", "echo one; while [ ! -e end ]; do sleep 0.1; done; echo two; exit 7")
     first = begun(cli, *line)
     until(lambda: len(cli.ok("list", "--all")["jobs"]) == 1, what="a job")
     job = cli.ok("list", "--all")["jobs"][0]["job_id"]

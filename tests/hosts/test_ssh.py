@@ -327,7 +327,7 @@ def test_a_long_run_is_exact_wherever_mirrors_die_and_connections_break(cli: Cli
     deaths = place / "deaths"
     deaths.touch()
     crash = {"OUTLIVE_CRASH_AT": "output_moved", "OUTLIVE_DEBUG_FILE": str(deaths)}
-    script = f"until [ -e {place}/go ]; do sleep 0.05; done; seq -f 'line %.0f' 1000000; exit 7"
+    script = f"until [ -e {place}/go ]; do sleep 0.1; done; seq -f 'line %.0f' 1000000; exit 7"
     job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "--", script)["job_id"]
     os.kill(mirror_of(job), signal.SIGKILL)
     (place / "go").touch()
@@ -348,7 +348,7 @@ def test_a_look_at_a_job_does_not_wait_for_its_new_mirror(
     os.kill(mirror_of(job), signal.SIGKILL)
     until(lambda: not is_held(cli, job), what="the mirror is dead")
     slow = place / "slow-python"
-    slow.write_text(f'#!/bin/sh\nwhile [ ! -e {place}/go ]; do sleep 0.05; done\nexec {sys.executable} "$@"\n')
+    slow.write_text(f'#!/bin/sh\nwhile [ ! -e {place}/go ]; do sleep 0.1; done\nexec {sys.executable} "$@"\n')
     slow.chmod(0o755)
     with monkeypatch.context() as patched:
         patched.setattr(sys, "executable", str(slow))

@@ -55,7 +55,7 @@ def is_over(cli: Cli, job: str) -> Callable[[], bool]:
 def test_a_cancelled_call_leaves_its_job_and_the_next_answer_names_it_once(
     shared_session: McpSession, cli: Cli, root: Path
 ) -> None:
-    call, job = begin(shared_session, root, "echo ready; until [ -e go ]; do sleep 0.02; done")
+    call, job = begin(shared_session, root, "echo ready; until [ -e go ]; do sleep 0.1; done")
     log = root / job / "stdout.log"  # it is made after the job is listed
     until(lambda: log.exists() and log.read_bytes(), what="its output")
     assert notices(shared_session) == [], "the call is still under way"
@@ -82,7 +82,7 @@ def test_a_silent_success_of_a_cancelled_call_is_told_too(
     raw_mcp: Callable[..., RawMcp], cli: Cli, era: str, root: Path
 ) -> None:
     raw = raw_mcp(era=era)
-    gated = "touch started; until [ -e go ]; do sleep 0.02; done"
+    gated = "touch started; until [ -e go ]; do sleep 0.1; done"
     request = raw.begin_call("exec", command=gated, yield_ms=40_000)
     until(Path("started").exists, what="the command")
     (job,) = job_ids(root)
@@ -130,7 +130,7 @@ def test_a_cancelled_call_ends_its_job_where_the_configuration_says_so(
 @MODERN_FIRST
 def test_a_connection_that_ends_takes_no_job_with_it(mcp_connect: Connect, cli: Cli, root: Path) -> None:
     with McpSession(log=root.parent / "first.log", env=ENDS) as session:
-        _, job = begin(session, root, "until [ -e go ]; do sleep 0.02; done")
+        _, job = begin(session, root, "until [ -e go ]; do sleep 0.1; done")
     assert state(cli, job) == "running"
     assert notices(mcp_connect(env=ENDS)) == [(job, "unanswered", "running")]
     Path("go").touch()
@@ -145,7 +145,7 @@ def test_exec_alone_ends_what_was_cancelled_and_names_what_a_dead_server_left(
     call.cancel()
     until(is_over(cli, job), what="the end")
     assert until(lambda: notices(alone, "exec"), what="the notice") == [(job, "unanswered", "killed")]
-    _, left = begin(alone, root, "echo half; until [ -e go ]; do sleep 0.02; done")
+    _, left = begin(alone, root, "echo half; until [ -e go ]; do sleep 0.1; done")
     alone.kill()
     until(lambda: not Path(f"/proc/{alone.pid}/exe").exists(), what="the end of the server")
     answer = mcp_connect(args=("--tools", "exec")).call("exec", command="true")

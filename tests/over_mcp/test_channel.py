@@ -18,7 +18,7 @@ from support.wait import until
 Raw = Callable[..., RawMcp]
 ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 METHOD = "notifications/claude/channel"
-LAST = "until [ -e last ]; do sleep 0.02; done"
+LAST = "until [ -e last ]; do sleep 0.1; done"
 
 
 def _begin(raw: RawMcp, command: str, **more: Any) -> str:
@@ -31,7 +31,7 @@ def _messages(raw: RawMcp) -> list[dict[str, Any]]:
 
 
 def _next_message(raw: RawMcp, already: int = 0) -> dict[str, Any]:
-    until(lambda: len(_messages(raw)) > already or (raw.read_one(1) and False), what="a message on the channel")
+    raw.read_until(lambda: len(_messages(raw)) > already, "a message on the channel")
     return _messages(raw)[already]
 
 
@@ -84,7 +84,7 @@ def test_a_job_that_ends_wakes_the_client_that_started_it(raw: RawMcp, work: Pat
 
 @MODERN_FIRST
 def test_a_watch_that_is_hit_wakes_the_client(raw: RawMcp, work: Path) -> None:
-    then = "until [ -e on ]; do sleep 0.02; done"
+    then = "until [ -e on ]; do sleep 0.1; done"
     command = f"{GATE}; echo calm; echo the first needle; echo the last needle; {then}"
     job = _begin(raw, command, watch=["needle"], title="seek")
     (work / "go").touch()

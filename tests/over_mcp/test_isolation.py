@@ -16,7 +16,6 @@ from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp
 from support.tasks_client import IDENTIFIER, TasksClient, get, tell
 from support.tiers import MODERN_FIRST, first
-from support.wait import until
 
 Connect = Callable[..., McpSession]
 ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
@@ -248,7 +247,7 @@ def test_the_job_of_another_cannot_be_subscribed_to(
             assert caught.value.code == types.INVALID_PARAMS
     else:
         raw.begin("subscriptions/listen", {"notifications": {"resourceSubscriptions": uris}})
-        until(lambda: raw.read_one(1) and raw.others, what="the acknowledgement")
+        raw.read_until(lambda: raw.others, "the acknowledgement")
         assert not raw.others.pop()["params"]["notifications"].get("resourceSubscriptions")
     (work / "go").touch()
     cli.ok("wait", others.running)
@@ -282,7 +281,7 @@ def test_a_listener_is_not_told_of_the_task_of_another(shared_raw: RawMcp, other
     raw = shared_raw
     declared = {"io.modelcontextprotocol/clientCapabilities": {"extensions": {IDENTIFIER: {}}}}
     raw.begin("subscriptions/listen", {"notifications": {"taskIds": list(others)}, "_meta": declared})
-    until(lambda: raw.read_one(1) and raw.others, what="the acknowledgement")
+    raw.read_until(lambda: raw.others, "the acknowledgement")
     assert raw.others[0]["params"]["notifications"].get("taskIds") == []
 
 

@@ -41,7 +41,7 @@ def test_a_wait_says_from_which_line_it_shows_what_an_earlier_session_has_not_re
     mcp_connect: Connect, cli: Cli, work: Path
 ) -> None:
     first = mcp_connect()
-    command = "echo one; echo two; until [ -e go ]; do sleep 0.02; done; echo three; exit 1"
+    command = "echo one; echo two; until [ -e go ]; do sleep 0.1; done; echo three; exit 1"
     started = first.ok("exec", command=command, yield_ms=0)
     job, seen = started["job_id"], [started["output"]]
 

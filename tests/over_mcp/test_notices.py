@@ -30,7 +30,7 @@ def mcp_session(shared_session: McpSession) -> McpSession:
 def start(session: McpSession, command: str, **more: Any) -> str:
     """Nothing is printed and nothing ends before the answer: that would be no news."""
     answered = Path(f"answered-{uuid4().hex}").absolute()
-    gated = f"until [ -e {answered} ]; do sleep 0.01; done; {command}"
+    gated = f"until [ -e {answered} ]; do sleep 0.1; done; {command}"
     answer = session.ok("exec", command=gated, background=True, **more)
     assert (answer["state"], answer["output"]) == ("running", "")
     answered.touch()
@@ -61,7 +61,7 @@ def test_an_end_is_told_once_with_name_and_last_line(mcp_session: McpSession, cl
 def test_two_servers_of_one_session_tell_a_hit_once(mcp_connect: Connect, cli: Cli, work: Path) -> None:
     session = {"CLAUDE_CODE_SESSION_ID": "common"}
     one, other = mcp_connect(env=session), mcp_connect(env=session)
-    command = "for i in 1 2; do echo hit $i; until [ -e go$i ]; do sleep 0.02; done; done"
+    command = "for i in 1 2; do echo hit $i; until [ -e go$i ]; do sleep 0.1; done; done"
     job = start(one, command, watch=["hit"], workdir=str(work))
     for number in (1, 2):
         until(lambda number=number: len(cli.ok("events", job)["events"]) > number, what="the hit")
@@ -193,7 +193,7 @@ def test_a_quiet_failure_is_told(mcp_session: McpSession, cli: Cli) -> None:
 
 @MODERN_FIRST
 def test_a_hit_is_told_while_the_job_runs(mcp_session: McpSession, cli: Cli, work: Path) -> None:
-    job = start(mcp_session, "until [ -e go ]; do sleep 0.02; done; echo ERROR 1; echo ERROR 2; exec sleep 60",
+    job = start(mcp_session, "until [ -e go ]; do sleep 0.1; done; echo ERROR 1; echo ERROR 2; exec sleep 60",
                 watch=["^ERROR"], workdir=str(work))  # fmt: skip
     assert told(mcp_session) == []
     (work / "go").touch()
@@ -245,7 +245,7 @@ def test_a_hit_in_the_last_words_is_told_with_the_end(mcp_session: McpSession) -
 @MODERN_FIRST
 def test_notices_survive_the_server(mcp_connect: Connect, cli: Cli, work: Path) -> None:
     first = mcp_connect()
-    job = start(first, "echo ERROR seen; until [ -e go ]; do sleep 0.02; done; echo over; exit 5", watch=["ERROR"],
+    job = start(first, "echo ERROR seen; until [ -e go ]; do sleep 0.1; done; echo over; exit 5", watch=["ERROR"],
                 workdir=str(work))  # fmt: skip
     until(lambda: cli.ok("events", job)["events"][1:], what="the hit")
     assert [notice["event"] for notice in told(first)] == ["watch_hit"]
@@ -337,7 +337,7 @@ def test_conditions_over_mcp(mcp_session: McpSession, cli: Cli, until_: Any) -> 
 def test_a_watch_works_in_a_job_of_a_server_whose_supervisor_was_killed(
     mcp_session: McpSession, cli: Cli, work: Path
 ) -> None:
-    job = start(mcp_session, "until [ -e go ]; do sleep 0.02; done; echo ERROR late", watch=["^ERR"], workdir=str(work))
+    job = start(mcp_session, "until [ -e go ]; do sleep 0.1; done; echo ERROR late", watch=["^ERR"], workdir=str(work))
     pair.end(pair.supervisor(job))
     until(lambda: cli.ok("status", job).get("adopted"), what="a takeover")  # else the hit is before it in the output
     (work / "go").touch()
@@ -355,7 +355,7 @@ def test_a_watch_works_in_a_job_of_a_server_whose_supervisor_was_killed(
 def test_a_task_whose_end_was_asked_for_is_no_news_and_another_is(place: Path, work: Path, cli: Cli) -> None:
     with McpSession(log=place / "mcp.log", extensions=[TasksClient()]) as session:
         known, news = (
-            start_task(session, f"until [ -e go ]; do sleep 0.02; done; echo {name}; exit 1", yield_ms=0)
+            start_task(session, f"until [ -e go ]; do sleep 0.1; done; echo {name}; exit 1", yield_ms=0)
             for name in ("known", "news")
         )
         assert isinstance(known, Created)

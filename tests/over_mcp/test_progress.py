@@ -16,7 +16,7 @@ from support.mcp_client import McpSession, Progress, RawMcp
 from support.tiers import MODERN_FIRST
 from support.wait import until
 
-THEN = "until [ -e on ]; do sleep 0.02; done"
+THEN = "until [ -e on ]; do sleep 0.1; done"
 ONE_ERA = pytest.mark.parametrize("era", ["modern"], indirect=True)
 
 
@@ -64,9 +64,9 @@ def test_nothing_is_told_without_a_token_and_nothing_after_the_answer(shared_raw
     silent = raw.begin_call("exec", command=f"{GATE}", yield_ms=40_000)
     arguments = {"command": f"{GATE}; echo out; {THEN}", "yield_ms": 40_000}
     told = raw.begin("tools/call", {"name": "exec", "arguments": arguments, "_meta": {"progressToken": "mine"}})
-    until(lambda: raw.read_one(1) and raw.others, what="the first progress")
+    raw.read_until(lambda: raw.others, "the first progress")
     (work / "go").touch()
-    until(lambda: raw.read_one(1) and len(raw.others) > 1, what="the second")
+    raw.read_until(lambda: len(raw.others) > 1, "the second")
     (work / "on").touch()
     assert raw.tool_answer(told)["exit_code"] == raw.tool_answer(silent)["exit_code"] == 0
     assert {one["method"] for one in raw.others} == {"notifications/progress"}
@@ -104,7 +104,7 @@ def test_a_call_that_is_taken_back_is_told_of_no_more(shared_raw: RawMcp, work: 
     counting = "n=0; until [ -e go ]; do n=$((n+1)); echo $n; sleep 0.02; done"
     arguments = {"command": counting, "yield_ms": 40_000}
     call = raw.begin("tools/call", {"name": "exec", "arguments": arguments, "_meta": {"progressToken": 7}})
-    until(lambda: raw.read_one(1) and raw.others, what="the first progress")
+    raw.read_until(lambda: raw.others, "the first progress")
     raw.cancel(call)
     raw.call("process", action="list")  # the cancellation was read before this
     before = len(raw.others)

@@ -41,7 +41,7 @@ def test_one_call_asks_and_is_answered(session: McpSession) -> None:
 def test_what_was_not_read_before_the_write_is_shown_and_nothing_is_shown_twice(
     session: McpSession, work: Path
 ) -> None:
-    script = "until [ -e go ]; do sleep 0.02; done; echo early; read -r a; echo got $a; read -r b"
+    script = "until [ -e go ]; do sleep 0.1; done; echo early; read -r a; echo got $a; read -r b"
     job = session.ok("exec", command=script, stdin="open", background=True)["job_id"]
     (work / "go").touch()
     until(lambda: session.call("process", action="status", job_id=job)["waiting_for_input"], what="a question")
@@ -62,7 +62,7 @@ def test_text_and_enter_are_one_call(session: McpSession) -> None:
 def test_the_echo_of_a_terminal_is_no_reaction(
     session: McpSession, work: Path, how: dict[str, object], output: str
 ) -> None:
-    job = asks(session, "read -r a; until [ -e go ]; do sleep 0.02; done; echo done", **how)
+    job = asks(session, "read -r a; until [ -e go ]; do sleep 0.1; done; echo done", **how)
     found = session.call("process", action="write", job_id=job, data="x\n", wait_ms=1_500)
     assert (found["output"], found["state"], found["waiting_for_input"]) == (output, "running", False)
     assert ("echoed" if output else "nothing yet") in found["hint"]
@@ -83,7 +83,7 @@ def test_a_long_reaction_is_shortened_and_says_how_to_read_the_rest(session: Mcp
 
 def test_the_echo_of_a_shell_that_edits_lines_is_no_reaction(session: McpSession, work: Path) -> None:
     job = asks(session, "bash --norc -i", pty=True)
-    typed = "until [ -e go ]; do sleep 0.02; done"
+    typed = "until [ -e go ]; do sleep 0.1; done"
     found = session.call("process", action="submit", job_id=job, text=typed, wait_ms=1_500)
     assert found["output"].strip() == typed
     assert "echoed" in found["hint"]

@@ -151,7 +151,7 @@ def test_output_reads_from_a_position_and_moves_no_read_position(mcp_session: Mc
     rest = _read(mcp_session, f"job://{job}/output?since_seq=4")
     assert rest.text == "two\n"
     assert rest.meta == {"since_seq": 4, "next_seq": 8, "truncated": False, "state": "exited"}
-    fresh = _background(mcp_session, "until [ -e on ]; do sleep 0.02; done; echo new")
+    fresh = _background(mcp_session, "until [ -e on ]; do sleep 0.1; done; echo new")
     (work / "on").touch()
     until(lambda: _read(mcp_session, f"job://{fresh}/output").text == "new\n", what="its output")
     assert mcp_session.ok("process", action="poll", job_id=fresh)["output"] == "new\n"
@@ -218,7 +218,7 @@ def test_what_is_not_there_is_refused_as_the_protocol_has_it(mcp_session: McpSes
 
 
 def test_a_subscriber_is_told_of_output_of_the_end_and_then_costs_nothing(mcp_session: McpSession, work: Path) -> None:
-    job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.02; done")
+    job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.1; done")
     status, output = f"job://{job}", f"job://{job}/output"
     with mcp_session.subscribed(status, output):
         (work / "go").touch()
@@ -236,7 +236,7 @@ def test_a_subscriber_is_told_of_output_of_the_end_and_then_costs_nothing(mcp_se
 
 
 def test_a_subscriber_of_events_is_told_of_a_watch_that_is_hit(mcp_session: McpSession, work: Path) -> None:
-    command = f"{GATE}; echo calm; echo needle; until [ -e on ]; do sleep 0.02; done"
+    command = f"{GATE}; echo calm; echo needle; until [ -e on ]; do sleep 0.1; done"
     job = _background(mcp_session, command, watch=["needle"])
     uri = f"job://{job}/events"
     with mcp_session.subscribed(uri):
@@ -271,7 +271,7 @@ def test_who_subscribes_no_longer_frees_everything(mcp_session: McpSession, work
 
 @ONE_ERA
 def test_two_streams_share_what_they_follow(mcp_session: McpSession, work: Path) -> None:
-    job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.02; done")
+    job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.1; done")
     uri = f"job://{job}/output"
     with mcp_session.subscribed(uri):
         until(lambda: _connections(job) == 1, what="the job followed")
@@ -297,7 +297,7 @@ def test_an_unknown_job_cannot_be_subscribed_to(raw_mcp: Callable[..., RawMcp], 
         return
     wanted = {"resourceSubscriptions": uris, "resourcesListChanged": True, "toolsListChanged": True}
     raw.begin("subscriptions/listen", {"notifications": wanted})
-    until(lambda: raw.read_one(1) and raw.others, what="the acknowledgement")
+    raw.read_until(lambda: raw.others, "the acknowledgement")
     assert raw.others[0]["method"] == "notifications/subscriptions/acknowledged"
     assert raw.others[0]["params"]["notifications"] == {"resourceSubscriptions": uris[2:]}
 
@@ -318,7 +318,7 @@ def test_a_flood_of_output_is_a_trickle_of_updates(mcp_session: McpSession, work
 
 
 def test_a_killed_supervisor_costs_no_update(mcp_session: McpSession, work: Path) -> None:
-    job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.02; done; exit 5")
+    job = _background(mcp_session, f"{GATE}; echo out; until [ -e on ]; do sleep 0.1; done; exit 5")
     status, output = f"job://{job}", f"job://{job}/output"
     with mcp_session.subscribed(status, output):
         until(lambda: _is_followed(mcp_session, job), what="the job followed")

@@ -371,7 +371,7 @@ def test_each_session_over_http_is_told_of_its_own_jobs_and_the_next_of_what_is_
             wait_for_end(cli, jobs[1])
             assert told(other) == []
             assert told(one) == jobs
-            last = "until [ -e last ]; do sleep 0.02; done; exit 3"
+            last = "until [ -e last ]; do sleep 0.1; done; exit 3"
             left = one.ok("exec", command=last, background=True, workdir=str(work))["job_id"]
         (work / "last").touch()
         wait_for_end(cli, left)

@@ -346,8 +346,8 @@ def test_a_job_that_was_said_to_have_ended_can_be_handled_at_once(shared_raw: Ra
 
 @ONE_ERA
 def test_a_wait_on_several_jobs_is_ended_by_the_first_or_by_the_last(mcp_session: McpSession, work: Path) -> None:
-    first = background(mcp_session, "until [ -e one ]; do sleep 0.02; done; exit 1")
-    second = background(mcp_session, "until [ -e two ]; do sleep 0.02; done; exit 2")
+    first = background(mcp_session, "until [ -e one ]; do sleep 0.1; done; exit 1")
+    second = background(mcp_session, "until [ -e two ]; do sleep 0.1; done; exit 2")
     both = mcp_session.begin("process", action="wait", job_id=[first, second], mode="all", timeout_ms=50_000)
     any_ = mcp_session.begin("process", action="wait", job_id=[first, second], timeout_ms=50_000)
     (work / "two").touch()
@@ -377,7 +377,7 @@ def test_poll_goes_on_from_where_this_client_was_also_with_a_new_server(
     mcp_session: McpSession, mcp_connect: Connect, cli: Cli, root: Path, work: Path
 ) -> None:
     session, other = mcp_connect(client_name="one"), mcp_session
-    step = "until [ -e {0} ]; do sleep 0.02; done; echo {0}"
+    step = "until [ -e {0} ]; do sleep 0.1; done; echo {0}"
     command = f"echo zero; {step.format('one')}; {step.format('two')}"
     begun = session.ok("exec", command=command, background=True)
     job = begun["job_id"]

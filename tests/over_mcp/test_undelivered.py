@@ -33,7 +33,7 @@ def test_a_notice_in_an_answer_that_a_killed_server_had_not_written_is_told_agai
 ) -> None:
     raw = raw_mcp(era=era)
     large = raw.call("exec", command=LARGE, max_bytes=1_000)["job_id"]
-    gated = "until [ -e go ]; do sleep 0.02; done; echo out; exit 3"
+    gated = "until [ -e go ]; do sleep 0.1; done; echo out; exit 3"
     job = raw.call("exec", command=gated, background=True)["job_id"]
     raw.begin_call("process", action="poll", job_id=large, since_seq=0, max_bytes=900_000)  # more than a pipe holds
     until(lambda: select.select([raw.process.stdout], [], [], 0)[0], what="the answer that the others come after")
@@ -50,7 +50,7 @@ def test_a_notice_in_an_answer_that_a_killed_server_had_not_written_is_told_agai
 def test_over_http_a_notice_is_told_once(serve: Serve, cli: Cli, transport: str, work: Path) -> None:
     served = serve("--workdir", os.getcwd())
     with HttpSession(served, transport=transport, era="legacy") as session:
-        gated = "until [ -e go ]; do sleep 0.02; done; echo out; exit 3"
+        gated = "until [ -e go ]; do sleep 0.1; done; echo out; exit 3"
         job = session.ok("exec", command=gated, background=True)["job_id"]
         (work / "go").touch()
         cli.ok("wait", job)
@@ -110,7 +110,7 @@ def test_a_notice_in_an_answer_that_the_kernel_had_not_taken_is_told_by_the_next
     with connection:
         printed = "head -c 900000 /dev/zero | tr '\\0' '\\1'"  # six bytes each in JSON
         large = _call(served, session, "exec", command=printed, max_bytes=1_000)["job_id"]
-        gated = "until [ -e go ]; do sleep 0.02; done; echo out; exit 3"
+        gated = "until [ -e go ]; do sleep 0.1; done; echo out; exit 3"
         job = _call(served, session, "exec", command=gated, background=True)["job_id"]
         (work / "go").touch()
         cli.ok("wait", job)

@@ -24,7 +24,9 @@ FEW = (
     f"import sys; {LIMITS}from outlive.mcp.stdio import transport; transport._AT_ONCE = {AT_ONCE}; "
     f"transport._AHEAD_LINES = 8; {MAIN}"
 )
-MANY = 400  # messages of 4 KB: far more than two pipes hold
+MANY = 400  # messages of almost 4 KB: far more than two pipes hold
+# A whole message fits into PIPE_BUF: it is written at once where poll(2) says that there is room (pipe(7))
+PADDING = 3_600
 
 
 @pytest.fixture
@@ -43,8 +45,8 @@ def test_requests_stay_in_the_pipe_while_too_many_are_unanswered_and_none_is_los
 ) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "exec sleep 300")["job_id"]
     sent = []
-    while select.select([], [client.process.stdin], [], 1)[1]:  # there is room for 4 KB
-        sent.append(begin(client, "wait", job, 3_800))
+    while select.select([], [client.process.stdin], [], 1)[1]:  # there is room for PIPE_BUF
+        sent.append(begin(client, "wait", job, PADDING))
         assert len(sent) < MANY, "the server reads on for ever"
     cli.ok("kill", job)
     answers = [client.tool_answer(number) for number in sent]
@@ -79,7 +81,7 @@ def test_subscriptions_stay_in_the_pipe_while_their_answers_are_unread(listener:
     fcntl.fcntl(listener.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
     sent = []
     while select.select([], [listener.process.stdin], [], 1)[1]:
-        sent.append(listener.begin("subscriptions/listen", {**LISTEN, "_meta": {"padding": "x" * 3_800}}))
+        sent.append(listener.begin("subscriptions/listen", {**LISTEN, "_meta": {"padding": "x" * PADDING}}))
         assert len(sent) < MANY, "the server reads on for ever"
     assert len(sent) > STREAMS
     for number in sent[STREAMS:]:

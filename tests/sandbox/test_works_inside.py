@@ -135,7 +135,7 @@ def test_a_takeover_loses_neither_output_nor_outcome(cli: Cli, place: Path, poin
 
 
 def test_adoption_finds_the_exact_end(cli: Cli, place: Path) -> None:
-    script = "echo one; while [ ! -e go ]; do sleep 0.05; done; echo two; exit 143"
+    script = "echo one; while [ ! -e go ]; do sleep 0.1; done; echo two; exit 143"
     answer = cli.ok("run", *INSIDE, "--snapshot-after", "0", script, cwd=place / "work")
     job = answer["job_id"]
     cli.ok("wait", job, "--until", "regex=one")
@@ -294,7 +294,7 @@ def test_both_supervisors_killed_while_a_sandbox_starts_leave_a_whole_job_or_not
     cli: Cli, place: Path, first: str
 ) -> None:
     work = place / "work"
-    script = "echo run >> ran; echo one; until [ -e go ]; do sleep 0.02; done; echo two; exit 143"
+    script = "echo run >> ran; echo one; until [ -e go ]; do sleep 0.1; done; echo two; exit 143"
     second = "guardian:takeover_seen" if first != "start_marked" else "guardian:start_spawned"
     crash = {"OUTLIVE_CRASH_AT": f"{first},{second}", "OUTLIVE_DEBUG_FILE": str(place / "crashes")}
     cli.text("run", *INSIDE, "--snapshot-after", "0", script, cwd=work, env=crash)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-GATE = "until [ -e go ]; do sleep 0.02; done"  # until the test makes the file `go` in the job's directory
+GATE = "until [ -e go ]; do sleep 0.1; done"  # until the test makes the file `go` in the job's directory
 
 # For a program in Python: `put(fd, data)` returns when the data is stored, so that pieces arrive in the order of their
 # writing, one at a time, whatever stream they are in.

@@ -308,7 +308,9 @@ class RawMcp:
     def send_bytes(self, data: bytes) -> None:
         """Anything, as it stands."""
         assert self.process.stdin
-        self.process.stdin.write(data)
+        left = memoryview(data)
+        while left:  # a write that is interrupted wrote a part (write(2))
+            left = left[self.process.stdin.write(left) :]
 
     def send(self, message: Any) -> None:
         self.send_bytes(json.dumps(message).encode() + b"\n")
@@ -379,6 +381,12 @@ class RawMcp:
         else:
             self.others.append(message)
         return True
+
+    def read_until(self, condition: Callable[[], Any], what: str, timeout: float = BOUND_S) -> None:
+        """Take in messages until the condition is true. AssertionError naming `what` if none comes any more."""
+        deadline = time.monotonic() + timeout
+        while not condition():
+            assert self.read_one(deadline - time.monotonic()), f"{what}: {self._state()}"
 
     def close_stdin(self) -> None:
         """What a client does that goes away in good order."""

@@ -116,7 +116,7 @@ mount --bind {place}/{name}.boot-id /proc/sys/kernel/random/boot_id
 mkdir -p {place}/{name}.proc
 mount -t proc proc {place}/{name}.proc
 ip link set lo up
-until [ -e {place}/{name}.linked ]; do sleep 0.05; done
+until [ -e {place}/{name}.linked ]; do sleep 0.1; done
 ip link set {link}n name eth0
 ip addr add {address}/30 dev eth0
 ip link set eth0 up

@@ -57,7 +57,7 @@ echo {boot} > {place}/boot-id
 mount --bind {place}/machine-id /etc/machine-id
 mount --bind {place}/boot-id /proc/sys/kernel/random/boot_id
 ip link set lo up
-until [ -e {place}/linked ]; do sleep 0.05; done
+until [ -e {place}/linked ]; do sleep 0.1; done
 ip link set {link}n name eth0
 ip addr add {address}/30 dev eth0
 ip link set eth0 up

@@ -179,7 +179,7 @@ def _with_one_beginning(calls: Calls, *callers: Caller) -> dict[Caller, str]:
     while True:
         found = {}
         for caller in callers:
-            gated = f"until [ -e go-{caller.owner} ]; do sleep 0.02; done; echo out; exec sleep 1000"
+            gated = f"until [ -e go-{caller.owner} ]; do sleep 0.1; done; echo out; exec sleep 1000"
             found[caller] = ask(calls, caller, EXEC, command=gated, background=True)["job_id"]
         if len({job[:6] for job in found.values()}) == 1:
             return found

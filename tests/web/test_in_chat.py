@@ -63,6 +63,7 @@ class Chat(Tab):
         self.open(host.url)
         self.page.wait_for_function("window.ready")
         self.page.evaluate("given => { window.shown = window.show(given) }", {**about, "name": name, "given": given})
+        self.page.wait_for_function("window.loaded")  # until then a look into the frame may meet the page before it
         self.view = self.page.frame_locator("iframe")
 
     def called(self) -> list[str]:

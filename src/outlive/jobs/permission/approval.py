@@ -48,10 +48,14 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
     Return the socket on which its supervisor reports; None if the job was not started here. Errors:
     as `pending.start`.
     """
-    if ctx.later is not None:  # a server goes on with it when this call has been answered
-        ctx.later(_hold(ctx, plan, lookup.open_known(ctx, job.job_id), holder))
-        holder = -1
     try:
+        if ctx.later is not None:  # a server goes on with it when this call has been answered
+            from outlive.jobs.permission import commands  # late: it reads the policy, which asked about this job
+
+            going_on = _hold(ctx, plan, lookup.open_known(ctx, job.job_id), holder)
+            commands.held.add(job.job_id)  # now: the next call counts it
+            ctx.later(going_on)
+            holder = -1
         given = yield from _answer(ctx, job, deadline)
         if given is None or given["state"] != approval.APPROVED or holder < 0:
             return None
@@ -63,9 +67,8 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
 
 def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> Waiting[None]:
     """Start a job when it is approved, however long that takes."""
-    from outlive.jobs.permission import commands  # late: it reads the policy, which asked about this job
+    from outlive.jobs.permission import commands
 
-    commands.held.add(job.job_id)
     try:
         given = yield from _answer(ctx, job, None)
         if given is not None and given["state"] == approval.APPROVED:
