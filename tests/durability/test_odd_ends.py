@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -131,12 +133,27 @@ def test_a_fifo_as_stdin_or_env_file_holds_up_nobody(cli: Cli) -> None:
     assert cli.ok("run", "--stdin", "@fifo", "cat")["exit_code"] == 0
 
 
+# A command line whose supervisor takes a second to let go of a job that it could not start
+SLOW_TO_LET_GO = """
+import sys, time
+from outlive.supervisor import start
+refuse = start._refuse
+def slowly(*given):
+    refuse(*given)
+    time.sleep(1)
+start._refuse = slowly
+from outlive.__main__ import main
+sys.exit(main())
+"""
+
+
 def test_a_start_that_failed_before_anything_ran_can_be_tried_again(cli: Cli, root: Path) -> None:
     job = cli.ok("create", "echo at last")["job_id"]
     fifo = root / job / ".io" / "stdout"
     fifo.unlink()
     fifo.mkdir()
-    cli.error("start", job, code="launch_failed")
+    told = subprocess.run([sys.executable, "-c", SLOW_TO_LET_GO, "start", job], capture_output=True, check=False)
+    assert json.loads(told.stdout)["error"]["code"] == "launch_failed"
     fifo.rmdir()
     os.mkfifo(fifo, 0o600)
     assert cli.ok("start", job)["output"] == "at last\n"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
+from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import definition as definition_module
 from outlive.jobs import lookup, run_answer, starting
+from outlive.jobs.waiting import Pause
 from outlive.store import engine_record
 from outlive.store.job_dir import Locks
 from outlive.system import fault_points
@@ -38,6 +42,9 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
         except OutliveError as error:
             ctx.note_unstarted(found.job_id, error)
             ctx.store.unmark_live(found.job_id)
+            if locks.are_given:
+                locks.close()
+                yield from _let_go(found)
             raise
         finally:
             locks.close()
@@ -55,6 +62,17 @@ def _take(job: JobDir) -> Locks:
         raise _not_created("running") from None
     except OSError as error:
         raise from_os(f"locking job {job.job_id}", error, on="store") from error
+
+
+def _let_go(job: JobDir) -> Waiting[None]:
+    """Wait until the supervisor that could not start the job has let go of it, for at most CONTROL_S: the caller may start
+    the job again as soon as it has its answer."""
+    deadline = time.monotonic() + limits.CONTROL_S
+    try:
+        while job.is_supervised() and time.monotonic() < deadline:
+            yield Pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+    except OSError:  # it was removed meanwhile
+        return
 
 
 def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
