@@ -11,13 +11,14 @@ import re
 import shutil
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, settings, strategies
 
 from support import leaks, preloaded, proofs
 from support.cli import Cli, Jobs
@@ -89,6 +90,10 @@ def pytest_collection(session: pytest.Session) -> None:
     """Have each worker import a share of the modules of a fresh checkout first. Else all of them rewrite the assertions
     of every module, each for itself, which takes a process longer than all the rest of the collection."""
     worker = getattr(session.config, "workerinput", None)
+    if worker is None and session.config.getoption("dist") != "no":
+        # Hypothesis makes a table of characters in a fresh checkout, and keeps it: here while the workers collect, or each
+        # of them makes one, for more than a second.
+        threading.Thread(target=strategies.text().validate, daemon=True).start()
     if worker is None or session.config.args != session.config.getini("testpaths"):
         return
     number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]

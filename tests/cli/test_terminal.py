@@ -423,6 +423,16 @@ def test_a_person_and_a_model_share_one_terminal(cli: Cli) -> None:
     assert ended(cli, job)["exit_code"] == 3
 
 
+def test_a_size_is_followed_also_without_a_signal(cli: Cli) -> None:
+    """The kernel signals only the foreground process group of a terminal, and attach may be in another one."""
+    job = start(cli, "--", "bash", "--norc", "-i")["job_id"]
+    with person(job) as one:
+        one.sees(b"Ctrl-] d")
+        pty.set_size(one.master, 70, 20)
+        until(lambda: cli.ok("screen", job)["cols"] == 70, what="the size that follows")
+    cli.ok("kill", job, "--grace-ms", "0")
+
+
 def test_one_person_holds_the_keyboard_and_another_takes_it(cli: Cli) -> None:
     job = start(cli, "--", "bash", "--norc", "-i")["job_id"]
     with person(job) as one:

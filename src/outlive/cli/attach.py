@@ -155,11 +155,12 @@ class Session:
             ready, _, _ = select.select([*pause.fds, 0, wakeup], [], [], left)
             if wakeup in ready:
                 os.read(wakeup, 64)
-                self._follow_size()
             if 0 in ready:
                 self._type(os.read(0, 4096))
         self._hear()
         self._look_at_keyboard()
+        if pty.size(1) != self._size:
+            self._follow_size()
         if self._note_until is not None and time.monotonic() >= self._note_until:
             self._paint()
 
@@ -318,8 +319,8 @@ class Session:
         cols, rows = pty.size(1)
         if self._keyboard is None or self._away is not None or not cols or not rows:
             return
-        self._resize((cols, rows))
-        self._size = (cols, rows)
+        if self._resize((cols, rows)):
+            self._size = (cols, rows)
 
     def _size_of_job(self) -> list[int] | None:
         """Return columns and rows of the job's terminal; None if it has ended."""
@@ -329,6 +330,12 @@ class Session:
             return None
         return [known["cols"], known["rows"]]
 
-    def _resize(self, size: tuple[int, int]) -> None:
-        with contextlib.suppress(OutliveError):  # it is ending
+    def _resize(self, size: tuple[int, int]) -> bool:
+        """Return False if no supervisor heard of it: the job is ending, or its supervisor was just killed. One that is
+        stopped takes the size when it goes on."""
+        try:
             waiting.drive(ask(self._job, {"op": "resize", "cols": size[0], "rows": size[1]}))
+        except OutliveError:
+            self._control.drain()
+            return self._control.connected
+        return True
