@@ -119,13 +119,16 @@ class Session:
         self._note_until: float | None = None
         self._keyboard: keyboard.Keyboard | None = None
         self._size = (0, 0)
+        self._is_hosted = False  # on another host
         self._away: str | None = None  # since when the job's host is out of reach
         self._sent = 0  # requests whose answer did not come yet
 
     def run(self) -> None:
         wakeup = signals.wakeup_pipe((signal.SIGWINCH,))
         try:
-            self._away = self._away_since(adoption.inspect_and_adopt(self._ctx, self._job))
+            found = adoption.inspect_and_adopt(self._ctx, self._job)
+            self._is_hosted = found.definition.host is not None
+            self._away = self._away_since(found)
             held = self._take()
             self._paint(self._greeting(held=held))
             while not self._detached:
@@ -331,11 +334,11 @@ class Session:
         return [known["cols"], known["rows"]]
 
     def _resize(self, size: tuple[int, int]) -> bool:
-        """Return False if no supervisor heard of it: the job is ending, or its supervisor was just killed. One that is
-        stopped takes the size when it goes on."""
+        """Return False if no supervisor heard of it and the next one has to be told: the job is ending, or its supervisor
+        was just killed. One that is stopped takes the size when it goes on. A host is asked once: that can take 30 s."""
         try:
             waiting.drive(ask(self._job, {"op": "resize", "cols": size[0], "rows": size[1]}))
         except OutliveError:
             self._control.drain()
-            return self._control.connected
+            return self._is_hosted or self._control.connected
         return True
