@@ -267,7 +267,8 @@ def test_without_the_controller_nothing_is_half_done_and_what_runs_goes_on(on: S
         return bool(said[-1]["ok"]) or not said[-1]["error"]["retryable"]
 
     until(written, what="it takes input again", timeout=SOON_S)
-    assert said[-1]["ok"], [one.get("error") for one in said]
+    # What was sent in a call that waited in vain may arrive after it: the job has then ended by it
+    assert said[-1]["ok"] or len(said) > 1, said[-1]["error"]
     found = on.ended(job)
     assert (found["state"], found["exit_code"]) == ("exited", 4)
     assert on.cli.ok("tail", job)["stdout_tail"].count("got again") == 1
