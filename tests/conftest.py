@@ -90,7 +90,7 @@ def pytest_collection(session: pytest.Session) -> None:
     """Have each worker import a share of the modules of a fresh checkout first. Else all of them rewrite the assertions
     of every module, each for itself, which takes a process longer than all the rest of the collection."""
     worker = getattr(session.config, "workerinput", None)
-    if worker is None and session.config.getoption("dist") != "no":
+    if worker is None and session.config.getoption("dist", "no") != "no":
         # Hypothesis makes a table of characters in a fresh checkout, and keeps it: here while the workers collect, or each
         # of them makes one, for more than a second.
         threading.Thread(target=strategies.text().validate, daemon=True).start()

@@ -17,6 +17,7 @@ import pytest
 from support import pair, processes
 from support.cli import OUTLIVE, Cli, Jobs
 from support.mcp_client import McpSession, RawMcp
+from support.preloaded import MAIN
 from support.tiers import MODERN_FIRST, first
 from support.wait import until
 
@@ -134,7 +135,7 @@ def test_a_fifo_as_stdin_or_env_file_holds_up_nobody(cli: Cli) -> None:
 
 
 # A command line whose supervisor takes a second to let go of a job that it could not start
-SLOW_TO_LET_GO = """
+SLOW_TO_LET_GO = f"""
 import sys, time
 from outlive.supervisor import start
 refuse = start._refuse
@@ -142,9 +143,7 @@ def slowly(*given):
     refuse(*given)
     time.sleep(1)
 start._refuse = slowly
-from outlive.__main__ import main
-sys.exit(main())
-"""
+{MAIN}"""
 
 
 def test_a_start_that_failed_before_anything_ran_can_be_tried_again(cli: Cli, root: Path) -> None:
