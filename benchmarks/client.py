@@ -111,10 +111,10 @@ class Client:
     def _take(self, deadline: float) -> None:
         """Read what has arrived, and keep the answers in it."""
         if not select.select([self._out], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            raise TimeoutError(f"no answer from {self._words[0]}")
+            raise TimeoutError(f"no answer from {self.words[0]}")
         data = os.read(self._out, 1 << 20)
         if not data:
-            raise EOFError(f"{' '.join(self._words)} has ended")
+            raise EOFError(f"{' '.join(self.words)} has ended")
         *lines, self._half = (self._half + data).split(b"\n")
         for text in lines:
             with contextlib.suppress(ValueError):  # some servers print more than JSON
