@@ -38,6 +38,19 @@ def told(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
+def told_whole(path: Path) -> list[dict[str, Any]]:
+    """The events of a file whose writer was killed: it may have been in the middle of a line, which comes once more."""
+    found = []
+    cut = 0
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            cut += 1
+    assert cut <= 1
+    return found
+
+
 def told_lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
@@ -253,10 +266,10 @@ def test_a_takeover_in_a_flood_leaves_no_line_out(cli: Cli, root: Path, work: Pa
     until(lambda: told_lines(work / "hits") >= count, 60, what="all hits")
     cli.ok("kill", job)
     over(cli, job)
-    lines = [event["line"] for event in told(work / "hits")]
+    lines = [event["line"] for event in told_whole(work / "hits")]
     assert list(dict.fromkeys(lines)) == [f"hit {number}" for number in range(1, count + 1)]
     assert len(lines) <= count + 1, "the delivery that was under way may come twice"
-    assert len(told(root / job / "notification_events.ndjson")) == count
+    assert len(told_whole(root / job / "notification_events.ndjson")) == count
 
 
 def test_a_takeover_runs_the_commands_that_waited(cli: Cli, work: Path) -> None:

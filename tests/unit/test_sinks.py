@@ -46,6 +46,35 @@ class Fake:
         self.sinks.reaped(pid, signal.SIGKILL if too_long else 0)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, [b'{"watch": "w1"}']),
+        (b'{"watch": "w0"}\n', [b'{"watch": "w0"}', b'{"watch": "w1"}']),
+        (b'{"watch": "w', [b'{"watch": "w', b'{"watch": "w1"}']),
+    ],
+)
+def test_an_event_has_a_line_of_its_own_behind_one_that_was_cut(
+    tmp_path: Path, before: bytes | None, after: list[bytes]
+) -> None:
+    """A supervisor was killed in the middle of its write, or the disk was full."""
+    path = tmp_path / "hits"
+    if before is not None:
+        path.write_bytes(before)
+    assert sinks.append({"watch": "w1"}, str(path), "/nowhere")["success"]
+    assert path.read_bytes() == b"".join(line + b"\n" for line in after)
+
+
+def test_a_file_that_may_only_be_written_gets_its_event(tmp_path: Path) -> None:
+    here, there = os.pipe()
+    try:
+        assert sinks.append({"watch": "w1"}, f"/proc/self/fd/{there}", "/nowhere")["success"]
+        assert os.read(here, 100) == b'{"watch": "w1"}\n'
+    finally:
+        os.close(here)
+        os.close(there)
+
+
 @pytest.mark.parametrize("content", [None, b"", b"[]", b'{"delivered": fal', b"7\n"])
 def test_a_record_of_the_end_that_says_nothing_does_not_end_the_supervisor(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None

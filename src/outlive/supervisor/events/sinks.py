@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import time
 
 from outlive import fastjson, limits
@@ -42,6 +43,7 @@ _IN_ROOT = "refused: the file is inside the job root, whose files are outlive's 
 _REMOVED = "not run: its watch was removed"
 _GIVEN_UP = f"given up: it was begun {limits.DELIVERIES} times, and the supervisor ended each time before it was done"
 FINISHED, MATCHED = "job.finished", "job.output.matched"
+_WRITING_S = 0.001  # longer than the write of one line takes
 # Without O_NONBLOCK, opening a FIFO without a reader would block the supervisor for ever (open(2),
 # fifo(7))
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
@@ -376,7 +378,7 @@ def append(event: Event, path: str, root: str, sandbox: dict[str, Any] | None = 
         try:
             if is_inside(f"/proc/self/fd/{fd}", root):  # by a link that was made in between
                 return {**result, "error": _IN_ROOT}
-            fds.write_all(fd, line)
+            fds.write_all(fd, b"\n" + line if _is_cut(fd) else line)
         finally:
             os.close(fd)
     except OSError as error:
@@ -384,6 +386,30 @@ def append(event: Event, path: str, root: str, sandbox: dict[str, Any] | None = 
     except (ValueError, TypeError) as error:  # a NUL or half a character in the path, or no text at all
         return {**result, "error": f"not a path: {error}"}
     return {**result, "success": True}
+
+
+def _is_cut(fd: int) -> bool:
+    """Return whether the last line of a file has no end: its writer was killed in the middle of it,
+    or the disk was full. The next line would become part of it.
+    """
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        return False
+    try:
+        reader = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:  # it may only be written
+        return False
+    try:
+        if _has_end(reader):
+            return False
+        time.sleep(_WRITING_S)  # another job may be in the middle of its line
+        return not _has_end(reader)
+    finally:
+        os.close(reader)
+
+
+def _has_end(fd: int) -> bool:
+    """Return whether the last line of a file has its newline, or the file is empty."""
+    return os.pread(fd, 1, max(0, os.fstat(fd).st_size - 1)) in (b"", b"\n")
 
 
 def _opened(path: str, sandbox: dict[str, Any] | None) -> int:
