@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,45 +11,25 @@ import anyio
 import pytest
 from mcp import Client, types
 
-from outlive import config, verbs
+from outlive import config
 from outlive.errors import OutliveError
-from outlive.launch.from_cli import Launcher
 from outlive.mcp import async_driver, server
 from outlive.mcp.caller import Caller, on_stdio
-from outlive.mcp.job_environment import JobEnvironment
-from outlive.mcp.tools.call import Calls, Tools
-from outlive.mcp.tools.offer import EXEC, PROCESS, process_verbs
+from outlive.mcp.tools.call import Calls
+from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.store.job_dir import JobDir
+from support.calls import BOUND_S, ask, calls_of
 from support.cli import Cli
 from support.commands import GATE
 
-BOUND_S = 20
 TOKEN = Caller("ci", "token:ci", "token:ci", walled=True)
 ADMIN = Caller("root", "token:root", "token:root")
 
 
-class Known(JobEnvironment):
-    """An environment for which no login shell has to be asked: each call of a test has an event loop of its own."""
-
-    async def get(self) -> dict[str, str]:
-        return self.current()
-
-
 @pytest.fixture
 def calls(root: Path) -> Iterator[Calls]:
-    found = config.load({"XDG_CONFIG_HOME": "/nonexistent"})
-    tools = Tools(verbs.load("run"), process_verbs(), (EXEC, PROCESS), found)
-    made = Calls(tools, found, Known({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())
-    yield made
-    made.close()
-
-
-def ask(calls: Calls, caller: Caller, tool: str, **given: Any) -> dict[str, Any]:
-    async def run() -> dict[str, Any]:
-        with anyio.fail_after(BOUND_S):
-            return await calls.run(tool, given, caller)
-
-    return anyio.run(run)
+    with contextlib.closing(calls_of(root)) as made:
+        yield made
 
 
 def refused(calls: Calls, caller: Caller, **given: Any) -> str:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from outlive import config, verbs
-from outlive.launch.from_cli import Launcher
 from outlive.mcp.caller import Caller
-from outlive.mcp.job_environment import JobEnvironment
-from outlive.mcp.tools.call import Calls, Tools
-from outlive.mcp.tools.offer import EXEC, PROCESS, process_verbs
+from outlive.mcp.tools.call import Calls
 from outlive.store.root import Store
 from outlive.store.tokens import Tokens
+from support.calls import calls_of
 
 CALLER = Caller("tests", "tests", "tests")
 
 
 @pytest.fixture
 def calls(root: Path) -> Iterator[Calls]:
-    found = config.load({"XDG_CONFIG_HOME": "/nonexistent"})
-    tools = Tools(verbs.load("run"), process_verbs(), (EXEC, PROCESS), found)
-    made = Calls(tools, found, JobEnvironment({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())
-    yield made
-    made.close()
+    with contextlib.closing(calls_of(root)) as made:
+        yield made
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from outlive.system import fault_points
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 _counter = 0
@@ -148,25 +149,37 @@ def _rest(fd: int, found: bytes, most: int) -> bytes:
     return found[:most]
 
 
-def sync(dir_fd: int, names: tuple[str, ...] = ()) -> None:
-    """fsync these files and the directory, so that they survive a crash of the machine. Missing
-    and empty files are skipped."""
+def sync(dir_fd: int, names: tuple[str, ...] = (), more: Sequence[int] = ()) -> None:
+    """fsync these files, those behind the fds of `more`, and the directory, so that they survive a
+    crash of the machine. Missing and empty files are skipped."""
+    opened = []
     for name in names:
         try:
             fd, size = _opened(dir_fd, name, os.O_RDONLY, 0)
         except OSError:
             continue
+        if size:
+            opened.append(fd)
+        else:
+            os.close(fd)
+    sync_files((*opened, *more))
+    for fd in opened:
+        os.close(fd)
+    sync_files((dir_fd,))
+
+
+def sync_files(opened: Sequence[int]) -> None:
+    """fsync the files behind these fds, as far as the disk takes them."""
+    if len(opened) > 1:
+        # Starts to write the first page of each, and keeps it cached (posix_fadvise(2)). The last fsync
+        # then commits the journal for all of them: on ext4 the end of a job takes two commits, not four
+        for fd in opened:
+            os.posix_fadvise(fd, 0, 1, os.POSIX_FADV_DONTNEED)
+    for fd in reversed(opened):
         try:
-            if size:
-                os.fsync(fd)
+            os.fsync(fd)
         except OSError:
             continue
-        finally:
-            os.close(fd)
-    try:
-        os.fsync(dir_fd)
-    except OSError:
-        return
 
 
 def dump(content: dict[str, Any]) -> bytes:

@@ -49,17 +49,8 @@ _SYNC_AFTER_S = 0.05  # a job that still runs after this has its start synced to
 
 RUNNING, LINGERING = "running", "lingering"
 # What must not end a supervisor: a terminal's end, a shutdown (it ends the job first), a broken pipe
-SURVIVED = (
-    signal.SIGHUP,
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGTERM,
-    signal.SIGPIPE,
-    signal.SIGALRM,
-    signal.SIGUSR1,
-    signal.SIGUSR2,
-    signal.SIGXFSZ,
-)
+SURVIVED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE, signal.SIGALRM,
+    signal.SIGUSR1, signal.SIGUSR2, signal.SIGXFSZ)  # fmt: skip
 
 
 class Supervisor:
@@ -339,7 +330,7 @@ class Supervisor:
         if any(getattr(self._state, name) != value for name, value in last.items()):
             self._write(**last)
         if not self._doomed:
-            self._pump.sync()
+            atomic_file.sync_files(self._pump.unsynced())
         self._quota.finish()
         self._quota.close()
         self._control.state()
@@ -489,9 +480,10 @@ class Supervisor:
         """
         if self._doomed:
             return
-        atomic_file.sync(self._job.fd, (META, STATE) if self._phase == RUNNING else (META, STATE, ORDER, GAP, EVENTS))
-        if self._phase == LINGERING:
-            self._pump.sync()
+        if self._phase == RUNNING:
+            atomic_file.sync(self._job.fd, (META, STATE))
+        else:
+            atomic_file.sync(self._job.fd, (META, STATE, ORDER, GAP, EVENTS), self._pump.unsynced())
 
     def _unmark_live(self) -> None:
         from outlive.store import root  # late: when a job is over, no caller waits any more

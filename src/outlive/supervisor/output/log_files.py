@@ -35,6 +35,7 @@ class LogFiles:
         known = damage.read(job)
         ends = [max((stop for _, stop in spans), default=0) for spans in known]
         self.sizes = [max(os.fstat(fd).st_size, end) for fd, end in zip(self.fds, ends, strict=True)]
+        self._synced = [0, 0]  # the lengths that `unsynced` saw
         self._look_at = time.monotonic() + _IN_PLACE_CHECK_S
 
     def was_cut(self, stream: int) -> bool:
@@ -56,6 +57,7 @@ class LogFiles:
             os.ftruncate(self.fds[stream], end)
         except OSError:  # full, or the directory is gone: the next look tries again
             return
+        self._synced[stream] = 0
         name = ("stdout", "stderr")[stream]
         self._tell(history.MISSING, stream=name, from_byte=there, to_byte=end, bytes=end - there)
 
@@ -91,13 +93,12 @@ class LogFiles:
             return
         if stat.S_ISREG(os.fstat(fd).st_mode):
             os.dup2(fd, self.fds[stream], inheritable=False)
+            self._synced[stream] = 0
             self._on_new_file()
         os.close(fd)
 
-    def sync(self) -> None:
-        for fd, size in zip(self.fds, self.sizes, strict=True):
-            try:
-                if size:
-                    os.fsync(fd)
-            except OSError:
-                continue
+    def unsynced(self) -> list[int]:
+        """Return the fds of the logs that have grown since the last call."""
+        grown = [fd for fd, size, old in zip(self.fds, self.sizes, self._synced, strict=True) if size != old]
+        self._synced = list(self.sizes)
+        return grown

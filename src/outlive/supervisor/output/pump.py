@@ -238,5 +238,6 @@ class Pump:
         """Mend logs that were cut or deleted while there was no output."""
         self._files.check()
 
-    def sync(self) -> None:
-        self._files.sync()
+    def unsynced(self) -> list[int]:
+        """The fds of the logs that have grown since this was asked before."""
+        return self._files.unsynced()
