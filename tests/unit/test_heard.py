@@ -3,8 +3,10 @@ keeps the lookups of an answer waiting."""
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +14,18 @@ import pytest
 from outlive.core.records import State
 from outlive.jobs import adoption, run_answer
 from outlive.jobs.run_answer import Reply
-from outlive.jobs.waiting import drive
+from outlive.jobs.waiting import Pause, drive
+from outlive.mcp import async_driver
+from outlive.mcp.caller import Caller
+from outlive.mcp.tools.call import Calls
 from outlive.store.inspect import Inspection
-from outlive.supervisor import control_server, fork_protocol, start
+from outlive.supervisor import control_server, fork_protocol, start, supervisor
 from outlive.supervisor.control_server import ControlServer
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import fds
+from support.calls import ask, calls_of
+
+CALLER = Caller("tests", "tests", "tests")
 
 
 def test_the_last_client_that_hangs_up_is_told_of() -> None:
@@ -56,54 +64,102 @@ def test_a_start_stays_connected_until_its_answer_is_made(monkeypatch: pytest.Mo
     monkeypatch.setattr(run_answer, "run_answer", answer)
     try:
         job: Any = None
-        found = drive(run_answer.wait_and_answer(job, job, here, Reply(yield_ms=0), told=True))
+        found = drive(run_answer.wait_and_answer(job, job, here, Reply(yield_ms=0)))
         assert (found, seen, _is_connected(there)) == ({"state": "exited"}, [True], False)
     finally:
         there.close()
 
 
 @pytest.mark.parametrize(
-    ("args", "is_due"),
+    ("args", "waits"),
     [
-        ({"yield_ms": 0}, True),
-        ({"yield_ms": 10_000}, False),
-        ({"yield_ms": 10_000, "background": True}, False),
-        ({"yield_ms": 0, "wait": True}, False),
-        ({"yield_ms": 0, "until": ["exit"]}, False),
+        ({"yield_ms": 0}, False),
+        ({"yield_ms": 10_000}, True),
+        ({"yield_ms": 10_000, "background": True}, True),
+        ({"yield_ms": 0, "wait": True}, True),
+        ({"yield_ms": 10_000, "until": ["exit"]}, False),
     ],
 )
-def test_only_a_caller_that_waits_for_nothing_is_hurried(args: dict[str, Any], is_due: bool) -> None:
-    assert Reply(**args).is_due is is_due
+def test_a_caller_with_a_condition_or_without_time_does_not_wait_for_the_end(args: dict[str, Any], waits: bool) -> None:
+    assert Reply(**args).waits_for_end is waits
 
 
-def test_a_caller_in_a_hurry_has_the_cores_until_it_hangs_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_caller_that_waits_for_no_end_has_the_cores_until_it_hangs_up(monkeypatch: pytest.MonkeyPatch) -> None:
     ended_by = []
     monkeypatch.setattr(start, "_ANSWER_S", 60)
     monkeypatch.setattr(start, "ready", lambda *args: ended_by.append(fork_protocol.ready(*args)))
     here, there = fds.pair()
     try:
         here.shutdown(socket.SHUT_WR)
-        assert start._tell_started(there, hurried=True)
+        assert start._tell_started(there)
         assert ended_by == [[there.fileno()]]
     finally:
         here.close()
         there.close()
 
 
-@pytest.mark.parametrize("hurried", [True, False])
-def test_a_supervisor_goes_on_though_its_caller_does_not_hang_up(
-    monkeypatch: pytest.MonkeyPatch, hurried: bool
-) -> None:
+def test_a_supervisor_goes_on_though_its_caller_does_not_hang_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "_ANSWER_S", 0.001)
-    if not hurried:
-        monkeypatch.setattr(start, "ready", lambda *_: pytest.fail("it waits for a caller that waits for the end"))
     here, there = fds.pair()
     try:
-        assert start._tell_started(there, hurried=hurried)
+        assert start._tell_started(there)
         assert fds.receive(here, 64)[0] == control_server.STATE
     finally:
         here.close()
         there.close()
+
+
+@pytest.fixture
+def calls(root: Path) -> Iterator[Calls]:
+    with contextlib.closing(calls_of(root)) as made:
+        yield made
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[Pause]:
+    """What the calls of this process have waited for."""
+    found: list[Pause] = []
+    sleep = async_driver._sleep
+
+    async def noted(pause: Pause) -> None:
+        found.append(pause)
+        await sleep(pause)
+
+    monkeypatch.setattr(async_driver, "_sleep", noted)
+    return found
+
+
+def test_an_end_that_comes_at_once_is_told_together_with_the_start(
+    monkeypatch: pytest.MonkeyPatch, calls: Calls, pauses: list[Pause]
+) -> None:
+    monkeypatch.setattr(supervisor, "_STARTED_S", 60)
+    assert ask(calls, CALLER, "exec", command="true")["state"] == "exited"
+    assert len(pauses) == 1
+
+
+def test_a_caller_that_waits_for_the_end_is_told_that_the_command_runs(
+    monkeypatch: pytest.MonkeyPatch, calls: Calls
+) -> None:
+    monkeypatch.setattr(supervisor, "_STARTED_S", 0.001)
+    answer = ask(calls, CALLER, "exec", command="sleep 60", yield_ms=1)
+    assert answer["state"] == "running"
+    assert ask(calls, CALLER, "process", action="kill", job_id=answer["job_id"], grace_ms=0)["state"] == "killed"
+
+
+@pytest.mark.parametrize("given", [{"yield_ms": 0}, {"until": [{"regex": "never"}], "yield_ms": 1}])
+def test_a_caller_that_waits_for_no_end_is_told_of_the_start_at_once(
+    monkeypatch: pytest.MonkeyPatch, calls: Calls, given: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(supervisor, "_STARTED_S", 60)
+    answer = ask(calls, CALLER, "exec", command="sleep 60", **given)
+    assert answer["state"] == "running"
+    assert ask(calls, CALLER, "process", action="kill", job_id=answer["job_id"], grace_ms=0)["state"] == "killed"
+
+
+def test_a_command_that_cannot_run_is_told_at_once(monkeypatch: pytest.MonkeyPatch, calls: Calls) -> None:
+    monkeypatch.setattr(supervisor, "_STARTED_S", 60)
+    answer = ask(calls, CALLER, "exec", command=["/no/such/command"])
+    assert (answer["state"], answer["reason"]) == ("failed", "launch")
 
 
 def _is_connected(sock: socket.socket) -> bool:

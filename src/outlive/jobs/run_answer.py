@@ -79,6 +79,11 @@ class Reply:
         """Whether there is nothing to wait for (any more)."""
         return not self.conditions and self.deadline is not None and time.monotonic() >= self.deadline
 
+    @property
+    def waits_for_end(self) -> bool:
+        """Whether the end of the job is what the answer waits for."""
+        return not self.conditions and not self.is_due
+
     def answer_now(self) -> None:
         """Wait for nothing."""
         self.conditions, self.deadline = [], time.monotonic()
@@ -114,8 +119,8 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[d
     sock: socket.socket | None = None
     assert new.locks is not None
     try:
-        sock = yield from starting.begin(ctx, plan, new.dir, new.locks, hurried=reply.is_due)
-        from outlive.render import window  # noqa: F401 - what the answer needs, while the supervisor starts the command
+        sock = yield from starting.begin(ctx, plan, new.dir, new.locks, awaited=reply.waits_for_end)
+        from outlive.jobs import processes  # noqa: F401 - what the answer needs, while the supervisor starts the command
 
         yield from starting.started(new.dir, sock, new.locks)
     except OutliveError as error:
@@ -136,7 +141,7 @@ def start_made(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[d
     job_dir = lookup.open_known(ctx, plan.definition.job_id)
     new.close()
     with job_dir as job:
-        return (yield from wait_and_answer(ctx, job, sock, reply, hint=plan.hint, told=True))
+        return (yield from wait_and_answer(ctx, job, sock, reply, hint=plan.hint))
 
 
 def _ask_and_answer(ctx: Context, plan: Plan, new: NewJob, reply: Reply) -> Waiting[dict[str, Any]]:
@@ -157,7 +162,7 @@ def ask_and_answer(ctx: Context, plan: Plan, job: JobDir, holder: int, reply: Re
         reply.answer_now()
     with job:
         sock = yield from approval.ask(ctx, plan, job, holder, reply.deadline)
-        return (yield from wait_and_answer(ctx, job, sock, reply, hint=plan.hint, told=sock is not None))
+        return (yield from wait_and_answer(ctx, job, sock, reply, hint=plan.hint))
 
 
 def go_on(ctx: Context, job_id: str, given: Given | None, by: str, reply: Reply) -> Waiting[dict[str, Any]]:
@@ -171,17 +176,11 @@ def go_on(ctx: Context, job_id: str, given: Given | None, by: str, reply: Reply)
 
 
 def wait_and_answer(
-    ctx: Context,
-    job: JobDir,
-    sock: socket.socket | None,
-    reply: Reply,
-    *,
-    hint: str | None = None,
-    told: bool = False,
+    ctx: Context, job: JobDir, sock: socket.socket | None, reply: Reply, *, hint: str | None = None
 ) -> Waiting[dict[str, Any]]:
     """Wait for the end of a started job or until `reply` is due, and answer.
 
-    `told` says that the supervisor reported the start on `sock`; it will report the end there too.
+    On `sock` its supervisor reported the start, and will report the end.
     """
     if reply.conditions:
         if sock is not None:
@@ -189,9 +188,6 @@ def wait_and_answer(
         return _with_hint(hint, (yield from _wait_and_answer(ctx, job, reply)))
     control = ControlClient(job, output=False, sock=sock)
     try:
-        if told and (reply.deadline is None or time.monotonic() < reply.deadline):
-            # Inspecting now would take a core from the command that starts
-            yield from control.pause(reply.deadline)
         while True:
             found = adoption.inspect_and_adopt(ctx, job)
             if found.state.finished or (reply.deadline is not None and time.monotonic() >= reply.deadline):

@@ -85,11 +85,11 @@ def _write_new(job: JobDir, name: str, data: bytes) -> None:
 
 
 def begin(
-    ctx: Context, plan: Plan, job: JobDir, locks: Locks, *, created: bool = False, hurried: bool = False
+    ctx: Context, plan: Plan, job: JobDir, locks: Locks, *, created: bool = False, awaited: bool = False
 ) -> Waiting[socket.socket | None]:
     """Hand the job to a supervisor, or to the engine of its host, and return the socket on which
-    the start is reported; None for a job that waits for its start there. `hurried`: the caller
-    waits for no end.
+    the start is reported; None for a job that waits for its start there. `awaited`: the caller
+    waits for the end.
 
     Errors: launch_failed, and io_error if it has to be recorded and cannot be.
     """
@@ -111,7 +111,7 @@ def begin(
         overrides=plan.overrides,
         masked=_masked(ctx, plan) if definition.mask else [],
         umask=_umask(),
-        hurried=hurried,
+        awaited=awaited,
         created=created,
         sink_shell=list(definition.shell or ctx.shell),
         bounds=ctx.config.bounds(),

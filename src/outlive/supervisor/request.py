@@ -35,7 +35,7 @@ class Request(Record):
     masked: list[str] = []  # what is masked in the output: lines of the values of masked variables
     umask: int = 0o022
     sink_shell: list[str] = ["sh", "-c"]
-    hurried: bool = False  # the caller waits for no end: its answer is made while the command starts
+    awaited: bool = False  # the caller waits for the end; if not, its answer is made while the command starts
     created: bool = False  # by `create`: if nothing can be run it is created again, not failed
     audit: dict[str, Any] | None = None  # where the end is recorded (store/audit/record.py)
     bounds: dict[str, Any] | None = None  # what of finished jobs is to be kept (store/cleanup/policy.py)

@@ -99,23 +99,22 @@ def start(
         _discard(limited)
         _refuse(job, request, definition, state, waiter, error)
         return False
-    told = waiter is not None and not state.finished and _tell_started(waiter, hurried=request.hurried)
+    told = waiter is not None and not request.awaited and not state.finished and _tell_started(waiter)
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     reserve(job)
     Supervisor(job, request, state, job_fds, parent=True).run(waiter, told=told)
     return not (definition.pty or definition.notification)
 
 
-def _tell_started(waiter: socket.socket, *, hurried: bool) -> bool:
-    """Tell the launcher that the command runs; the rest of the preparation is not for its caller to
-    wait for. Return False if the launcher was killed.
+def _tell_started(waiter: socket.socket) -> bool:
+    """Tell a launcher whose caller waits for no end that the command runs, and leave the cores to it;
+    what the command writes waits in its FIFOs. Return False if the launcher was killed.
     """
     try:
         fds.send(waiter, STATE)
     except OSError:
         return False
-    if hurried:  # the answer is made now; what the command writes waits in its FIFOs
-        ready(_ANSWER_S, waiter)
+    ready(_ANSWER_S, waiter)
     return True
 
 

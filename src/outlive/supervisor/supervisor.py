@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from outlive.system.tree import Member
 
 _AFTER_END_S = 0.02  # at most, after an end whose callers answer now, before files are synced and sinks are told
+_STARTED_S = 0.003  # an end that comes sooner is told to a caller that waits for it together with the start
 _LINGER_CHECK_S = 1.0  # how often a lingering supervisor looks for descendants that are not its own children
 _REOPENED_CHECK_S = 10.0  # how often pipes without a writer are checked for a new one
 _EXIT_INFO_S = 3.0  # an adopter waits this long for PIDFD_GET_INFO to know the code (PID 1 has to reap first)
@@ -135,17 +136,15 @@ class Supervisor:
 
     def run(self, waiter: socket.socket | None, *, told: bool = False) -> None:
         """See the job to its end, and return when nothing of it is left. `told`: the waiter knows
-        already that it runs.
-        """
+        already that it runs."""
         wakeup = signals.wakeup_pipe((signal.SIGCHLD, *SURVIVED))
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if waiter is not None:
             self._control.add(waiter, wants_output=False)
         self._recorder.begin(self._state)  # first: a reader that sees output of a successor finds it in the history
         self._pump.start(late=self._state.adopted > 0)
-        if not told:
-            self._control.state()
         if self._state.finished:
+            self._control.state()
             self._phase = LINGERING
             self._reap_command()
             self._resume_ending()
@@ -155,6 +154,8 @@ class Supervisor:
             self._recorder.ended(self._state)
             self._after_end()
         else:
+            if not told:
+                self._loop.after("started", _STARTED_S if self._parent else 0, self._control.state)
             self._recorder.look_for(self._definition_now() if self._state.adopted else self._definition)
             self._watch_command()
             self._set_timers()
@@ -246,7 +247,7 @@ class Supervisor:
         self._recorder.ended(self._state)
         self._phase = LINGERING
         self._input.end()
-        for timer in ("timeout", "idle", "progress", "settle", "sync"):
+        for timer in ("timeout", "idle", "progress", "settle", "started", "sync"):
             self._loop.cancel(timer)
         self._control.state()
         self._reap_command()

@@ -37,7 +37,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
                 return (yield from _asked(ctx, found, plan, locks, reply))
             ctx.store.mark_live(found.job_id)
             ctx.job_id = found.job_id
-            sock = yield from starting.begin(ctx, plan, found, locks, created=True)
+            sock = yield from starting.begin(ctx, plan, found, locks, created=True, awaited=reply.waits_for_end)
             yield from starting.started(found, sock, locks)
         except OutliveError as error:
             ctx.note_unstarted(found.job_id, error)
@@ -48,7 +48,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Waiting[dict[str, Any]]:
             raise
         finally:
             locks.close()
-        return (yield from run_answer.wait_and_answer(ctx, found, sock, reply, told=True))
+        return (yield from run_answer.wait_and_answer(ctx, found, sock, reply))
 
 
 def _take(job: JobDir) -> Locks:
