@@ -57,7 +57,7 @@ def test_a_stopped_supervisor_is_said_not_to_answer_and_nothing_is_killed_for_it
     assert (entry["supervisor"], entry["supervisor_pid"]) == ("unresponsive", supervisor)
     assert f"kill -CONT {supervisor}" in cli.text("list", "--human").stdout
     error = cli.error("write", job_id, "--data", "x", "--timeout-ms", "0", code="io_error")
-    assert error["retryable"] and "did not answer" in error["message"]
+    assert not error["retryable"] and "did not answer" in error["message"]
     assert f"kill -CONT {supervisor}" in error["hint"]
     (work / "go").touch()
     found = cli.ok("wait", job_id, "--timeout-ms", "100")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _RETRY_S = 0.25  # at the longest, between two looks for a supervisor
 _ELSEWHERE_S = 0.5
 _FAR_S = 25.0
+_CHECK = "Check with poll what arrived before you repeat it."
 
 
 class ControlClient:
@@ -148,8 +149,7 @@ def ask(
     """Send a request with open `files` to a job's supervisor, and return its answer.
 
     Wait `wait_s` seconds longer than the supervisor itself may take. `changes` says what may have
-    happened if the supervisor is killed meanwhile. Errors: io_error, and those that the supervisor
-    answers.
+    happened without an answer. Errors: io_error, and those that the supervisor answers.
     """
     control = ControlClient(job, output=False)
     deadline = time.monotonic() + wait_s + control.patience_s
@@ -160,12 +160,12 @@ def ask(
             raise OutliveError(
                 "io_error",
                 f"the job's supervisor was killed during the {request['op']}; {changes}",
-                hint="Check with poll what arrived before you repeat it.",
+                hint=_CHECK,
             )
     finally:
         control.close()
     if answer is None:
-        raise unanswered(job)
+        raise unanswered(job, changes if asked else "")
     if not answer["ok"]:
         raise refused(answer)
     return answer
@@ -213,15 +213,17 @@ def refused(answer: dict[str, Any]) -> OutliveError:
     )
 
 
-def unanswered(job: JobDir) -> OutliveError:
-    """Return the error of a request that the job's supervisor did not answer in time."""
+def unanswered(job: JobDir, changes: str = "") -> OutliveError:
+    """Return the error of a request that the job's supervisor did not answer in time.
+
+    `changes`: what may have happened, or happen later, so that the request must not be repeated
+    unseen.
+    """
     waited_s = limits.CONTROL_S + (_FAR_S if _is_elsewhere(job) else 0.0)
-    return OutliveError(
-        "io_error",
-        f"the supervisor of job {job.job_id} did not answer within {waited_s:.0f} s",
-        retryable=True,
-        hint=_why(job),
-    )
+    message = f"the supervisor of job {job.job_id} did not answer within {waited_s:.0f} s"
+    if changes:
+        return OutliveError("io_error", f"{message}; {changes}, or come later", hint=f"{_why(job)} {_CHECK}")
+    return OutliveError("io_error", message, retryable=True, hint=f"{_why(job)} Then try again.")
 
 
 def _why(job: JobDir) -> str:
@@ -231,5 +233,5 @@ def _why(job: JobDir) -> str:
     except (OSError, OutliveError):
         fields = None
     if supervisor and fields and fields[0] in (b"T", b"t") and int(fields[19]) == supervisor["start_time"]:
-        return f"It is stopped: `kill -CONT {supervisor['pid']}` continues it. Then try again."
-    return "It may be stopped or the machine very busy; try again."
+        return f"It is stopped: `kill -CONT {supervisor['pid']}` continues it."
+    return "It may be stopped, or the machine is very busy."
