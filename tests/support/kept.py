@@ -100,13 +100,14 @@ def check(job: Job, output: Output, start: int, stop: int) -> None:
     there = [at for at in range(start, stop) if not hole.holds(at)]
     assert [(stream, byte) for stream, data in found for byte in data] == [job.written[at] for at in there]
     for stream in (0, 1):
-        every = job.text(only=stream)
         data = output.read_stream(stream, start, stop)
+        every = job.text(only=stream)
         own = output.gap.streams[stream]
         size = output.sizes[stream]
         assert data == bytes(every[at] for at in range(start, min(stop, size)) if not own.holds(at))
         at, data = output.take(start, 50, stream)
         if data:
+            every = job.text(only=stream)
             assert data == every[at : at + len(data)]
             assert at == start or output.gap.streams[stream].holds(start)
 
@@ -125,18 +126,20 @@ def check_places(job: Job, output: Output, seq: int) -> None:
 
 
 def check_lines(job: Job, output: Output, only: int | None, seq: int, line: int) -> None:
-    text = job.text(only=only)
+    """The numbers of lines are those of what was written until each of them was told: the writer may write on under
+    the reader's hands."""
     lines = Lines(job.dir, output, only)
     try:
         before = lines.before(seq)
+        text = job.text(only=only)
         hole = lines.hole
         real = hole.stop if hole.start < seq < hole.stop else seq
         assert before == text[: min(real, lines.end)].count(b"\n")
         total = lines.total()
-        seen = text[: lines.end]
+        seen = job.text(only=only)[: lines.end]
         assert total == seen.count(b"\n") + (not seen.endswith(b"\n") and bool(seen))
         start, behind = lines.start_of(line), lines.start_of(line, behind_gap=True)
-        hole, seen = lines.hole, text[: lines.end]
+        hole, seen = lines.hole, job.text(only=only)[: lines.end]
         starts = [0, *(at + 1 for at, byte in enumerate(seen) if byte == 10)]
         at = starts[line] if line < len(starts) else lines.end
         if hole.start < at < hole.stop:

@@ -99,10 +99,9 @@ def test_a_writer_killed_in_the_middle_of_a_record_leaves_the_one_before(tmp_pat
 
 # --- reading what was written --------------------------------------------------------------------------------------
 
+LONG = b"fghijk" * 9
 RUNS = st.lists(
-    st.tuples(
-        st.integers(0, 1), st.lists(st.sampled_from([b"a\n", b"bcd\n", b"e", b"\xc3\xa4\n", b"fghijk" * 9]), max_size=9)
-    ),
+    st.tuples(st.integers(0, 1), st.lists(st.sampled_from([b"a\n", b"bcd\n", b"e", b"\xc3\xa4\n", LONG]), max_size=9)),
     max_size=40,
 )
 
@@ -186,6 +185,7 @@ class Interleaved:
     st.lists(st.integers(0, 8), max_size=20),
     st.lists(st.integers(0, 900), min_size=4, max_size=4),
 )
+@example([(0, [LONG])], [(0, [])] * 3 + [(0, [b"a\n", LONG, LONG])], 128, [0, 1], [0, 0, 54, 0])
 def test_a_gap_that_grows_while_somebody_reads_is_never_read_as_output(
     tmp_path_factory: pytest.TempPathFactory,
     first: list[tuple[int, list[bytes]]],
