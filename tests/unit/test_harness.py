@@ -137,7 +137,7 @@ def test_a_surviving_process_is_named_and_ended(place: Path) -> None:
 def test_jobs_that_may_live_are_only_ended(place: Path) -> None:
     before = leaks.Before()
     child = _started()
-    lines = leaks.found(before, place, jobs_may_live=True)
+    lines = leaks.found(before, place, jobs_may_live=True, settle_s=1)
     assert not any("still running" in line for line in lines)
     assert child.wait(60) == -9
     assert child.stdout
@@ -156,7 +156,7 @@ def test_a_zombie_is_a_leak(place: Path) -> None:
 def test_an_open_file_is_a_leak(place: Path) -> None:
     before = leaks.Before()
     left, right = socket.socketpair()
-    assert len(leaks.found(before, place)) == 2
+    assert len(leaks.found(before, place, settle_s=1)) == 2
     left.close()
     right.close()
     assert leaks.found(before, place) == []
