@@ -17,6 +17,7 @@ from benchmarks.samples import Found, Samples
 _SAY = "import os, time; time.sleep(0.3); os.write(1, b'now %d\\n' % time.monotonic_ns()); time.sleep(60)"
 _MAKE = _SAY.replace("time.sleep(60)", "open('made', 'w').close(); time.sleep(60)")
 _END = "import os, time; time.sleep(0.3); os.write(1, b'now %d\\n' % time.monotonic_ns()); os._exit(0)"
+_STORED_S = 60  # at most, until the line is in the log
 
 
 @row("notice-line", "MCP `wait`: from a line's write(2) to the waiter's answer", most=5)
@@ -60,8 +61,11 @@ def line_told_to_a_script(bench: Bench) -> Found:
 
 
 def _printed(bench: Bench, job: str) -> int:
-    found = re.search(rb"now (\d+)", (bench.root / job / "stdout.log").read_bytes())
-    assert found, f"job {job} printed nothing"
+    """Return when the job wrote its line. A file that it makes then may be seen before the line is stored."""
+    deadline = time.monotonic() + _STORED_S
+    while not (found := re.search(rb"now (\d+)\n", (bench.root / job / "stdout.log").read_bytes())):
+        assert time.monotonic() < deadline, f"job {job} printed nothing"
+        time.sleep(0.002)
     return int(found[1])
 
 
